@@ -67,6 +67,12 @@ class _SparkSetting(click.ParamType[tuple[str, str]]):
 @click.option("--accept-data-loss", is_flag=True, help="Continue if unread records were deleted from the topic.")
 @click.option("--master", default="local[2]", show_default=True, help="Of Spark: local[*], spark://HOST:PORT, ...")
 @click.option("--conf", multiple=True, type=_SparkSetting(), help="A setting of Spark. Can be repeated.")
+@click.option(
+    "--write-class-archive",
+    "writes_archive",
+    is_flag=True,
+    help="At the end, write Spark's classes to an archive (170 MB in ~/.cache), with which later runs start faster.",
+)
 def run(
     bootstrap: str,
     tables: Location,
@@ -76,6 +82,7 @@ def run(
     accept_data_loss: bool,
     master: str,
     conf: tuple[tuple[str, str], ...],
+    writes_archive: bool,
 ) -> None:
     """Bring the tables up to date with the topic.
 
@@ -92,7 +99,8 @@ def run(
 
         source = (AuditSource if kind == AUDIT else ConsumerOffsetsSource)(bootstrap, topic, accept_data_loss)
         try:
-            is_complete = run_job(source, tables, Settings(master, dict(conf), every_ms), _stopped_by_signals())
+            settings = Settings(master, dict(conf), every_ms, writes_archive)
+            is_complete = run_job(source, tables, settings, _stopped_by_signals())
         except JobFailed as failed:
             raise click.ClickException(str(failed)) from failed
     except (NotReady, OtherSource, JavaMissing, ModuleNotFoundError) as problem:

@@ -1,8 +1,9 @@
 """What is known of one generation of a group, from the start of its rebalance until the next one."""
 
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
+
+import msgspec
 
 from coordinator.audit.schema import (
     GenerationStable,
@@ -37,8 +38,7 @@ class Outcome(StrEnum):
     """The events that would tell it are missing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Removal:
+class Removal(msgspec.Struct, frozen=True, gc=False):
     """A member that was removed. Times are wall-clock ms since the epoch; None: not known."""
 
     member: MemberRef
@@ -117,8 +117,7 @@ class Removal:
         return None if self.last_heard_ms is None else max(0, self.at_ms - self.last_heard_ms)
 
 
-@dataclass(frozen=True, slots=True)
-class Joining:
+class Joining(msgspec.Struct, frozen=True, gc=False):
     """A member that is new in the group."""
 
     member: MemberRef
@@ -126,8 +125,7 @@ class Joining:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Replacement:
+class Replacement(msgspec.Struct, frozen=True, gc=False):
     """A static member whose place another client took (KIP-345): its own after a restart, unless a fault did it."""
 
     member: MemberRef
@@ -142,8 +140,7 @@ class Replacement:
     cause: Cause = Cause.STATIC_REPLACED
 
 
-@dataclass(frozen=True, slots=True)
-class Resubscription:
+class Resubscription(msgspec.Struct, frozen=True, gc=False):
     """A member that rejoined with other metadata: the topics that came and went; none if those are the same."""
 
     member: MemberRef
@@ -153,8 +150,7 @@ class Resubscription:
     """It is compared with what the coordinator stores, which is less than what the member sends."""
 
 
-@dataclass(slots=True)
-class MemberPart:
+class MemberPart(msgspec.Struct, gc=False):
     """The part of one member in a generation. `join_ms` and `sync_ms` are None if it is not known when it came."""
 
     member: MemberRef
@@ -162,21 +158,20 @@ class MemberPart:
     sync_ms: int | None = None
     is_assigned: bool = False
     is_readable: bool = True
-    partitions: TopicPartitions = field(default_factory=dict)
-    gained: TopicPartitions = field(default_factory=dict)
-    lost: TopicPartitions = field(default_factory=dict)
-    kept: TopicPartitions = field(default_factory=dict)
+    partitions: TopicPartitions = {}
+    gained: TopicPartitions = {}
+    lost: TopicPartitions = {}
+    kept: TopicPartitions = {}
     unnamed_partitions: int = 0
 
 
-@dataclass(slots=True)
-class Changes:
+class Changes(msgspec.Struct, gc=False):
     """Who came and who went, until a generation starts with those who remain."""
 
-    joined: list[Joining] = field(default_factory=list)
-    removed: list[Removal] = field(default_factory=list)
-    replaced: list[Replacement] = field(default_factory=list)
-    resubscribed: list[Resubscription] = field(default_factory=list)
+    joined: list[Joining] = []
+    removed: list[Removal] = []
+    replaced: list[Replacement] = []
+    resubscribed: list[Resubscription] = []
     unnamed: int = 0
     """Changes beyond `CHANGES_KEPT_MAX`."""
 
@@ -189,8 +184,7 @@ class Changes:
             self.unnamed += 1
 
 
-@dataclass(slots=True)
-class Generation:
+class Generation(msgspec.Struct, gc=False):
     """A rebalance, and the generation that it led to. `generation_id` is the id that it has or would have had.
 
     Numbers that the events do not tell are None. Times are wall-clock ms since the epoch.
@@ -207,13 +201,13 @@ class Generation:
     cause: Cause | None = None
     member: MemberRef | None = None
     reason: str = ""
-    triggers: list[Trigger] = field(default_factory=list)
+    triggers: list[Trigger] = []
     unnamed_triggers: int = 0
-    changes: Changes = field(default_factory=Changes)
-    replaced_while_stable: list[Replacement] = field(default_factory=list)
+    changes: Changes = msgspec.field(default_factory=Changes)
+    replaced_while_stable: list[Replacement] = []
     """Static members that were replaced in it, without a rebalance."""
-    topic_changes: dict[str, list[int]] = field(default_factory=dict)
-    recreated_topics: list[str] = field(default_factory=list)
+    topic_changes: dict[str, list[int]] = {}
+    recreated_topics: list[str] = []
     rebalance_started_ms: int | None = None
     generation_started_ms: int | None = None
     ended_ms: int | None = None
@@ -222,10 +216,10 @@ class Generation:
     protocol_name: str = ""
     leader: str = ""
     member_count: int | None = None
-    members: dict[str, MemberPart] = field(default_factory=dict)
+    members: dict[str, MemberPart] = {}
     """Member id → its part: those who joined, and in the end those who are assigned."""
-    pending_members: list[str] = field(default_factory=list)
-    never_synced: list[MemberRef] = field(default_factory=list)
+    pending_members: list[str] = []
+    never_synced: list[MemberRef] = []
     unnamed_never_synced: int = 0
     partitions: int | None = None
     partitions_moved: int | None = None
@@ -244,7 +238,7 @@ class Generation:
     """Offset commits that were counted since it became stable."""
     first_commit_ms: int | None = None
     last_commit_ms: int | None = None
-    absences: list[Absence] = field(default_factory=list)
+    absences: list[Absence] = []
     """What had no owner until this generation."""
     first_owned: int = 0
     """Partitions that have their first owner in it."""
@@ -378,8 +372,7 @@ def _began_ms(event: GenerationStable | RebalanceSuperseded | GroupEmptied) -> i
     return None if rebalance_ms is None else event.time_ms - rebalance_ms
 
 
-@dataclass(slots=True)
-class KnownMember:
+class KnownMember(msgspec.Struct, gc=False):
     """A member of the group now. Timeouts and `joined_ms` are None if its JoinGroup is not among the events."""
 
     member: MemberRef
@@ -389,14 +382,13 @@ class KnownMember:
     subscribed_topics: tuple[str, ...] = ()
     protocols: tuple[str, ...] = ()
     """The assignors that it offers; empty if its first JoinGroup is not among the events."""
-    partitions: TopicPartitions = field(default_factory=dict)
+    partitions: TopicPartitions = {}
     unnamed_partitions: int = 0
     was_loaded: bool = False
     """The coordinator has restarted since the member's last JoinGroup."""
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(msgspec.Struct, frozen=True, gc=False):
     """Events from `first_seq` to `last_seq` are missing; `before_ms` is the time of the event after them."""
 
     first_seq: int

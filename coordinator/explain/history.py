@@ -2,8 +2,9 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any, Final, Self
+
+import msgspec
 
 from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent, MemberRef, MemberSnapshot
@@ -336,19 +337,21 @@ class GroupHistory:
             generation.part_of(known.member)
 
     def _assigned(self, event: schema.MemberAssigned) -> None:
+        member, partitions = event.member, event.partitions
         if self._is_of_a_rebalance(event):
-            part = self._open(event, event.generation_id).part_of(event.member)
-            part.member, part.is_assigned, part.is_readable = event.member, True, event.readable
+            part = self._open(event, event.generation_id).part_of(member)
+            part.member, part.is_assigned, part.is_readable = member, True, event.readable
             part.join_ms = part.join_ms if event.join_ms is None else event.join_ms
             part.sync_ms = event.sync_ms
-            part.partitions, part.unnamed_partitions = event.partitions, event.unnamed_partitions
+            part.partitions, part.unnamed_partitions = partitions, event.unnamed_partitions
             part.gained, part.lost, part.kept = event.gained, event.lost, event.kept
-        known = self.members.get(event.member.member_id)
+        known = self.members.get(member.member_id)
         if known is None:
-            known = self.members[event.member.member_id] = KnownMember(event.member)
-        known.partitions, known.unnamed_partitions = event.partitions, event.unnamed_partitions
-        self.owners.assigned(event.member, event.partitions, event.time_ms)
-        self.owners.revoked(event.member.member_id, event.lost, event.time_ms)
+            known = self.members[member.member_id] = KnownMember(member)
+        known.partitions, known.unnamed_partitions = partitions, event.unnamed_partitions
+        self.owners.assigned(member, partitions, event.time_ms)
+        if event.lost:
+            self.owners.revoked(member.member_id, event.lost, event.time_ms)
 
     def _is_of_a_rebalance(self, event: schema.MemberAssigned) -> bool:
         """In a group of KIP-848, what a member holds also changes while its generation is stable, or before any."""
@@ -412,7 +415,7 @@ class GroupHistory:
             before = known.get(each.member.member_id) or KnownMember(each.member)
             # Only the events of this run of the coordinator know the software of the client.
             member = each.member if each.member.client_software_name else before.member
-            self.members[each.member.member_id] = replace(
+            self.members[each.member.member_id] = msgspec.structs.replace(
                 before,
                 member=member,
                 subscribed_topics=tuple(each.subscribed_topics),

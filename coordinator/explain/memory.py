@@ -1,7 +1,6 @@
 """What a reader of a long history keeps of a group between two parts of it: enough for the findings, and bounded."""
 
 import zlib
-from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
@@ -21,13 +20,12 @@ REJECTIONS_REMEMBERED: Final = 20
 PACK_LEVEL: Final = 1
 
 
-@dataclass(slots=True)
-class Memory:
+class Memory(msgspec.Struct, gc=False):
     """A `GroupHistory` without most of its notes, and without the partitions of all generations but the last."""
 
     group_id: str
-    generations: list[Generation] = field(default_factory=list)
-    members: dict[str, KnownMember] = field(default_factory=dict)
+    generations: list[Generation] = []
+    members: dict[str, KnownMember] = {}
     state: str = ""
     generation_id: int = 0
     created_seq: int = 0
@@ -36,11 +34,11 @@ class Memory:
     last_ms: int | None = None
     begins_in_the_middle: bool = False
     last_commit_ms: int | None = None
-    changes: Changes = field(default_factory=Changes)
-    owners: Owners = field(default_factory=Owners)
+    changes: Changes = msgspec.field(default_factory=Changes)
+    owners: Owners = msgspec.field(default_factory=Owners)
     coordinator_epoch: int = 0
-    rejected: list[schema.RequestRejected] = field(default_factory=list)
-    clients: dict[str, schema.MemberRef] = field(default_factory=dict)
+    rejected: list[schema.RequestRejected] = []
+    clients: dict[str, schema.MemberRef] = {}
 
 
 def remember(history: GroupHistory) -> Memory:

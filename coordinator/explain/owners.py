@@ -5,9 +5,9 @@ at its LeaveGroup, or when it gave the partition up for a rebalance. It ends whe
 however many generations later. What never had an owner, such as the partitions of a new topic, is not without one.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
+
+import msgspec
 
 from coordinator.audit.schema import MemberRef, TopicPartitions
 
@@ -22,8 +22,7 @@ def is_cooperative(protocol_name: str) -> bool:
     return "cooperative" in protocol_name or protocol_name == KAFKA_STREAMS
 
 
-@dataclass(frozen=True, slots=True)
-class Absence:
+class Absence(msgspec.Struct, frozen=True, gc=False):
     """Partitions that `member` owned last, and that had no owner until a generation assigned them. Wall-clock times."""
 
     member: MemberRef
@@ -38,8 +37,7 @@ class Absence:
         return self.assigned_ms - self.stopped_ms
 
 
-@dataclass(slots=True)
-class Owner:
+class Owner(msgspec.Struct, gc=False):
     """The last owner of a partition. `stopped_ms` is when it stopped; None while it owns the partition.
 
     `is_revoked`: it stopped because a generation did not assign it the partition again.
@@ -62,20 +60,19 @@ class Taken(NamedTuple):
     first: int = 0
 
 
-@dataclass(slots=True)
-class Owners:
+class Owners(msgspec.Struct, gc=False):
     """The owners of all partitions that a group has been seen to own."""
 
-    by_partition: dict[Partition, Owner] = field(default_factory=dict)
-    owned: dict[str, set[Partition]] = field(default_factory=dict)
+    by_partition: dict[Partition, Owner] = {}
+    owned: dict[str, set[Partition]] = {}
     """Member id → the partitions of which it is the last owner."""
-    names: dict[str, MemberRef] = field(default_factory=dict)
+    names: dict[str, MemberRef] = {}
     """Member id → the member, for each last owner."""
     moved: int = 0
     """Partitions that the generation that is being assigned took from another member."""
     first: int = 0
     """Partitions that it gave to their first owner."""
-    ended: dict[tuple[str, int, bool], int] = field(default_factory=dict)
+    ended: dict[tuple[str, int, bool], int] = {}
     """Of that generation: last owner, `stopped_ms` and `is_revoked` → partitions that have an owner again."""
     is_known: bool = True
     """False after events are missing or name no partitions, until an assignment names all of them again."""
@@ -106,21 +103,26 @@ class Owners:
 
     def assigned(self, member: MemberRef, partitions: TopicPartitions, at_ms: int) -> None:
         """A member gets its assignment, and owns these partitions from now on."""
-        for partition in flat(partitions):
-            owner = self.by_partition.get(partition)
-            if owner is None:
-                self.by_partition[partition] = Owner(member.member_id)
-                self._own(member, partition)
-                self.first += 1
-                continue
-            if owner.stopped_ms is not None and owner.stopped_ms < at_ms:
-                key = owner.member_id, owner.stopped_ms, owner.is_revoked
-                self.ended[key] = self.ended.get(key, 0) + 1
-            if owner.member_id != member.member_id:
-                self.moved += 1
-                self.owned[owner.member_id].discard(partition)
-                self._own(member, partition)
-            owner.member_id, owner.stopped_ms, owner.is_revoked = member.member_id, None, False
+        member_id, by_partition = member.member_id, self.by_partition
+        for topic, indexes in partitions.items():
+            for index in indexes:
+                partition = topic, index
+                owner = by_partition.get(partition)
+                if owner is None:
+                    by_partition[partition] = Owner(member_id)
+                    self._own(member, partition)
+                    self.first += 1
+                    continue
+                if owner.stopped_ms is not None:
+                    if owner.stopped_ms < at_ms:
+                        key = owner.member_id, owner.stopped_ms, owner.is_revoked
+                        self.ended[key] = self.ended.get(key, 0) + 1
+                    owner.stopped_ms, owner.is_revoked = None, False
+                if owner.member_id != member_id:
+                    self.moved += 1
+                    self.owned[owner.member_id].discard(partition)
+                    self._own(member, partition)
+                    owner.member_id = member_id
 
     def take(self, assigned_ms: int) -> Taken:
         """What the assignments since the last call changed: all members of a generation have theirs."""
@@ -161,9 +163,12 @@ class Owners:
         return sum(1 for stopped_ms in stops if stopped_ms is not None and stopped_ms >= time_ms)
 
     def _own(self, member: MemberRef, partition: Partition) -> None:
-        self.owned.setdefault(member.member_id, set()).add(partition)
+        owned = self.owned.get(member.member_id)
+        if owned is None:
+            owned = self.owned[member.member_id] = set()
+        owned.add(partition)
         self.names[member.member_id] = member
 
 
-def flat(partitions: TopicPartitions) -> Iterator[Partition]:
-    return ((topic, index) for topic, indexes in partitions.items() for index in indexes)
+def flat(partitions: TopicPartitions) -> list[Partition]:
+    return [(topic, index) for topic, indexes in partitions.items() for index in indexes]

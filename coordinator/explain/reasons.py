@@ -1,8 +1,9 @@
 """Why a rebalance was necessary: each cause as a clause, and what can be known of a member that left."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from coordinator.audit.schema import MemberRef, Trigger
 from coordinator.core.causes import Cause
@@ -20,8 +21,7 @@ REMOVED_BY_ADMIN: Final = "member was removed by an admin"
 TOPICS_NAMED: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Leaving:
+class Leaving(msgspec.Struct, frozen=True, gc=False):
     """Which way of leaving the events show."""
 
     removal: Removal
@@ -52,8 +52,7 @@ class Leaving:
         return self.removal.reason.lower().startswith(text.lower())
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(msgspec.Struct, frozen=True, gc=False):
     """What a clause may need beside its trigger."""
 
     generation: Generation

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, takewhile
 
 from coordinator.audit.schema import MemberRef
 from coordinator.core.causes import Cause
@@ -131,11 +131,11 @@ def _is_back(removal: Removal, joined: Joining) -> bool:
 def _joined_from(history: GroupHistory, generation: Generation) -> Iterator[Joining]:
     """Who joined in this generation's rebalance, and until a client counts as another one, in the next ones."""
     until_ms = max((each.at_ms for each in generation.changes.removed), default=0) + RETURN_MS
-    for each in history.generations:
-        if each.first_seq >= generation.first_seq:
-            if (each.started_ms or 0) > until_ms:
-                return
-            yield from each.changes.joined
+    newest_first = takewhile(lambda each: each.first_seq >= generation.first_seq, reversed(history.generations))
+    for each in reversed([*newest_first]):
+        if (each.started_ms or 0) > until_ms:
+            return
+        yield from each.changes.joined
     yield from history.pending_changes.joined
 
 

@@ -1,8 +1,9 @@
 """Tells one generation of a group in words: what began it, what held it up, what it cost, how it ended, what to try."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from coordinator.audit.schema import MemberRef, Trigger
 from coordinator.core.causes import Cause
@@ -31,8 +32,7 @@ IDS_NAMED: Final = 3
 SAME_CAUSES_NAMED: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(msgspec.Struct, frozen=True, gc=False):
     """A figure of the story. `value` is in the unit of `text`'s name (ms, partitions, …); None: unknown."""
 
     name: str
@@ -40,8 +40,7 @@ class Number:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Story:
+class Story(msgspec.Struct, frozen=True, gc=False):
     """A generation in words. The texts are free of control characters, but not of markup such as HTML's."""
 
     group_id: str
@@ -140,18 +139,21 @@ class _Telling:
         first = first_trigger(self._generation)
         if changes and (first is None or first.cause is not Cause.LEADER_REJOINED):
             sentences.append(f"Since the generation before, {changes}.")
-        unknown = [Leaving(each) for each in self._generation.changes.removed if each.cause is Cause.MEMBER_LEFT]
-        unknown = [each for each in unknown if each.is_unknown]
-        if len(unknown) == 1:
-            sentences.append(unknown_leave(unknown[0], self._names))
-        elif unknown:
-            sentences.append(unknown_leaves([each.removal.member for each in unknown], self._names))
+        sentences += self._unknown_leaves()
         sentences += absences_in(self._history, self._generation, self._clock)
-        sentences += unheard_since_start(self._history, self._generation, self._names)
-        sentences += pauses(self._generation.changes.removed, self._names)
-        sentences += silences(self._generation, self._context.previous, self._names, self._clock)
-        sentences += returns(self._history, self._generation, self._names)
+        if self._generation.changes.removed:
+            sentences += unheard_since_start(self._history, self._generation, self._names)
+            sentences += pauses(self._generation.changes.removed, self._names)
+            sentences += silences(self._generation, self._context.previous, self._names, self._clock)
+            sentences += returns(self._history, self._generation, self._names)
         return " ".join(sentences)
+
+    def _unknown_leaves(self) -> list[str]:
+        left = (Leaving(each) for each in self._generation.changes.removed if each.cause is Cause.MEMBER_LEFT)
+        unknown = [each for each in left if each.is_unknown]
+        if len(unknown) > 1:
+            return [unknown_leaves([each.removal.member for each in unknown], self._names)]
+        return [unknown_leave(each, self._names) for each in unknown]
 
     def _other_triggers(self) -> Iterator[str]:
         """All that made the rebalance necessary or changed its members, except its first cause."""
@@ -320,10 +322,12 @@ class _Telling:
     def _restarted_with_other_topics(self) -> Iterator[str]:
         """A static member that comes back gets what it had, whatever it subscribes to now (KIP-345)."""
         generation = self._generation
-        owned = {topic for part in generation.members.values() for topic in part.partitions}
         replaced = list(generation.replaced_while_stable)
         if generation is self._history.latest and not generation.is_open:
             replaced += self._history.pending_changes.replaced
+        if not replaced:
+            return
+        owned = {topic for part in generation.members.values() for topic in part.partitions}
         for each in replaced:
             now, before = each.subscribed_topics, each.old_subscribed_topics
             if not now or not before or set(now) == set(before):

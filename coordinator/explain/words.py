@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -16,16 +16,20 @@ NAMES_IN_A_SENTENCE: Final = 3
 """How many members a sentence names; it counts the others."""
 
 REASON_CHARACTERS_SHOWN: Final = 160
+SECONDS_OF_A_DAY: Final = 86_400
+_FIRST_MS: Final = round(datetime.min.replace(tzinfo=UTC).timestamp()) * 1_000
+_LAST_MS: Final = round(datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp()) * 1_000 + 999
 _PLAIN_NAME: Final = re.compile(r"[\w.:@/+-]+")
 _UUID: Final = re.compile(r"-([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
 
 
 def utc_clock(time_ms: int) -> str:
     """The time of day in UTC. A time that no calendar has, as a damaged record may, is told as a number."""
-    try:
-        return f"{datetime.fromtimestamp(time_ms / 1000, UTC):%H:%M:%S} UTC"
-    except (ValueError, OverflowError, OSError):
+    if not _FIRST_MS <= time_ms <= _LAST_MS:
         return f"{time_ms} ms"
+    minutes, seconds = divmod(time_ms // 1000 % SECONDS_OF_A_DAY, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours:02}:{minutes:02}:{seconds:02} UTC"
 
 
 def counted(count: int, what: str, plural: str = "") -> str:
@@ -86,7 +90,9 @@ class Names:
 
     def __init__(self, members: Iterable[MemberRef]) -> None:
         by_id = {member.member_id: self._base(member) for member in members}
-        self._shared = {base for base, count in Counter(by_id.values()).items() if count > 1}
+        self._shared: Collection[str] = ()
+        if len(set(by_id.values())) < len(by_id):
+            self._shared = {base for base, count in Counter(by_id.values()).items() if count > 1}
 
     @staticmethod
     def _base(member: MemberRef) -> str:

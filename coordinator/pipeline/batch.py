@@ -3,6 +3,7 @@
 import contextlib
 import gc
 from collections.abc import Callable, Iterator, Mapping
+from typing import Final
 
 import pyarrow as pa
 
@@ -10,6 +11,9 @@ from coordinator.pipeline.fold import Fold, FoldState, Position, ReadRange
 from coordinator.pipeline.folder import Rows, TableFolder
 from coordinator.pipeline.names import OPEN_GENERATIONS
 from coordinator.pipeline.state import StateFolder
+
+SLICE_RECORDS: Final = 1_000
+"""So many values exist at a time: those of a whole batch would be in memory that the system clears first."""
 
 
 class Batches:
@@ -60,9 +64,11 @@ class Batches:
     def _take_in(self, records: pa.Table, batch_id: int) -> None:
         # Files are read in any order; those of a partition must be in the order of the topic.
         records = records.sort_by([("partition", "ascending"), ("offset", "ascending")])
-        columns = (records.column(name).to_pylist() for name in ("partition", "offset", "timestamp_ms"))
         fold = self._make_fold(self._state)
-        fold.take_in(records.column("value").to_pylist(), map(Position, *columns))
+        for first in range(0, records.num_rows, SLICE_RECORDS):
+            part = records.slice(first, SLICE_RECORDS)
+            columns = (part.column(name).to_pylist() for name in ("partition", "offset", "timestamp_ms"))
+            fold.take_in(part.column("value").to_pylist(), map(Position, *columns))
         self._tables.commit(fold.finish(), self._open_generations(fold.touched), batch_id)
         self._states.after(batch_id, self._state, fold.touched, fold.heard)
 

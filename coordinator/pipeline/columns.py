@@ -3,11 +3,9 @@
 A row has times as milliseconds since the epoch (`joined_ms`); the column is a timestamp (`joined_at`).
 """
 
-from collections.abc import Iterable, Sequence
-from operator import itemgetter
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import msgspec
 import pyarrow as pa
 
 from coordinator.pipeline.names import (
@@ -24,9 +22,9 @@ from coordinator.pipeline.names import (
     SKIPPED,
     VOIDS,
 )
+from coordinator.pipeline.row_columns import RowColumns
 
 TIME: Final = pa.timestamp("us", "UTC")
-_MILLISECONDS: Final = pa.timestamp("ms", "UTC")
 _T, _N, _B = pa.string(), pa.int64(), pa.binary()
 _HEAD: Final = {"group_id": _T, "created_seq": _N, "seq": _N, "time_at": TIME, "generation_id": _N}
 _WHERE: Final = {"partition": pa.int32(), "offset": _N, "timestamp_at": TIME}
@@ -180,64 +178,16 @@ BRONZE_COLUMNS: Final = pa.schema(
     ]
 )
 
-_encode = msgspec.json.Encoder().encode
+
+TableRows = Sequence[Mapping[str, Any]] | RowColumns
+"""Rows of one table."""
 
 
-def arrow_table(table: str, rows: Sequence[Any]) -> pa.Table:
-    """The rows as an Arrow table with the columns of `table`. A value of another type becomes null (text: its JSON).
-
-    All rows are dicts, in which what is null may be missing, or all are tuples in the order of the columns.
-    """
-    schema = TABLES[table]
-    if rows and isinstance(rows[0], tuple):
-        columns: Iterable[Sequence[Any]] = zip(*rows, strict=True)
-    else:
-        columns = (_values(_row_name(field), rows) for field in schema)
-    return pa.table([_column(field, values) for field, values in zip(schema, columns, strict=True)], schema=schema)
-
-
-def _row_name(field: pa.Field) -> str:
-    name = str(field.name)
-    return name.removesuffix("_at") + "_ms" if field.type == TIME else name
-
-
-def _column(field: pa.Field, values: Sequence[Any]) -> pa.Array:
-    if field.type == TIME:
-        return _times(values)
-    try:
-        return pa.array(values, field.type)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
-        return pa.array([_fitting(value, field.type) for value in values], field.type)
-
-
-def _values(name: str, rows: Sequence[dict[str, Any]]) -> list[Any]:
-    try:
-        return list(map(itemgetter(name), rows))  # twice as fast; the rows of most tables have all columns
-    except KeyError:
-        return [row.get(name) for row in rows]
-
-
-def _times(values: Sequence[Any]) -> pa.Array:
-    try:
-        return pa.array(values, _MILLISECONDS).cast(TIME)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
-        return pa.array([_microseconds(value) for value in values], pa.int64()).cast(TIME)
-
-
-def _microseconds(value: Any) -> int | None:
-    is_time = type(value) is int and abs(value) < 2**52  # year 144,000: later does not fit into microseconds
-    return value * 1000 if is_time else None
-
-
-def _fitting(value: Any, kind: pa.DataType) -> Any:
-    if value is None:
-        return None
-    if kind == _T:
-        if isinstance(value, bytes):
-            return value.decode(errors="replace")
-        text = value if isinstance(value, str) else _encode(value).decode()
-        return text.encode(errors="replace").decode()
-    if kind == _B:
-        return bytes(value)
-    is_number = type(value) is int and -(2**63) <= value < 2**63
-    return value if is_number or type(value) is bool else None
+def arrow_table(table: str, rows: TableRows) -> pa.Table:
+    """The rows as an Arrow table with the columns of `table`. What does not fit a column is null, or text of it."""
+    if isinstance(rows, RowColumns):
+        return rows.table()
+    columns = RowColumns(TABLES[table])
+    for row in rows:
+        columns.append(row)
+    return columns.table()

@@ -78,14 +78,22 @@ def read(value: bytes | None) -> tuple[AuditEvent | OtherEvent | None, str]:
         event = decode_event(value)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         return _read_other(value, problem)
-    for number in (event.seq, event.created_seq, event.time_ms, event.generation_id, event.coordinator_epoch):
-        if not -_NUMBER_MAX <= number <= _NUMBER_MAX:
-            return None, f"a number beyond 64 bits: {number}"
-    if isinstance(event, RebalanceStarted) and not all(
-        len(each) == _THEN_AND_NOW for each in event.topic_changes.values()
+    if not (
+        -_NUMBER_MAX <= event.seq <= _NUMBER_MAX
+        and -_NUMBER_MAX <= event.created_seq <= _NUMBER_MAX
+        and -_NUMBER_MAX <= event.time_ms <= _NUMBER_MAX
+        and -_NUMBER_MAX <= event.generation_id <= _NUMBER_MAX
+        and -_NUMBER_MAX <= event.coordinator_epoch <= _NUMBER_MAX
     ):
+        return None, f"a number beyond 64 bits: {_largest_number(event)}"
+    if type(event) is RebalanceStarted and not all(len(each) == _THEN_AND_NOW for each in event.topic_changes.values()):
         return None, "no valid rebalance.started: topic_changes are not pairs of numbers"
     return event, ""
+
+
+def _largest_number(event: AuditEvent) -> int:
+    numbers = event.seq, event.created_seq, event.time_ms, event.generation_id, event.coordinator_epoch
+    return max(numbers, key=abs)
 
 
 def _read_other(value: bytes, problem: Exception) -> tuple[OtherEvent | None, str]:

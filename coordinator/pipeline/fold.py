@@ -5,7 +5,7 @@ per group. Tables are only appended to: a row is final once it is written. What 
 the business of `explain.history.GroupHistory`, of which `coordinator groups why` tells too.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
@@ -32,6 +32,7 @@ from coordinator.pipeline.names import (
     SILVER,
     VOIDS,
 )
+from coordinator.pipeline.rows import NewRows
 from coordinator.pipeline.watch import Told, look
 
 MISSING_MAX: Final = 1_000
@@ -54,7 +55,7 @@ _SHAPES: Final = {
 _encode: Final = msgspec.msgpack.Encoder().encode
 
 
-class Position(msgspec.Struct, frozen=True, array_like=True):
+class Position(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Where a record is in the topic, and when it was appended (ms since the epoch)."""
 
     partition: int
@@ -106,10 +107,6 @@ class FoldState(msgspec.Struct, array_like=True):
     version: int = STATE_VERSION
 
 
-Rows = dict[str, list[Any]]
-"""Table → the rows to append: dicts, or tuples in the order of the columns."""
-
-
 class Open(msgspec.Struct):
     """A group that the batch tells of."""
 
@@ -128,7 +125,7 @@ class Fold:
         self.groups = state.groups
         self.read = state.read
         self.about = state.about
-        self.rows: Rows = defaultdict(list)
+        self.rows = NewRows()
         self.touched: set[str] = set()
         self.heard: set[int] = set()
         """Partitions with news of the coordinator."""
@@ -149,7 +146,7 @@ class Fold:
     def reject(self, why: str, value: bytes | None, position: Position) -> None:
         self.rows[REJECTS].append({**where(position), "why": why, "value": value})
 
-    def finish(self) -> Rows:
+    def finish(self) -> NewRows:
         """Return the rows, also those that are of the end of the batch; the state is complete then."""
         for (group_id, window_ms, cause), count in self._rates.items():
             row = {"group_id": group_id, "window_start_ms": window_ms, "cause": cause, "rebalances": count}
@@ -175,7 +172,7 @@ class Fold:
         if event.seq == state.seq:
             group = self._opened(event.group_id, state, position)
             self._apply(group, event, cause)
-            group.is_due = group.is_due or bool(state.told) or type(event) is not schema.OffsetsCommitted
+            group.is_due = group.is_due or type(event) is not schema.OffsetsCommitted or bool(state.told)
 
     def _take_other(self, event: OtherEvent, value: bytes, position: Position) -> None:
         """An event of the server is in each partition, for those who read of one group; silver has the first one."""

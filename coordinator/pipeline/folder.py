@@ -3,13 +3,13 @@
 `tables.py` implements it for a local folder, `spark_tables.py` for all others.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, Protocol
+from collections.abc import Mapping
+from typing import Final, Protocol
 
-from coordinator.pipeline.columns import BRONZE_COLUMNS, TABLES
+from coordinator.pipeline.columns import BRONZE_COLUMNS, TABLES, TableRows
 from coordinator.pipeline.names import BRONZE
 
-Rows = Mapping[str, Sequence[dict[str, Any]]]
+Rows = Mapping[str, TableRows]
 """Table → rows."""
 
 COMPACT_EVERY_BATCHES: Final = 100

@@ -18,14 +18,30 @@ Row = dict[str, Any]
 _to_json: Final = msgspec.json.Encoder().encode
 
 
+class _Nobody:
+    """Has the names of a member, all null."""
+
+    member_id = client_id = client_host = group_instance_id = None
+
+
+_NOBODY: Final = _Nobody()
+
+
 def row_of(history: GroupHistory, generation: Generation) -> Row:
     """The row of a generation of `history` as it is now."""
-    row = {
+    member = generation.member or _NOBODY
+    to_join, join_ms = generation.slowest_join or (_NOBODY, None)
+    to_sync, sync_ms = generation.slowest_sync or (_NOBODY, None)
+    return {
         "group_id": generation.group_id,
         "created_seq": generation.created_seq,
         "generation_id": generation.generation_id,
         "outcome": generation.outcome.value,
         "cause": None if generation.cause is None else generation.cause.value,
+        "cause_member_id": member.member_id,
+        "cause_client_id": member.client_id,
+        "cause_client_host": member.client_host,
+        "cause_group_instance_id": member.group_instance_id,
         "cause_is_inferred": False,
         "reason": generation.reason or None,
         "triggers": text_of_triggers(generation.triggers),
@@ -36,7 +52,13 @@ def row_of(history: GroupHistory, generation: Generation) -> Row:
         "stable_ms": generation.ended_ms if generation.outcome is Outcome.STABLE else None,
         "rebalance_ended_ms": generation.ended_ms,
         "join_ms": generation.join_ms,
+        "slowest_to_join_member_id": to_join.member_id,
+        "slowest_to_join_client_id": to_join.client_id,
+        "slowest_join_ms": join_ms,
         "sync_ms": generation.sync_ms,
+        "slowest_to_sync_member_id": to_sync.member_id,
+        "slowest_to_sync_client_id": to_sync.client_id,
+        "slowest_sync_ms": sync_ms,
         "rebalance_ms": generation.rebalance_ms,
         "members": generation.member_count,
         "leader": generation.leader or None,
@@ -53,15 +75,6 @@ def row_of(history: GroupHistory, generation: Generation) -> Row:
         "last_seq": generation.last_seq,
         "coordinator_epoch": generation.coordinator_epoch,
     }
-    member = generation.member
-    for name in ("member_id", "client_id", "client_host", "group_instance_id"):
-        row[f"cause_{name}"] = None if member is None else getattr(member, name)
-    for phase, slowest in (("join", generation.slowest_join), ("sync", generation.slowest_sync)):
-        who, took_ms = slowest or (None, None)
-        row[f"slowest_to_{phase}_member_id"] = None if who is None else who.member_id
-        row[f"slowest_to_{phase}_client_id"] = None if who is None else who.client_id
-        row[f"slowest_{phase}_ms"] = took_ms
-    return row
 
 
 def text_of_triggers(triggers: Sequence[Any]) -> str | None:

@@ -15,6 +15,8 @@ from typing import BinaryIO, Final
 import pyspark
 from pyspark.serializers import UTF8Deserializer, read_int
 
+from coordinator.pipeline.class_archive import WRITE_SECONDS, ClassArchive
+
 PACKAGES: Final = (
     "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
     "io.delta:delta-spark_4.2_2.13:4.4.0",
@@ -107,16 +109,26 @@ class SparkJvm:
     """The JVM: a child with a process group of its own, so that Ctrl-C in a terminal does not reach it."""
 
     def __init__(
-        self, java: Path, settings: dict[str, str], scratch: str, output: BinaryIO, stop: threading.Event
+        self,
+        java: Path,
+        settings: dict[str, str],
+        scratch: str,
+        output: BinaryIO,
+        stop: threading.Event,
+        *,
+        writes_archive: bool = False,
     ) -> None:
         """Start it and wait until it listens; `settings` are those of Spark, to which those for the jars are added.
+
+        With `writes_archive` it writes the archive of its classes when it exits.
 
         Raises:
             SparkStartFailed: it ended instead.
             Interrupted: `stop` was set meanwhile.
         """
         listens_file = Path(scratch, "gateway")
-        command = [str(java), *JAVA_OPTIONS, f"-Djava.io.tmpdir={scratch}"]
+        self._archive = ClassArchive(java, cached_jars() or [], is_written=writes_archive)
+        command = [str(java), *JAVA_OPTIONS, *self._archive.options(), f"-Djava.io.tmpdir={scratch}"]
         command += [f"--add-opens={package}=ALL-UNNAMED" for package in OPENED_PACKAGES]
         command += _gateway(settings)
         environment = {**os.environ, "SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(listens_file)}
@@ -152,13 +164,14 @@ class SparkJvm:
         return self._process.pid
 
     def close(self) -> None:
-        """Let it exit; kill it if that takes longer than EXIT_SECONDS."""
+        """Let it exit; kill it if that takes longer than EXIT_SECONDS, or WRITE_SECONDS if it writes its archive."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         try:
-            self._process.wait(EXIT_SECONDS)
+            self._process.wait(WRITE_SECONDS if self._archive.is_written else EXIT_SECONDS)
         except subprocess.TimeoutExpired:
             self.kill()
+        self._archive.keep(self._process.returncode)
 
     def kill(self) -> None:
         if self._process.poll() is None:

@@ -12,6 +12,7 @@ from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent, MemberRef
 from coordinator.explain.owners import Partition, flat
 from coordinator.pipeline.names import MEMBERSHIPS, OWNERSHIP
+from coordinator.pipeline.rows import NewRows
 
 Row = dict[str, Any]
 
@@ -28,11 +29,7 @@ class Members(msgspec.Struct):
     owner_of: dict[Partition, str] = {}
 
 
-Rows = dict[str, list[Any]]
-"""Table → the rows to append."""
-
-
-def apply(members: Members, event: AuditEvent, cause: str | None, rows: Rows) -> None:
+def apply(members: Members, event: AuditEvent, cause: str | None, rows: NewRows) -> None:
     """Apply an event of a group to its members and add the rows. `cause` is why a member is gone, if one is."""
     match event:
         case schema.MemberAssigned():
@@ -73,7 +70,7 @@ def head(event: AuditEvent) -> Row:
     }
 
 
-def _join(members: Members, event: AuditEvent, member: MemberRef, rows: Rows) -> None:
+def _join(members: Members, event: AuditEvent, member: MemberRef, rows: NewRows) -> None:
     row = head(event)
     row["member_id"], row["client_id"], row["client_host"] = member.member_id, member.client_id, member.client_host
     row["group_instance_id"] = member.group_instance_id
@@ -85,7 +82,7 @@ def _join(members: Members, event: AuditEvent, member: MemberRef, rows: Rows) ->
 
 
 def _leave(
-    members: Members, event: AuditEvent, member_ids: Collection[str], why: tuple[str | None, str | None], rows: Rows
+    members: Members, event: AuditEvent, member_ids: Collection[str], why: tuple[str | None, str | None], rows: NewRows
 ) -> None:
     """Members are gone; `why` is the cause and the reason. Those that nobody saw join are passed over."""
     gone = {each: members.rows.pop(each) for each in list(member_ids) if each in members.rows}
@@ -97,7 +94,7 @@ def _leave(
     _own(event, None, sorted(free), rows)
 
 
-def _replace(members: Members, event: schema.StaticMemberReplaced, rows: Rows) -> None:
+def _replace(members: Members, event: schema.StaticMemberReplaced, rows: NewRows) -> None:
     """A static member came back under a new id: it owns what it owned."""
     old = members.rows.pop(event.old_member_id, None)
     _join(members, event, event.member, rows)
@@ -108,7 +105,7 @@ def _replace(members: Members, event: schema.StaticMemberReplaced, rows: Rows) -
         _own(event, event.member, sorted(owned), rows)
 
 
-def _assign(members: Members, event: schema.MemberAssigned, rows: Rows) -> None:
+def _assign(members: Members, event: schema.MemberAssigned, rows: NewRows) -> None:
     member, owner_of = event.member, members.owner_of
     member_id = member.member_id
     if member_id not in members.rows:  # its joining is missing
@@ -124,18 +121,17 @@ def _assign(members: Members, event: schema.MemberAssigned, rows: Rows) -> None:
         _own(event, member, gained, rows)
 
 
-def _own(event: AuditEvent, member: MemberRef | None, partitions: Iterable[Partition], rows: Rows) -> None:
+def _own(event: AuditEvent, member: MemberRef | None, partitions: Iterable[Partition], rows: NewRows) -> None:
     """Add a row per partition, in the order of the columns: there are more of them than of events."""
     member_id, client_id = (None, None) if member is None else (member.member_id, member.client_id)
     group_id, created_seq, seq, time_ms = event.group_id, event.created_seq, event.seq, event.time_ms
     generation_id = event.generation_id
-    rows[OWNERSHIP] += [
-        (group_id, created_seq, seq, time_ms, generation_id, topic, partition, time_ms, member_id, client_id)
-        for topic, partition in partitions
-    ]
+    add = rows[OWNERSHIP].append
+    for topic, partition in partitions:
+        add((group_id, created_seq, seq, time_ms, generation_id, topic, partition, time_ms, member_id, client_id))
 
 
-def _load(members: Members, event: schema.GroupLoaded | schema.GroupSnapshot, rows: Rows) -> None:
+def _load(members: Members, event: schema.GroupLoaded | schema.GroupSnapshot, rows: NewRows) -> None:
     """The group as it was stored: what the events since then said did not take effect."""
     present = {each.member.member_id: each for each in event.members}
     _leave(members, event, [each for each in members.rows if each not in present], (NOT_LOADED, None), rows)

@@ -31,11 +31,15 @@ class JobFailed(RuntimeError):
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """Where and how to run: the master and settings of Spark, and the interval of the batches (None: one pass)."""
+    """Where and how to run: the master and settings of Spark, and the interval of the batches (None: one pass).
+
+    With `writes_archive`, the JVM writes an archive of its classes in the end.
+    """
 
     master: str
     spark: Mapping[str, str]
     every_ms: int | None = None
+    writes_archive: bool = False
 
 
 def run_job(source: AuditSource, where: Location, settings: Settings, stop: threading.Event) -> bool:
@@ -52,7 +56,9 @@ def run_job(source: AuditSource, where: Location, settings: Settings, stop: thre
             held.enter_context(sole_job(where))
             claim(LocalFiles(where), source.kind)
         try:
-            session = spark_session(stop=stop, master=settings.master, chosen=settings.spark)
+            session = spark_session(
+                stop=stop, master=settings.master, chosen=settings.spark, writes_archive=settings.writes_archive
+            )
             return _in_session(held.enter_context(session), source, where, settings.every_ms, stop)
         except Interrupted:
             return False

@@ -40,6 +40,9 @@ _TUNED: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.streaming.numRecentProgressUpdates": "10",
+    # The records of a batch, 20 MB of each task, come with the end of the task. As blocks they would be copied three
+    # times more, and sent over a socket to the same process: 3 s of CPU of a million events.
+    "spark.task.maxDirectResultSize": "64m",
     # Of 50 Kafka partitions of the topic each would otherwise be a task and a file.
     "spark.sql.files.maxPartitionBytes": "128m",
     "spark.databricks.delta.checkpoint.partSize": "1000000",
@@ -69,14 +72,17 @@ def spark_session(
     stop: threading.Event | None = None,
     master: str = LOCAL,
     chosen: Mapping[str, str] = MappingProxyType({}),
+    *,
+    writes_archive: bool = False,
 ) -> Iterator[SparkSession]:
     """Start a session; its JVM and temporary files are removed when the context ends.
 
     The output of the JVM (package resolution, errors) goes to the file `log`, if one is given. A process can have only
-    one session, because pyspark never replaces its gateway. `chosen` are settings of Spark.
+    one session, because pyspark never replaces its gateway. `chosen` are settings of Spark. With `writes_archive` the
+    JVM writes an archive of its classes when it exits, with which later ones start faster.
 
-    If spark-submit started this program, the session is made in its JVM, with its settings: `log`, `master` and
-    `chosen` mean nothing then.
+    If spark-submit started this program, the session is made in its JVM, with its settings: `log`, `master`, `chosen`
+    and `writes_archive` mean nothing then.
 
     Raises:
         JavaMissing: there is no suitable Java.
@@ -85,7 +91,10 @@ def spark_session(
     """
     # Errors of calls are raised as exceptions. The log would repeat them, with the whole Java stack trace.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
-    started = _submitted() if is_submitted() else _own(log, stop or threading.Event(), settings_for(master, chosen))
+    if is_submitted():
+        started = _submitted()
+    else:
+        started = _own(log, stop or threading.Event(), settings_for(master, chosen), writes_archive=writes_archive)
     with started as session:
         yield session
 
@@ -101,13 +110,15 @@ def _submitted() -> Iterator[SparkSession]:
 
 
 @contextlib.contextmanager
-def _own(log: Path | None, stop: threading.Event, settings: dict[str, str]) -> Iterator[SparkSession]:
+def _own(
+    log: Path | None, stop: threading.Event, settings: dict[str, str], *, writes_archive: bool
+) -> Iterator[SparkSession]:
     java = require_java()
     # The JVM gets its own working directory, because Spark leaves `artifacts` and `spark-warehouse` there.
     with tempfile.TemporaryDirectory(prefix="coordinator-spark-", ignore_cleanup_errors=True) as scratch:
         settings = {"spark.local.dir": scratch, **settings}
         with open(log or Path(scratch, "spark.log"), "w+b") as output:
-            jvm = SparkJvm(java, settings, scratch, output, stop)
+            jvm = SparkJvm(java, settings, scratch, output, stop, writes_archive=writes_archive)
         try:
             with _connected(jvm, settings, stop) as session:
                 yield session

@@ -7,13 +7,13 @@ written side by side.
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from delta import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from coordinator.pipeline.columns import arrow_table
+from coordinator.pipeline.columns import TableRows, arrow_table
 from coordinator.pipeline.folder import PROPERTIES, SCHEMAS, Files, Rows
 from coordinator.pipeline.hadoop import HadoopFiles
 from coordinator.pipeline.hadoop_lock import HadoopLock
@@ -75,15 +75,15 @@ class SparkTables:
                 made = made.property(name, value)
             made.execute()
 
-    def _append(self, table: str, rows: Sequence[dict[str, Any]], batch_id: int) -> None:
+    def _append(self, table: str, rows: TableRows, batch_id: int) -> None:
         """Delta leaves the append out if its log names this batch, or a later one, for this writer."""
         append_by_spark(self._frame(table, rows), self.path(table), table, batch_id)
 
-    def _replace(self, table: str, rows: Sequence[dict[str, Any]]) -> None:
+    def _replace(self, table: str, rows: TableRows) -> None:
         frame = self._frame(table, rows)
         frame.write.format("delta").mode("overwrite").option("overwriteSchema", "true").save(self.path(table))
 
-    def _frame(self, table: str, rows: Sequence[dict[str, Any]]) -> DataFrame:
+    def _frame(self, table: str, rows: TableRows) -> DataFrame:
         return self._writer.createDataFrame(arrow_table(table, rows)).coalesce(1)
 
     @staticmethod

@@ -5,15 +5,13 @@ commits for half a second, for each of ten tables. Only bronze of `__consumer_of
 """
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
-from coordinator.pipeline.columns import arrow_table
+from coordinator.pipeline.columns import TableRows, arrow_table
 from coordinator.pipeline.folder import COMPACTED_BYTES, PROPERTIES, SCHEMAS, Files, Rows
 
 
@@ -83,7 +81,7 @@ class Tables:
         once = CommitProperties(app_transactions=[Transaction(_writer(table), batch_id)])
         write_deltalake(self._delta(table), data, mode="append", schema_mode="merge", commit_properties=once)
 
-    def _append(self, table: str, rows: Sequence[Any], batch_id: int) -> None:
+    def _append(self, table: str, rows: TableRows, batch_id: int) -> None:
         if not self.has_batch(table, batch_id):
             self.append(table, arrow_table(table, rows), batch_id)
 

@@ -12,12 +12,12 @@ from typing import Final, NamedTuple
 
 import pyarrow as pa
 
-from coordinator.pipeline.fold import FoldState, GroupState, Position, Rows
+from coordinator.pipeline.fold import FoldState, GroupState, Position
 from coordinator.pipeline.stored_batches import decode_batches
 from coordinator.pipeline.stored_fold import StoredFold
 from tests.differential.kafka import VERSION, RunningKafka
 from tests.pipeline.offsets_history import KAFKA_SETTINGS, Said, play
-from tests.pipeline.records import named
+from tests.pipeline.records import NamedRows, named
 
 FILE: Final = Path(__file__).parent.parent / "golden" / "consumer_offsets" / f"kafka-{VERSION}.json"
 TOPICS: Final = ("orders", "payments")
@@ -74,7 +74,7 @@ def folded(
     records: list[StoredRecord],
     groups: dict[str, GroupState] | None = None,
     topic_ids: dict[str, str] | None = None,
-) -> Rows:
+) -> NamedRows:
     """The rows of one batch."""
     names = topic_ids or {}
     fold = StoredFold(FoldState({} if groups is None else groups), lambda topic_id: names.get(topic_id, topic_id))

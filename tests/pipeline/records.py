@@ -7,9 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from coordinator.pipeline.columns import TABLES
+from coordinator.pipeline.columns import TABLES, TIME
 from coordinator.pipeline.names import FINDINGS, REBALANCE_RATES
 from coordinator.pipeline.reader import query, read_findings
+from coordinator.pipeline.row_columns import RowColumns
 from coordinator.pipeline.spark_tables import SparkTables
 from coordinator.pipeline.tables import Tables
 
@@ -29,12 +30,25 @@ def records(values: Sequence[bytes], first_offset: int = 0, partition: int = 0) 
     )
 
 
-def named(rows: Mapping[str, Sequence[Any]]) -> dict[str, list[dict[str, Any]]]:
+NamedRows = dict[str, list[dict[str, Any]]]
+"""Table → rows, by the names of the columns."""
+
+
+def named(rows: Mapping[str, Any]) -> NamedRows:
     """Rows of a fold as dicts by the names of the columns, with times as `_ms`.."""
-    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    found: NamedRows = defaultdict(list)
     for table, of_table in rows.items():
-        names = [name.removesuffix("_at") + "_ms" * name.endswith("_at") for name in TABLES[table].names]
-        found[table] = [dict(zip(names, row, strict=True)) if isinstance(row, tuple) else row for row in of_table]
+        found[table] = _as_dicts(of_table) if isinstance(of_table, RowColumns) else of_table
+    return found
+
+
+def _as_dicts(rows: RowColumns) -> list[dict[str, Any]]:
+    table = rows.table()
+    for place, field in enumerate(table.schema):
+        if field.type == TIME:
+            milliseconds = table.column(place).cast(pa.timestamp("ms", "UTC")).cast(pa.int64())
+            table = table.set_column(place, field.name.removesuffix("_at") + "_ms", milliseconds)
+    found: list[dict[str, Any]] = table.to_pylist()
     return found
 
 

@@ -5,10 +5,10 @@ import pytest
 
 from coordinator.audit.schema import MemberJoined, MemberRemoved
 from coordinator.core.causes import Cause
-from coordinator.pipeline.fold import Fold, FoldState, GroupState, Position, ReadRange, Rows
+from coordinator.pipeline.fold import Fold, FoldState, GroupState, Position, ReadRange
 from coordinator.pipeline.names import GAPS, GENERATIONS, MEMBERSHIPS, OWNERSHIP, REJECTS, SILVER, VOIDS
 from tests.pipeline.history import History, eventful, member
-from tests.pipeline.records import named
+from tests.pipeline.records import NamedRows, named
 
 A, B = member("a"), member("b", instance_id="till-1")
 
@@ -18,13 +18,13 @@ def fold(
     groups: dict[str, GroupState] | None = None,
     first_offset: int = 0,
     read: dict[int, ReadRange] | None = None,
-) -> Rows:
+) -> NamedRows:
     folded = Fold(FoldState({} if groups is None else groups, {} if read is None else read))
     folded.take_in(values, [Position(0, first_offset + place, 1) for place in range(len(values))])
     return named(folded.finish())
 
 
-def outcomes(rows: Rows) -> list[tuple[Any, ...]]:
+def outcomes(rows: NamedRows) -> list[tuple[Any, ...]]:
     return [(row["generation_id"], row["outcome"], row.get("cause")) for row in rows[GENERATIONS]]
 
 
@@ -34,7 +34,7 @@ def joined(history: History, who: Any) -> History:
     return history
 
 
-def owners(rows: Rows) -> dict[int, str | None]:
+def owners(rows: NamedRows) -> dict[int, str | None]:
     """The owner of each partition after all rows, as a reader of the table finds it."""
     return {row["topic_partition"]: row["member_id"] for row in rows[OWNERSHIP]}
 
@@ -93,7 +93,7 @@ def test_a_new_incarnation_is_no_gap():
 def test_events_that_retention_deleted_are_told_apart_from_missing_ones():
     values = eventful().values()
 
-    def gap(rows: Rows) -> tuple[int, int, bool | None]:
+    def gap(rows: NamedRows) -> tuple[int, int, bool | None]:
         (found,) = rows[GAPS]
         return found["first_seq"], found["last_seq"], found["is_deleted"]
 
@@ -153,7 +153,7 @@ def test_fields_kinds_and_causes_of_tomorrow_are_kept():
     changed = json.loads(eventful().values()[1]) | {"schema_version": 2, "members": "many", "seq": 4}
     rows = fold([json.dumps(each).encode() for each in (event, unknown, rebalance, changed)])
     assert not rows[REJECTS] and not rows[GAPS]
-    assert ["weather" in row["value"].decode() for row in rows[SILVER]] == [True, True, False, False]
+    assert ["weather" in row["value"] for row in rows[SILVER]] == [True, True, False, False]
     assert [row["kind"] for row in rows[SILVER]][1:] == ["group.teleported", "rebalance.started", "rebalance.started"]
     assert rows[SILVER][2]["cause"] == "bored"
 

@@ -16,7 +16,7 @@ from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscr
 from _wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 from _wire.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
 from coordinator.pipeline.batch import Batches
-from coordinator.pipeline.fold import FoldState, GroupState, Position, Rows
+from coordinator.pipeline.fold import FoldState, GroupState, Position
 from coordinator.pipeline.inferred import KnownGroup, Telling
 from coordinator.pipeline.inferred_consumer import consumer_events
 from coordinator.pipeline.names import COMMITS, GENERATIONS, MEMBERSHIPS, OWNERSHIP, REBALANCE_RATES, REJECTS, SKIPPED
@@ -33,7 +33,7 @@ from coordinator.pipeline.stored_records import (
 from coordinator.pipeline.tables import Tables
 from tests.pipeline.offsets_expected import assert_told
 from tests.pipeline.offsets_golden import StoredRecord, decoded, folded, golden
-from tests.pipeline.records import contents, named
+from tests.pipeline.records import NamedRows, contents, named
 
 TABLES = (GENERATIONS, MEMBERSHIPS, OWNERSHIP)
 T0 = 1_700_000_000_000
@@ -63,7 +63,7 @@ def records(*values: bytes | None, key: bytes = KEY, first: int = 0) -> list[Sto
     return [StoredRecord(0, first + place, T0 + place * 1_000, key, value) for place, value in enumerate(values)]
 
 
-def told(rows: Rows) -> list[tuple[Any, ...]]:
+def told(rows: NamedRows) -> list[tuple[Any, ...]]:
     return [(row["generation_id"], row["outcome"], row.get("cause")) for row in rows[GENERATIONS]]
 
 
@@ -164,7 +164,7 @@ def events(*records: Any) -> list[dict[str, Any]]:
     return found
 
 
-def rows_of(*records: Any) -> Rows:
+def rows_of(*records: Any) -> NamedRows:
     """Of records of a consumer group (KIP-848), one a second."""
     fold = StoredFold(FoldState(), {"id-t": "t"}.__getitem__)
     for place, record in enumerate(records):
