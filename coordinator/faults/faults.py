@@ -16,7 +16,7 @@ from coordinator.faults.specs import (
     fields_of,
     parse_spec,
 )
-from coordinator.server.dispatch import DispatchTable
+from coordinator.server.request_chain import RequestChain
 
 FAULTS_MAX: Final = 10_000
 """The most faults that one node is given."""
@@ -124,10 +124,10 @@ class Faults:
     hits, and no number is given twice.
     """
 
-    def __init__(self, around: Surroundings, table: DispatchTable, before: "Faults | None" = None) -> None:
+    def __init__(self, around: Surroundings, chain: RequestChain, before: "Faults | None" = None) -> None:
         """`before` are the faults of the same node before a restart."""
         self._around = around
-        self._interception = Interception(table)
+        self._interception = Interception(chain)
         self._specs: dict[int, AnySpec] = {}
         self._installed: dict[int, Installed] = {}
         self._removed: dict[int, int] = {}

@@ -72,6 +72,7 @@ from coordinator.server.metered import bind_admin
 from coordinator.server.node_context import NodeContext
 from coordinator.server.pending_requests import PendingRequests
 from coordinator.server.rejection_log import RejectionLog
+from coordinator.server.request_chain import RequestChain
 from coordinator.server.request_dispatcher import RequestDispatcher
 from coordinator.server.slow_peers import SlowPeers
 from coordinator.server.throttling import Throttling
@@ -247,7 +248,7 @@ class Node:
             flusher=self._flusher,
             replica_moves=self._replica_moves,
             pending=pending,
-            throttling=Throttling(config, metadata.image, quick_sessions, self.scheduler, now_ms),
+            throttling=Throttling(config, metadata.image, self.scheduler, now_ms),
             now_ms=now_ms,
             wall_ms=wall_ms,
             start_transactions=partial(self._start_transactions, partitions, transactions),
@@ -407,7 +408,8 @@ class Node:
     def _make_listeners(self, parts: NodeContext, environment: Environment, sessions: SessionTable) -> None:
         """What takes requests from connections, within the limits for clients; `sessions` are those they know."""
         config, now_ms = self._config, self._clock.now_ms
-        self.table, cluster = dispatch_table(parts)
+        table, cluster = dispatch_table(parts)
+        self.chain = RequestChain(table, sessions, parts.throttling)
         limits = ConnectionLimits(config, self.scheduler)
         slow_peers = SlowPeers(config, self.scheduler, now_ms)
         self._rejections = RejectionLog(self.scheduler, now_ms)
@@ -416,7 +418,7 @@ class Node:
         for due in (limits.due, slow_peers.due, self._rejections.due, parts.throttling.due, self._wall_clock.due):
             self.scheduler.on_due(due)
         self.dispatcher = RequestDispatcher(
-            self.table,
+            self.chain,
             cluster,
             parts.pending,
             limits,

@@ -2,14 +2,13 @@
 
 from collections.abc import Callable
 from functools import partial
-from time import monotonic, perf_counter_ns
+from time import monotonic
 from types import GeneratorType
 from typing import Any, Final
 
-from _wire.messages.api_versions import ApiVersionsRequest
-
 from _wire.errors import ErrorCode, MalformedMessage
 from _wire.headers import RequestHeader, decode_request_header
+from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.release import Release
 from coordinator.broker.storage_errors import StorageErrors
 from coordinator.config.network_keys import SOCKET_REQUEST_MAX_ELEMENTS
@@ -20,15 +19,16 @@ from coordinator.runtime.pauses import Pause, in_steps
 from coordinator.runtime.slices import Slices, Steps
 from coordinator.server.connection import Connection
 from coordinator.server.descriptors import OUT_OF_DESCRIPTORS
-from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable, Handler, Route
+from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, Handler, Route
 from coordinator.server.handlers.cluster import ClusterHandlers
 from coordinator.server.limits import ConnectionLimits
 from coordinator.server.long_messages import TooLong, not_in_steps
 from coordinator.server.pending_requests import PendingRequests
 from coordinator.server.rejection_log import RejectionLog
+from coordinator.server.request_chain import RequestChain
 from coordinator.server.request_context import RequestContext
 from coordinator.server.slow_peers import SlowPeers
-from coordinator.server.throttling import Charge, Throttling
+from coordinator.server.throttling import Throttling
 
 DESCRIPTORS_TOLD_EVERY_SECONDS: Final = 1.0
 CLIENT_ID_CHARACTERS_MAX: Final = 1_024
@@ -42,7 +42,7 @@ class RequestDispatcher:
 
     def __init__(
         self,
-        table: DispatchTable,
+        chain: RequestChain,
         cluster: ClusterHandlers,
         pending: PendingRequests,
         limits: ConnectionLimits,
@@ -61,7 +61,7 @@ class RequestDispatcher:
         self._slices = slices
         self.fire_due = fire_due
         self._elements_max = environment.config[SOCKET_REQUEST_MAX_ELEMENTS]
-        self._routes = table.routes
+        self._routes = chain.routes
         self._cluster = cluster
         self._pending = pending
         self._limits = limits
@@ -69,6 +69,10 @@ class RequestDispatcher:
         self._rejections = rejections
         self._throttling = throttling
         self.mute = throttling.mute
+        self.serve: Callable[[Connection, bytes], None]
+        """Handles one request (connection, frame); the connection stays busy until it is answered."""
+        throttling.on_switch(self.compose)
+        self.compose()
         self._environment = environment
         self._on_flush_failure = on_flush_failure
         self._descriptors_told_at = -DESCRIPTORS_TOLD_EVERY_SECONDS
@@ -104,9 +108,15 @@ class RequestDispatcher:
     def holds_responses(self, connection: Connection, size_bytes: int) -> None:
         self._slow_peers.holds_responses(connection, size_bytes)
 
-    def serve(self, connection: Connection, frame: bytes) -> None:
-        """Handle one request; the connection stays busy until it is answered."""
-        began_ns = perf_counter_ns() if self._throttling.is_active else 0
+    def compose(self) -> None:
+        """Take over what was switched on or off: while clients have quotas, requests are measured."""
+        self.serve = self._serve_measured if self._throttling.is_active else self._serve
+
+    def _serve_measured(self, connection: Connection, frame: bytes) -> None:
+        self._throttling.begin(connection, len(frame))
+        self._serve(connection, frame)
+
+    def _serve(self, connection: Connection, frame: bytes) -> None:
         try:
             header, body_start = decode_request_header(frame)
             route, version = self._routes.get(header.api_key), header.api_version
@@ -134,33 +144,28 @@ class RequestDispatcher:
             request,
             header.correlation_id,
         )
-        if request is not None and not began_ns:
-            self.handle(route.handler, request, call)
-            return
-        charge = self._throttling.begin(connection, call, len(frame), began_ns) if began_ns else None
         if request is None:
             connection.is_long = True
-            self.handle(partial(self._handle_long, frame, body_start, charge), request, call)
+            self.handle(partial(self._handle_long, frame, body_start), request, call)
         else:
-            self.handle(route.handler if charge is None else partial(charge.handle, route.handler), request, call)
+            self.handle(route.handler, request, call)
 
-    def _handle_long(
-        self, frame: bytes, body_start: int, charge: Charge | None, _: None, call: RequestContext
-    ) -> Steps[Any]:
+    def _handle_long(self, frame: bytes, body_start: int, _: None, call: RequestContext) -> Steps[Any]:
         """Decode a request in steps, and when it is known as a whole, handle it."""
+        connection, route = call.connection, call.route
 
         def decode(pause: Pause) -> Any:
-            return call.route.decode(frame, call.api_version, body_start, False, self._elements_max, pause)
+            return route.decode(frame, call.api_version, body_start, False, self._elements_max, pause)
 
         yield len(frame) * BYTES_OF_LONG_REQUEST
         steps = in_steps(decode)
+        charge = connection.charge
         try:
             call.request = yield from (steps if charge is None else charge.measured(steps))
         except MalformedMessage as problem:
-            call.connection.reject(str(problem))
+            connection.reject(str(problem))
             return DEFERRED
-        handler = call.route.handler if charge is None else partial(charge.handle, call.route.handler)
-        response = handler(call.request, call)
+        response = route.handler(call.request, call)
         return (yield from response) if type(response) is GeneratorType else response
 
     def encode_in_steps(self, connection: Connection, response: Any) -> None:

@@ -6,7 +6,6 @@ from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-
 from _wire.records import build_batch
 from coordinator.audit.schema import AuditEvent
 from coordinator.broker.topics import TopicError
@@ -46,11 +45,11 @@ class Control:
         self._parts = node.parts
         self._waiters = Waiters()
         self._presence = Presence(node.dispatcher.connections)
-        self._presence.watch(node.table)
         self._audit = AuditLog(self._parts.partitions)
         self._unkeyed: defaultdict[str, count[int]] = defaultdict(count)
         around = Surroundings(self._parts, node.scheduler, node.dispatcher)
-        self.faults = Faults(around, node.table, faults_before)
+        self.faults = Faults(around, node.chain, faults_before)
+        node.chain.add(self._presence.step)
         node.scheduler.on_iteration_end(self._waiters.check)
 
     @property

@@ -1,9 +1,9 @@
 """Faults of groups: each goes the way of its real cause, and the audit tells it."""
 
 import pytest
-from _wire.messages.join_group import JoinGroupRequest
 
 from _wire.errors import ErrorCode
+from _wire.messages.join_group import JoinGroupRequest
 from coordinator.audit import schema
 from coordinator.core.causes import Cause
 from coordinator.faults.specs import FaultError
@@ -196,7 +196,7 @@ def test_without_a_fault_a_request_passes_none():
     from coordinator.testing.presence import SPEAKING
 
     with Coordinator() as server:
-        routes = server._node.ask(lambda control: dict(control._node.table.routes)).result()
+        routes = server._node.ask(lambda control: dict(control._node.chain.routes)).result()
     wrapped = {route.api.name for route in routes.values() if "Presence" in repr(route.handler)}
     assert wrapped == set(SPEAKING)
 

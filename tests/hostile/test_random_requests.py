@@ -3,6 +3,8 @@
 from random import Random
 
 import pytest
+
+from _wire.headers import encode_request
 from _wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from _wire.messages.offset_commit import (
     OffsetCommitRequest,
@@ -10,8 +12,6 @@ from _wire.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
-
-from _wire.headers import encode_request
 from tests.hostile.in_process import InProcessServer, Peer
 from tests.hostile.random_requests import RandomRequests
 
@@ -58,7 +58,7 @@ def test_no_request_takes_a_long_turn_or_breaks_the_server(seed):
     requests = RandomRequests(random, known, ELEMENTS_MAX)
     with InProcessServer(SETTINGS) as server:
         victim = Victim(server)
-        routes = list(server.node.table.routes.values())
+        routes = list(server.node.chain.routes.values())
         peers: list[Peer] = []
         for _ in range(REQUESTS):
             route = random.choice(routes)

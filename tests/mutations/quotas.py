@@ -144,8 +144,8 @@ THROTTLING_MUTANTS: Final = (
     Mutant(
         "quotas do not hold after a restart",
         THROTTLING,
-        "        self.is_active = False\n        self.load()\n",
-        "        self.is_active = False\n",
+        "        self.usage = QuotaUsage(config)\n        self.load()\n",
+        "        self.usage = QuotaUsage(config)\n",
     ),
     Mutant(
         "a fetch that is not sent counts",

@@ -77,8 +77,8 @@ MUTANTS: Final = (
     Mutant(
         "a transaction is taken for a group",
         NAMED,
-        "GROUP_KEY) != GROUP_KEY:",
-        "GROUP_KEY) is None:",
+        "CoordinatorType.GROUP) != CoordinatorType.GROUP:",
+        "CoordinatorType.GROUP) is None:",
     ),
     Mutant(
         "the hits of a fault are forgotten when it is removed",
@@ -161,8 +161,8 @@ MUTANTS: Final = (
     Mutant(
         "the handler of an API stays replaced",
         INTERCEPTION,
-        "            self._table.routes[key] = self._originals.pop(key)\n",
-        "            pass\n",
+        "            del self._interceptors[key]\n        self._chain.compose_route(key)\n",
+        "            del self._interceptors[key]\n",
     ),
     Mutant(
         "all members are silent in a jump of the clock",

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar
 
+from _wire.errors import ErrorCode
 from _wire.messages.api_versions import (
     ApiVersion,
     ApiVersionsRequest,
@@ -21,8 +22,6 @@ from _wire.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-
-from _wire.errors import ErrorCode
 from coordinator.config.server_keys import AUTO_CREATE_TOPICS_ENABLE
 from coordinator.core.groups.admin import NO_AUTHORIZED_OPERATIONS
 from coordinator.core.partitioning import partition_for
@@ -33,9 +32,11 @@ from coordinator.metadata.features import HIGHEST_LEVELS, LOWEST_LEVEL, levels
 from coordinator.metadata.image import Topic
 from coordinator.metadata.leadership import NO_LEADER, RemoteNode
 from coordinator.runtime.slices import Steps
+from coordinator.server.authorization import AclOperation, as_bits
 from coordinator.server.dispatch import DispatchTable, Route
 from coordinator.server.handlers.deferred import answer_when_committed, go_on_when_committed
 from coordinator.server.node_context import NodeContext
+from coordinator.server.protocol_types import COORDINATOR_KEYS_VERSION, CoordinatorType
 from coordinator.server.request_context import RequestContext
 
 SOFTWARE_NAME: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
@@ -46,15 +47,10 @@ FEATURE_LEVEL_0_VERSION: Final = 4
 SOFTWARE_CHARACTERS_MAX: Final = 100
 """How much of a name or version is kept, for the audit. KIP-511 sets no limit."""
 
-GROUP_KEY: Final = 0
-TRANSACTION_KEY: Final = 1
-SHARE_KEY: Final = 2
 SHARE_KEY_VERSION: Final = 6
 """The first version of FindCoordinator that knows the keys of share groups (KIP-932)."""
 SHARE_PARTITION: Final = re.compile(r".+:[A-Za-z0-9_-]{22}:-?[0-9]+")
 """Group, topic id and partition."""
-KEYS_VERSION: Final = 4
-"""From this version on FindCoordinator asks for many keys at once (KIP-699)."""
 
 NO_ID: Final = bytes(16)
 TOPICS_AT_ONCE: Final = 100
@@ -67,11 +63,31 @@ NO_NODE: Final = -1
 BROKER_ENDPOINTS: Final = 1
 CONTROLLER_ENDPOINTS: Final = 2
 
-CLUSTER_OPERATIONS: Final = sum(1 << operation for operation in (5, 7, 8, 9, 10, 11, 12))
-"""CREATE, ALTER, DESCRIBE, CLUSTER_ACTION, DESCRIBE_CONFIGS, ALTER_CONFIGS and IDEMPOTENT_WRITE as bits: what anybody
-may do with the cluster where no authorizer forbids it (KIP-430, `AclEntry.supportedOperations`)."""
-TOPIC_OPERATIONS: Final = sum(1 << operation for operation in (3, 4, 5, 6, 7, 8, 10, 11))
-"""READ, WRITE, CREATE, DELETE, ALTER, DESCRIBE, DESCRIBE_CONFIGS and ALTER_CONFIGS: the same for a topic."""
+CLUSTER_OPERATIONS: Final = as_bits(
+    {
+        AclOperation.CREATE,
+        AclOperation.ALTER,
+        AclOperation.DESCRIBE,
+        AclOperation.CLUSTER_ACTION,
+        AclOperation.DESCRIBE_CONFIGS,
+        AclOperation.ALTER_CONFIGS,
+        AclOperation.IDEMPOTENT_WRITE,
+    }
+)
+"""What anybody may do with the cluster where no authorizer forbids it (KIP-430, `AclEntry.supportedOperations`)."""
+TOPIC_OPERATIONS: Final = as_bits(
+    {
+        AclOperation.READ,
+        AclOperation.WRITE,
+        AclOperation.CREATE,
+        AclOperation.DELETE,
+        AclOperation.ALTER,
+        AclOperation.DESCRIBE,
+        AclOperation.DESCRIBE_CONFIGS,
+        AclOperation.ALTER_CONFIGS,
+    }
+)
+"""The same for a topic."""
 
 
 K = TypeVar("K")
@@ -250,8 +266,8 @@ class ClusterHandlers:
         )
 
     def find_coordinator(self, request: FindCoordinatorRequest, call: RequestContext) -> Any:
-        keys = request.coordinator_keys if call.api_version >= KEYS_VERSION else [request.key]
-        if request.key_type == TRANSACTION_KEY and keys:
+        keys = request.coordinator_keys if call.api_version >= COORDINATOR_KEYS_VERSION else [request.key]
+        if request.key_type == CoordinatorType.TRANSACTION and keys:
             # With the first transactional id: the topic tells the node of which it is the coordinator.
             self._node.topics.create_transactions_topic(self._node.now_ms())
             if TRANSACTIONS_TOPIC not in self._node.image.topics:
@@ -259,9 +275,9 @@ class ClusterHandlers:
         return self._find(request, call)
 
     def _find(self, request: FindCoordinatorRequest, call: RequestContext) -> Steps[FindCoordinatorResponse]:
-        if request.key_type == TRANSACTION_KEY:
+        if request.key_type == CoordinatorType.TRANSACTION:
             self._node.start_transactions()
-        if call.api_version >= KEYS_VERSION:
+        if call.api_version >= COORDINATOR_KEYS_VERSION:
             found = []
             for key in request.coordinator_keys:
                 found.append(self._coordinator(key, request.key_type, call))
@@ -278,12 +294,12 @@ class ClusterHandlers:
 
     def _coordinator(self, key: str, key_type: int, call: RequestContext) -> Coordinator:
         """The node that leads the partition of the group or the transactional id; no node coordinates share groups."""
-        if key_type == GROUP_KEY:
+        if key_type == CoordinatorType.GROUP:
             topic = OFFSETS_TOPIC
-        elif key_type == TRANSACTION_KEY:
+        elif key_type == CoordinatorType.TRANSACTION:
             topic = TRANSACTIONS_TOPIC
         else:
-            is_known = key_type == SHARE_KEY and call.api_version >= SHARE_KEY_VERSION
+            is_known = key_type == CoordinatorType.SHARE and call.api_version >= SHARE_KEY_VERSION
             is_valid = is_known and SHARE_PARTITION.fullmatch(key)
             error = ErrorCode.COORDINATOR_NOT_AVAILABLE if is_valid else ErrorCode.INVALID_REQUEST
             return _no_coordinator(key, error)
@@ -297,7 +313,7 @@ class ClusterHandlers:
             node_id=node.node_id,
             host=node.host,
             port=node.port,
-            error_message="" if call.api_version >= KEYS_VERSION else "NONE",
+            error_message="" if call.api_version >= COORDINATOR_KEYS_VERSION else "NONE",
         )
 
 

@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from enum import IntEnum
 from typing import Any, Final, NamedTuple
 
+from _wire.errors import ErrorCode
 from _wire.messages import alter_configs, incremental_alter_configs
 from _wire.messages.describe_configs import (
     DescribeConfigsRequest,
@@ -14,8 +14,6 @@ from _wire.messages.describe_configs import (
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
-
-from _wire.errors import ErrorCode
 from coordinator.broker.config_changes import Operation, OperationType, changed, replaced
 from coordinator.broker.topic_config_key import TopicConfigKey
 from coordinator.broker.topic_config_keys import ALL_KEYS
@@ -30,6 +28,7 @@ from coordinator.server.dispatch import DispatchTable
 from coordinator.server.handlers.broker_configs import broker_configs
 from coordinator.server.handlers.deferred import answer_when_committed
 from coordinator.server.node_context import NodeContext
+from coordinator.server.protocol_types import ConfigResourceType
 from coordinator.server.request_context import RequestContext
 
 TOPICS_AT_ONCE: Final = 100
@@ -54,18 +53,8 @@ UNREADABLE: Final = (
 """Kafka's message for resources of an unknown type in DescribeConfigs."""
 
 
-class ResourceType(IntEnum):
-    """ConfigResource.Type."""
-
-    TOPIC = 2
-    BROKER = 4
-    BROKER_LOGGER = 8
-    CLIENT_METRICS = 16
-    GROUP = 32
-
-
 class Resource(NamedTuple):
-    """Whose configs they are; `type` is a number of ResourceType, or any other."""
+    """Whose configs they are; `type` is a number of ConfigResourceType, or any other."""
 
     type: int
     name: str
@@ -120,17 +109,19 @@ class ConfigHandlers:
         name = wanted.resource_name
         configs: Iterable[DescribeConfigsResourceResult]
         match wanted.resource_type:
-            case ResourceType.TOPIC:
+            case ConfigResourceType.TOPIC:
                 configs = self._topic_configs(self._topic(name))
-            case ResourceType.BROKER:
+            case ConfigResourceType.BROKER:
                 # The empty name stands for what is set for all brokers while they run: nothing can be.
                 configs = broker_configs(self._node.config) if self._check_broker(name, "Broker") else ()
-            case ResourceType.BROKER_LOGGER:
+            case ConfigResourceType.BROKER_LOGGER:
                 self._check_broker(name, "Broker")
                 configs = ()
-            case ResourceType.CLIENT_METRICS | ResourceType.GROUP:
+            case ConfigResourceType.CLIENT_METRICS | ConfigResourceType.GROUP:
                 if not name:
-                    kind = "Group" if wanted.resource_type == ResourceType.GROUP else "Client metrics subscription"
+                    kind = (
+                        "Group" if wanted.resource_type == ConfigResourceType.GROUP else "Client metrics subscription"
+                    )
                     raise TopicError(ErrorCode.INVALID_REQUEST, f"{kind} name must not be empty")
                 configs = ()
             case _:
@@ -220,7 +211,7 @@ class ConfigHandlers:
                 try:
                     if times[each.resource] > 1:
                         raise TopicError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
-                    if each.resource.type == ResourceType.TOPIC:
+                    if each.resource.type == ConfigResourceType.TOPIC:
                         changes[each.resource.name] = self._topic_change(each)
                     else:
                         self._refuse(each)
@@ -241,18 +232,18 @@ class ConfigHandlers:
         """Raises TopicError unless nothing is to be changed: only the configs of topics can change."""
         kind, name = wanted.resource
         match kind:
-            case ResourceType.BROKER:
+            case ConfigResourceType.BROKER:
                 self._check_broker(name, "Node", or_empty="")
                 message = f"Cannot update these configs dynamically: [{', '.join(wanted.names)}]"
                 error = ErrorCode.INVALID_REQUEST
-            case ResourceType.BROKER_LOGGER:
+            case ConfigResourceType.BROKER_LOGGER:
                 self._check_broker(name, "Node", or_empty="")
                 message = f"Logger {next(iter(wanted.names), '')} does not exist!"
                 error = ErrorCode.INVALID_CONFIG
-            case ResourceType.GROUP:
+            case ConfigResourceType.GROUP:
                 message = f"Unknown group config name: {next(iter(wanted.names), '')}"
                 error = ErrorCode.INVALID_CONFIG
-            case ResourceType.CLIENT_METRICS:
+            case ConfigResourceType.CLIENT_METRICS:
                 message = f"Unknown client metrics configuration: {next(iter(wanted.names), '')}"
                 error = ErrorCode.INVALID_CONFIG
             case _:
@@ -263,7 +254,7 @@ class ConfigHandlers:
 
 def _removes_throttle(resource: Resource, entry: incremental_alter_configs.AlterableConfig) -> bool:
     """Whether a limit is to be removed that can never be set, as `kafka-reassign-partitions --verify` does."""
-    is_removal = resource.type == ResourceType.BROKER and entry.config_operation == OperationType.DELETE
+    is_removal = resource.type == ConfigResourceType.BROKER and entry.config_operation == OperationType.DELETE
     return is_removal and entry.name in REPLICATION_THROTTLES
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from _wire.errors import ErrorCode
 from _wire.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse
 from _wire.messages.list_offsets import (
     ListOffsetsRequest,
@@ -21,8 +22,6 @@ from _wire.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
-
-from _wire.errors import ErrorCode
 from coordinator.broker.fetch import TOPIC_ID_VERSION, DelayedFetch, failed_partition
 from coordinator.broker.leader_epochs import NO_EPOCH, epoch_error
 from coordinator.broker.list_offsets import list_offsets
@@ -35,6 +34,7 @@ from coordinator.log.partition_log import PartitionLog
 from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable
 from coordinator.server.handlers.deferred import go_on
+from coordinator.server.handlers.each_partition import answer_each_partition
 from coordinator.server.handlers.transactional_writes import TransactionalProduce
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
@@ -182,15 +182,17 @@ class DataHandlers:
         self, request: OffsetForLeaderEpochRequest, call: RequestContext
     ) -> Steps[OffsetForLeaderEpochResponse]:
         """Nothing was ever truncated at a change of epochs: each ends where the log does, or before."""
-        response = OffsetForLeaderEpochResponse()
-        for topic in request.topics:
-            answers = []
-            for wanted in topic.partitions:
-                log = self._node.partitions.locate(topic.topic, wanted.partition)
-                answers.append(_epoch_end(log, wanted, self._node.image.leader_epoch))
-                yield
-            response.topics.append(OffsetForLeaderTopicResult(topic=topic.topic, partitions=answers))
-        return response
+        current = self._node.image.leader_epoch
+
+        def answer(topic: str, wanted: OffsetForLeaderPartition) -> EpochEndOffset:
+            return _epoch_end(self._node.partitions.locate(topic, wanted.partition), wanted, current)
+
+        topics = yield from answer_each_partition(
+            ((each.topic, each.partitions) for each in request.topics),
+            answer,
+            lambda topic, partitions: OffsetForLeaderTopicResult(topic=topic, partitions=partitions),
+        )
+        return OffsetForLeaderEpochResponse(topics=topics)
 
 
 PRODUCE_ERROR: Final = ErrorForEachPartition(

@@ -2,14 +2,13 @@
 
 from typing import Any, Final
 
+from _wire.errors import ErrorCode
 from _wire.messages.delete_records import (
     DeleteRecordsPartitionResult,
     DeleteRecordsRequest,
     DeleteRecordsResponse,
     DeleteRecordsTopicResult,
 )
-
-from _wire.errors import ErrorCode
 from coordinator.broker.storage_errors import StorageErrors
 from coordinator.core.error_responses import ErrorForEachPartition
 from coordinator.internal_topics import READ_ONLY_TOPICS
@@ -17,6 +16,7 @@ from coordinator.log.errors import OffsetOutOfRange
 from coordinator.log.partition_log import PartitionLog
 from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DEFERRED, DispatchTable
+from coordinator.server.handlers.each_partition import answer_each_partition
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
 
@@ -42,21 +42,24 @@ class DeleteRecordsHandler:
             for partition in topic.partitions:
                 wanted.setdefault(topic.name, {})[partition.partition_index] = partition.offset
             yield
-        response = DeleteRecordsResponse()
         advanced: list[DeleteRecordsPartitionResult] = []
-        for name, offsets in wanted.items():
-            results = []
-            for index, offset in offsets.items():
-                log = self._node.partitions.locate(name, index)
-                if isinstance(log, ErrorCode):
-                    result, has_advanced = failed_partition(index, log), False
-                else:
-                    result, has_advanced = _advance(log, offset)
-                results.append(result)
-                if has_advanced:
-                    advanced.append(result)
-                yield
-            response.topics.append(DeleteRecordsTopicResult(name=name, partitions=results))
+
+        def answer(topic: str, partition: tuple[int, int]) -> DeleteRecordsPartitionResult:
+            index, offset = partition
+            log = self._node.partitions.locate(topic, index)
+            if isinstance(log, ErrorCode):
+                return failed_partition(index, log)
+            result, has_advanced = _advance(log, offset)
+            if has_advanced:
+                advanced.append(result)
+            return result
+
+        topics = yield from answer_each_partition(
+            ((name, offsets.items()) for name, offsets in wanted.items()),
+            answer,
+            lambda topic, partitions: DeleteRecordsTopicResult(name=topic, partitions=partitions),
+        )
+        response = DeleteRecordsResponse(topics=topics)
         if not advanced:
             return response
 

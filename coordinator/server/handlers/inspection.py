@@ -4,6 +4,7 @@ from collections.abc import Iterable, Set
 from pathlib import Path
 from typing import Final
 
+from _wire.errors import ErrorCode
 from _wire.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
     DescribeLogDirsRequest,
@@ -25,16 +26,14 @@ from _wire.messages.list_config_resources import (
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,
 )
-
-from _wire.errors import ErrorCode
 from coordinator.broker.partitions import LEADER_EPOCH
 from coordinator.broker.replica_moves import FutureReplica
 from coordinator.broker.storage_errors import StorageErrors
 from coordinator.log.names import METADATA_LOG
 from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable
-from coordinator.server.handlers.configs import ResourceType
 from coordinator.server.node_context import NodeContext
+from coordinator.server.protocol_types import ConfigResourceType
 from coordinator.server.request_context import RequestContext
 
 RESOURCE_TYPES_VERSION: Final = 1
@@ -161,18 +160,18 @@ class InspectionHandlers:
         """Groups and client metrics have no configs of their own here. No type asks for all types."""
         if call.api_version < RESOURCE_TYPES_VERSION:
             return ListConfigResourcesResponse()
-        wanted = set(request.resource_types) or set(ResourceType)
-        if not wanted <= set(ResourceType):
+        wanted = set(request.resource_types) or set(ConfigResourceType)
+        if not wanted <= set(ConfigResourceType):
             return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
         node_id = str(self._node.node_id)
         found = [
             ConfigResource(resource_name=node_id, resource_type=each)
-            for each in (ResourceType.BROKER_LOGGER, ResourceType.BROKER)
+            for each in (ConfigResourceType.BROKER_LOGGER, ConfigResourceType.BROKER)
             if each in wanted
         ]
-        if ResourceType.TOPIC in wanted:
+        if ConfigResourceType.TOPIC in wanted:
             for name in list(self._node.image.topics):
-                found.append(ConfigResource(resource_name=name, resource_type=ResourceType.TOPIC))
+                found.append(ConfigResource(resource_name=name, resource_type=ConfigResourceType.TOPIC))
                 yield
         return ListConfigResourcesResponse(config_resources=found)
 

@@ -1,15 +1,15 @@
 """AlterReplicaLogDirs (KIP-113): moves partitions to other log directories of this node."""
 
+from _wire.errors import ErrorCode
 from _wire.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirPartitionResult,
     AlterReplicaLogDirsRequest,
     AlterReplicaLogDirsResponse,
     AlterReplicaLogDirTopicResult,
 )
-
-from _wire.errors import ErrorCode
 from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable
+from coordinator.server.handlers.each_partition import answer_each_partition
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
 
@@ -31,15 +31,18 @@ class ReplicaLogDirsHandler:
                 for index in topic.partitions:
                     wanted.setdefault(topic.name, {})[index] = directory.path
                 yield
-        response = AlterReplicaLogDirsResponse()
-        for name, paths in wanted.items():
-            results = []
-            for index, path in paths.items():
-                error = self._node.replica_moves.alter(name, index, path)
-                results.append(AlterReplicaLogDirPartitionResult(partition_index=index, error_code=error))
-                yield
-            response.results.append(AlterReplicaLogDirTopicResult(topic_name=name, partitions=results))
-        return response
+
+        def answer(topic: str, partition: tuple[int, str]) -> AlterReplicaLogDirPartitionResult:
+            index, path = partition
+            error = self._node.replica_moves.alter(topic, index, path)
+            return AlterReplicaLogDirPartitionResult(partition_index=index, error_code=error)
+
+        results = yield from answer_each_partition(
+            ((name, paths.items()) for name, paths in wanted.items()),
+            answer,
+            lambda topic, partitions: AlterReplicaLogDirTopicResult(topic_name=topic, partitions=partitions),
+        )
+        return AlterReplicaLogDirsResponse(results=results)
 
 
 def _error_for_each(

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from _wire.errors import ErrorCode
 from _wire.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
@@ -20,11 +21,10 @@ from _wire.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
 )
-
-from _wire.errors import ErrorCode
 from coordinator.metadata.leadership import NO_LEADER
 from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable
+from coordinator.server.handlers.each_partition import answer_each_partition
 from coordinator.server.handlers.request_timeouts import within_timeout
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
@@ -51,17 +51,16 @@ class ReplicaHandlers:
     ) -> Steps[AlterPartitionReassignmentsResponse]:
         if request.topics and request.timeout_ms <= 0:
             return _reassign_error(request, ErrorCode.REQUEST_TIMED_OUT, call.api_version)
-        response = AlterPartitionReassignmentsResponse(
+        responses = yield from answer_each_partition(
+            ((each.name, each.partitions) for each in request.topics),
+            self._reassign,
+            lambda topic, partitions: ReassignableTopicResponse(name=topic, partitions=partitions),
+        )
+        return AlterPartitionReassignmentsResponse(
             allow_replication_factor_change=request.allow_replication_factor_change,
             error_message=None if request.topics else "",
+            responses=responses,
         )
-        for topic in request.topics:
-            results = []
-            for partition in topic.partitions:
-                results.append(self._reassign(topic.name, partition))
-                yield
-            response.responses.append(ReassignableTopicResponse(name=topic.name, partitions=results))
-        return response
 
     def _reassign(self, topic: str, wanted: ReassignablePartition) -> ReassignablePartitionResponse:
         index = wanted.partition_index
@@ -84,18 +83,16 @@ class ReplicaHandlers:
         if call.api_version >= ELECTION_TYPE_VERSION and request.election_type not in (PREFERRED, UNCLEAN):
             message = f"Unknown election type {request.election_type}"
             return _elect_error(request, ErrorCode.INVALID_REQUEST, call.api_version, message)
-        response = ElectLeadersResponse()
         if request.topic_partitions is None:
             # Kafka leaves out partitions that need no election when all are asked for.
-            response.replica_election_results = [ReplicaElectionResult(topic=name) for name in self._node.image.topics]
-            return response
-        for topic in request.topic_partitions:
-            results = []
-            for index in topic.partitions:
-                results.append(self._election(topic.topic, index))
-                yield
-            response.replica_election_results.append(ReplicaElectionResult(topic=topic.topic, partition_result=results))
-        return response
+            results = [ReplicaElectionResult(topic=name) for name in self._node.image.topics]
+        else:
+            results = yield from answer_each_partition(
+                ((each.topic, each.partitions) for each in request.topic_partitions),
+                self._election,
+                lambda topic, partitions: ReplicaElectionResult(topic=topic, partition_result=partitions),
+            )
+        return ElectLeadersResponse(replica_election_results=results)
 
     def _election(self, topic: str, index: int) -> PartitionResult:
         error, message = ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition."

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
+from _wire.errors import ErrorCode
 from _wire.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
@@ -24,8 +25,6 @@ from _wire.messages.delete_topics import (
     DeleteTopicsResponse,
     DeleteTopicState,
 )
-
-from _wire.errors import ErrorCode
 from coordinator.broker.topic_config_keys import ALL_KEYS
 from coordinator.broker.topic_configs import origins
 from coordinator.broker.topics import DEFAULT_COUNT, Plan, TopicError
@@ -35,14 +34,13 @@ from coordinator.server.dispatch import DispatchTable
 from coordinator.server.handlers.deferred import answer_when_committed
 from coordinator.server.handlers.request_timeouts import within_timeout
 from coordinator.server.node_context import NodeContext
+from coordinator.server.protocol_types import TOPIC_STATES_VERSION
 from coordinator.server.request_context import RequestContext
 from coordinator.server.throttling import mutation_counter
 
 NO_ID: Final = bytes(16)
 TOPICS_AT_ONCE: Final = 100
 """Topics of one request that are created or deleted with one append, before other requests have their turn."""
-STATES_VERSION = 6
-"""From this version on DeleteTopics names topics by name or id (KIP-516)."""
 
 CONFIGS_VERSION: Final = 5
 """From this version on the response of CreateTopics has the configs of the topics (KIP-525)."""
@@ -151,7 +149,7 @@ class TopicHandlers:
 
     def delete(self, request: DeleteTopicsRequest, call: RequestContext) -> Steps[Any]:
         wanted = request.topics
-        if call.api_version < STATES_VERSION:
+        if call.api_version < TOPIC_STATES_VERSION:
             wanted = [DeleteTopicState(name=name) for name in request.topic_names]
         valid, responses = yield from _split_valid(wanted)
         responses += yield from self._delete_each_once(valid, mutation_counter(call, DELETE_STRICT_SINCE))

@@ -9,12 +9,11 @@ from itertools import count
 from types import SimpleNamespace
 from typing import Any, Final, NamedTuple, cast
 
-from _wire.messages.sync_group import SyncGroupRequest
-
 from _wire.apis import APIS
 from _wire.errors import ErrorCode
 from _wire.frames import FrameSplitter
 from _wire.headers import decode_response_header, encode_request
+from _wire.messages.sync_group import SyncGroupRequest
 from _wire.primitives import Message
 from coordinator.config.settings import Config
 from coordinator.core.partitioning import partition_for
@@ -22,6 +21,7 @@ from coordinator.metadata.image import MetadataImage
 from coordinator.runtime import coordinator_runtime
 from coordinator.runtime.shard import ShardState
 from coordinator.runtime.slices import Slices
+from coordinator.server.authorization import ALLOW_ALL, Authorizer
 from coordinator.server.connection import Connection
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.handlers.cluster import ClusterHandlers
@@ -30,6 +30,7 @@ from coordinator.server.limits import ConnectionLimits
 from coordinator.server.loop_scheduler import LoopScheduler
 from coordinator.server.node_context import NodeContext
 from coordinator.server.rejection_log import RejectionLog
+from coordinator.server.request_chain import RequestChain
 from coordinator.server.request_context import Endpoint
 from coordinator.server.request_dispatcher import RequestDispatcher
 from coordinator.server.slow_peers import SlowPeers
@@ -56,20 +57,21 @@ def group_in(partition: int, number: int = 0) -> str:
 class GroupNode:
     """One node that serves the group APIs. Queued operations are handled when a test ends the loop iteration."""
 
-    def __init__(self) -> None:
+    def __init__(self, authorizer: Authorizer = ALLOW_ALL) -> None:
         config = Config(SETTINGS)
         self.server = SimulatedServer(config, partitions=PARTITIONS)
         self.coordinator = self.server.coordinator
         self.pending = self.server.pending
         parts = cast(NodeContext, SimpleNamespace(coordinator=self.coordinator, pending=self.pending, config=config))
-        table = DispatchTable()
-        GroupHandlers(parts).add_to(table)
-        scheduler = cast(LoopScheduler, self.server.wheel)
+        self.table = DispatchTable()
+        GroupHandlers(parts).add_to(self.table)
+        scheduler = self.scheduler = cast(LoopScheduler, self.server.wheel)
         self.image = MetadataImage()
-        self.throttling = Throttling(config, self.image, self.server.sessions, scheduler, lambda: self.server.now_ms)
+        self.throttling = Throttling(config, self.image, scheduler, lambda: self.server.now_ms)
+        self.chain = RequestChain(self.table, self.server.sessions, self.throttling, authorizer)
         limits = ConnectionLimits(config, scheduler)
         self.dispatcher = RequestDispatcher(
-            table,
+            self.chain,
             ClusterHandlers(parts),
             self.pending,
             limits,
