@@ -6,6 +6,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Final, NamedTuple, Protocol
 
+from _wire.errors import ErrorCode
 from _wire.messages.fetch import (
     AbortedTransaction,
     FetchableTopicResponse,
@@ -15,8 +16,6 @@ from _wire.messages.fetch import (
     FetchTopic,
     PartitionData,
 )
-
-from _wire.errors import ErrorCode
 from _wire.records import CorruptBatch, next_offset_after
 from coordinator.broker.append_notifier import AppendNotifier, Listener
 from coordinator.broker.leader_epochs import epoch_error
@@ -114,6 +113,7 @@ class FetchService:
         notifier: AppendNotifier,
         timers: Timers,
         slices: Slices,
+        *,
         max_bytes: int,
         load: Load,
     ) -> None:

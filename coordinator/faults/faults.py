@@ -153,16 +153,16 @@ class Faults:
         return self.report(fault_id)
 
     def _install(self, spec: AnySpec) -> Installed:
-        parts = self._around.parts
+        groups, now_ms = self._around.groups, self._around.now_ms
         if isinstance(spec, RequestSpec):
-            matcher = Matcher(spec, lambda group_id: group_of(parts, group_id), parts.now_ms)
+            matcher = Matcher(spec, lambda group_id: group_of(groups, group_id), now_ms)
             self._interception.check(spec.api)
             return _OfRequests(self._interception, FAULTS[type(spec)](spec, matcher, self._around))
         if isinstance(spec, Fill):
-            return _Filled(self._interception, FillFault(spec, parts))
+            return _Filled(self._interception, FillFault(spec, groups))
         if isinstance(spec, Unavailable):
             return _Unavailable(UnavailableFault(spec, self._around))
-        inject(spec, parts)
+        inject(spec, groups)
         return _Done()
 
     def remove(self, fault_id: int) -> FaultReport:

@@ -68,7 +68,7 @@ def as_bits(operations: Iterable[AclOperation]) -> int:
 
 
 class Authorizer(Protocol):
-    """Decides about operations (`org.apache.kafka.server.authorizer`). It is called in the event loop: it never waits."""
+    """Decides about operations (`org.apache.kafka.server.authorizer`), in the event loop: it must not wait."""
 
     def authorize(
         self, principal: Principal, client_host: str, operation: AclOperation, resource_type: ResourceType, name: str

@@ -40,19 +40,26 @@ class RequestChain:
         self._throttling = throttling
         self._authorizer = authorizer
         self._steps: list[Step] = [authorization(authorizer), throttling.step]
+        self._has_added = False
         throttling.on_switch(self.compose)
         self.compose()
 
     def add(self, step: Step) -> None:
-        """Put a step between the others and the handlers. Steps are asked again at each `compose`."""
+        """Put a step between the others and the handlers; from now on it sees all heartbeats.
+
+        It is asked again, whether it is on, at each `compose`.
+        """
         self._steps.append(step)
+        self._has_added = True
         self.compose()
 
     def compose(self) -> None:
         """Compose all routes again: a step was switched on or off."""
         for api_key in self._table.routes:
             self.compose_route(api_key)
-        self._sessions.leaves_heartbeats = self._authorizer is not ALLOW_ALL or self._throttling.times_requests
+        self._sessions.leaves_heartbeats = (
+            self._authorizer is not ALLOW_ALL or self._throttling.times_requests or self._has_added
+        )
 
     def compose_route(self, api_key: int) -> None:
         """Compose the route of one API again: a step was switched on or off for it alone."""

@@ -8,7 +8,6 @@ from typing import Any, Final, TypeVar
 
 from _wire.messages.fetch import FetchResponse
 from _wire.messages.produce import PartitionProduceData, PartitionProduceResponse, ProduceRequest, TopicProduceData
-
 from _wire.records import build_batch, parse_records
 from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.fetch import DelayedFetch, FetchService, FetchTimeoutKey
@@ -64,7 +63,13 @@ class VirtualBroker:
         self.notifier = AppendNotifier(self._request_iteration)
         self.producers = ProducerDirectory(config, self.wheel, self.clock.now_ms, self.wall_ms)
         self.fetch_service = FetchService(
-            metadata.image, self.partitions, self.notifier, self.wheel, self.slices, config[FETCH_MAX_BYTES], self.load
+            metadata.image,
+            self.partitions,
+            self.notifier,
+            self.wheel,
+            self.slices,
+            max_bytes=config[FETCH_MAX_BYTES],
+            load=self.load,
         )
         self.produce_service = ProduceService(metadata.image, self.partitions, self.notifier, config, self.producers)
 

@@ -32,7 +32,7 @@ def beat(group_id: str, member_id: str) -> HeartbeatRequest:
 
 def faulty(server: Coordinator) -> set[str]:
     """The APIs that have the step of the faults in their chain."""
-    routes = server._node.ask(lambda control: dict(control._node.chain.routes)).result()
+    routes = server._node.ask(lambda control: dict(control._node.front.chain.routes)).result()
     return {route.api.name for route in routes.values() if "_through" in repr(route.handler)}
 
 

@@ -55,8 +55,8 @@ MUTANTS: Final = (
     Mutant(
         "a failed fsync in one directory fails the appends in all",
         FLUSHER,
-        "            if not self.directory_failed(failure, path):\n",
-        "            if self.directory_failed(failure, path) or True:\n",
+        "            if not self._disk_errors.flush_failed(failure, path):\n",
+        "            if self._disk_errors.flush_failed(failure, path) or True:\n",
     ),
     Mutant(
         "a marker that may be lost ends its transaction",
@@ -127,7 +127,7 @@ MUTANTS: Final = (
     Mutant(
         "a deleted topic leaves the copy of a move",
         "coordinator/broker/partitions.py",
-        "        self.on_delete(topic)\n",
+        "        for listener in self._deletion_listeners:\n            listener(topic)\n",
         "",
     ),
 )

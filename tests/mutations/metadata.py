@@ -9,17 +9,17 @@ COMPACTION: Final = "coordinator/metadata/compaction.py"
 DEFERRED: Final = "coordinator/server/handlers/deferred.py"
 PRODUCER_IDS: Final = "coordinator/metadata/producer_ids.py"
 STORE: Final = "coordinator/metadata/store.py"
-NODE: Final = "coordinator/server/node.py"
+STORAGE: Final = "coordinator/server/storage.py"
 
 MUTANTS: Final = (
     Mutant(
         "the metadata log is flushed in the event loop",
-        NODE,
-        "metadata.commit_in(self._disk_threads, asyncio.get_running_loop().call_soon, self._fail)",
-        "metadata.commit_in(InLine(), None, self._fail)",
+        STORAGE,
+        "metadata.commit_in(loop.file_threads, loop.call_soon if host.has_threads else None, loop.fail)",
+        "metadata.commit_in(InLine(), None, loop.fail)",
     ),
     Mutant(
-        "a client is answered before its change is durable", DEFERRED, "if not node.metadata.is_pending:", "if True:"
+        "a client is answered before its change is durable", DEFERRED, "if not self._metadata.is_pending:", "if True:"
     ),
     Mutant(
         "a change is seen before it is durable",

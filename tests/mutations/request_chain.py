@@ -38,14 +38,14 @@ MUTANTS: Final = (
     Mutant(
         "heartbeats are answered without the authorizer",
         CHAIN,
-        "self._authorizer is not ALLOW_ALL or self._throttling.times_requests",
-        "self._throttling.times_requests",
+        "self._authorizer is not ALLOW_ALL or self._throttling.times_requests or self._has_added",
+        "self._throttling.times_requests or self._has_added",
     ),
     Mutant(
         "heartbeats are answered without being measured",
         CHAIN,
-        "self._authorizer is not ALLOW_ALL or self._throttling.times_requests",
-        "self._authorizer is not ALLOW_ALL",
+        "self._authorizer is not ALLOW_ALL or self._throttling.times_requests or self._has_added",
+        "self._authorizer is not ALLOW_ALL or self._has_added",
     ),
     Mutant(
         "a quota that is set later measures no request",

@@ -143,14 +143,14 @@ MUTANTS: Final = (
     Mutant(
         "a barrier counts clients that are gone",
         REQUEST_FAULTS,
-        "sum(connection in self.around.dispatcher.connections for connection, _ in self._held)",
+        "sum(connection in self.around.connections for connection, _ in self._held)",
         "len(self._held)",
     ),
     Mutant(
         "a delay does not take the time that it says",
         REQUEST_FAULTS,
-        "deadline_after(self.around.parts.now_ms(), self.spec.ms)",
-        "deadline_after(self.around.parts.now_ms(), 1)",
+        "deadline_after(self.around.now_ms(), self.spec.ms)",
+        "deadline_after(self.around.now_ms(), 1)",
     ),
     Mutant(
         "only the first fault of an API acts",

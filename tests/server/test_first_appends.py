@@ -1,14 +1,13 @@
 """The first append to a partition of `__consumer_offsets` makes files, which takes long: few do it in one turn."""
 
+from _wire.errors import ErrorCode
+from _wire.headers import encode_request
 from _wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from _wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-
-from _wire.errors import ErrorCode
-from _wire.headers import encode_request
 from coordinator.runtime.coordinator_runtime import FILES_AT_ONCE
 from tests.hostile.in_process import InProcessServer, Peer
 
@@ -25,7 +24,7 @@ def test_few_shards_make_their_files_in_one_turn_and_the_others_do_not_wait_for_
         first = Peer(server)
         topic = CreatableTopic(name="t", num_partitions=1, replication_factor=1)
         assert first.request(CreateTopicsRequest(topics=[topic]), 7).topics[0].error_code == ErrorCode.NONE
-        coordinator = server.node.parts.coordinator
+        coordinator = server.node.groups.coordinator
         groups = {coordinator.partition_of(f"g{number}"): f"g{number}" for number in range(200)}
         assert len(groups) == PARTITIONS
         used, *fresh = groups.values()

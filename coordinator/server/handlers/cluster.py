@@ -1,7 +1,7 @@
 """ApiVersions, Metadata, DescribeCluster, FindCoordinator."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 from _wire.errors import ErrorCode
@@ -22,20 +22,21 @@ from _wire.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from coordinator.config.server_keys import AUTO_CREATE_TOPICS_ENABLE
+from coordinator.broker.topics import Topics
+from coordinator.config.server_keys import AUTO_CREATE_TOPICS_ENABLE, NODE_ID
+from coordinator.config.settings import Config
 from coordinator.core.groups.admin import NO_AUTHORIZED_OPERATIONS
 from coordinator.core.partitioning import partition_for
 from coordinator.internal_topics import INTERNAL_TOPICS, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.log.errors import InvalidTopicName
 from coordinator.log.names import check_legal_name
 from coordinator.metadata.features import HIGHEST_LEVELS, LOWEST_LEVEL, levels
-from coordinator.metadata.image import Topic
-from coordinator.metadata.leadership import NO_LEADER, RemoteNode
+from coordinator.metadata.image import MetadataImage, Topic
+from coordinator.metadata.leadership import NO_LEADER, Leadership, RemoteNode
 from coordinator.runtime.slices import Steps
 from coordinator.server.authorization import AclOperation, as_bits
 from coordinator.server.dispatch import DispatchTable, Route
-from coordinator.server.handlers.deferred import answer_when_committed, go_on_when_committed
-from coordinator.server.node_context import NodeContext
+from coordinator.server.handlers.deferred import Deferral
 from coordinator.server.protocol_types import COORDINATOR_KEYS_VERSION, CoordinatorType
 from coordinator.server.request_context import RequestContext
 
@@ -96,12 +97,32 @@ K = TypeVar("K")
 class ClusterHandlers:
     """Answers from metadata and the dispatch table itself."""
 
-    def __init__(self, node: NodeContext) -> None:
-        self._node = node
-        self._routes: dict[int, Route] = {}
+    def __init__(
+        self,
+        routes: Mapping[int, Route],
+        *,
+        cluster_id: str,
+        config: Config,
+        image: MetadataImage,
+        leadership: Leadership,
+        topics: Topics,
+        start_transactions: Callable[[], None] | None,
+        now_ms: Callable[[], int],
+        deferral: Deferral,
+    ) -> None:
+        """`routes` are all that are served. Without `start_transactions` no node coordinates transactions."""
+        self._routes = routes
+        self._cluster_id = cluster_id
+        self._config = config
+        self._image = image
+        self._leadership = leadership
+        self._topics = topics
+        self._start_transactions = start_transactions
+        self._now_ms = now_ms
+        self._deferral = deferral
+        self._node_id = config[NODE_ID]
 
     def add_to(self, table: DispatchTable) -> None:
-        self._routes = table.routes
         table.add("ApiVersions", self.api_versions, versions=(0, 4))
         table.add("Metadata", self.metadata, _metadata_error, versions=(0, 13))
         table.add("DescribeCluster", self.describe_cluster, versions=(0, 2))
@@ -117,17 +138,12 @@ class ClusterHandlers:
         return ApiVersionsResponse(
             api_keys=[_served(self._routes[key]) for key in sorted(self._routes)],
             supported_features=_supported_features(call.api_version),
-            finalized_features_epoch=self._node.image.features_epoch,
+            finalized_features_epoch=self._image.features_epoch,
             finalized_features=[
                 FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
-                for name, level in levels(self._node.image).items()
+                for name, level in levels(self._image).items()
             ],
         )
-
-    def unsupported_api_versions(self) -> ApiVersionsResponse:
-        """The answer to a version of ApiVersions we do not know: v0, and only what helps to ask again (KIP-511)."""
-        own = _served(self._routes[ApiVersionsRequest.API_KEY])
-        return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[own])
 
     def metadata(self, request: MetadataRequest, call: RequestContext) -> Steps[Any]:
         wanted = request.topics
@@ -139,7 +155,7 @@ class ClusterHandlers:
         if is_by_id and call.api_version < IDS_VERSION:
             return _metadata_error(request, ErrorCode.INVALID_REQUEST, call.api_version)
         if wanted is None or (call.api_version < NULL_MEANS_ALL_VERSION and not wanted):
-            topics = yield from self._each(self._described, list(self._node.image.topics.values()))
+            topics = yield from self._each(self._described, list(self._image.topics.values()))
         elif is_by_id and any(topic.topic_id != NO_ID for topic in wanted):
             # A single id is enough for Kafka to ignore all names.
             ids = dict.fromkeys(topic.topic_id for topic in wanted if topic.topic_id != NO_ID)
@@ -153,7 +169,7 @@ class ClusterHandlers:
                 names[topic.name] = None
                 yield
             topics = yield from self._each(self._find_by_name, names)
-            if request.allow_auto_topic_creation and self._node.config[AUTO_CREATE_TOPICS_ENABLE]:
+            if request.allow_auto_topic_creation and self._config[AUTO_CREATE_TOPICS_ENABLE]:
                 has_created = yield from self._create_unknown(topics)
         if request.include_topic_authorized_operations:
             for each in topics:
@@ -165,20 +181,20 @@ class ClusterHandlers:
         ]
         response = MetadataResponse(
             brokers=brokers,
-            cluster_id=self._node.cluster_id,
-            controller_id=self._node.node_id,
+            cluster_id=self._cluster_id,
+            controller_id=self._node_id,
             topics=topics,
             cluster_authorized_operations=_cluster_operations(request.include_cluster_authorized_operations),
         )
-        return answer_when_committed(self._node, call, response) if has_created else response
+        return self._deferral.answer_when_committed(call, response) if has_created else response
 
     def _nodes(self, call: RequestContext) -> list[RemoteNode]:
         """All nodes of the cluster, this one by the listener that the client came in by."""
         endpoint = call.endpoint
-        return [RemoteNode(self._node.node_id, endpoint.host, endpoint.port), *self._node.leadership.other_nodes()]
+        return [RemoteNode(self._node_id, endpoint.host, endpoint.port), *self._leadership.other_nodes()]
 
     def _find_by_id(self, topic_id: bytes) -> MetadataResponseTopic:
-        known = self._node.image.topics_by_id.get(topic_id)
+        known = self._image.topics_by_id.get(topic_id)
         if known is not None:
             return self._described(known)
         return MetadataResponseTopic(name=None, topic_id=topic_id, error_code=ErrorCode.UNKNOWN_TOPIC_ID)
@@ -202,12 +218,12 @@ class ClusterHandlers:
             if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and topic.name is not None
         ]
         for first in range(0, len(unknown), TOPICS_AT_ONCE):
-            self._node.topics.create_automatically(unknown[first : first + TOPICS_AT_ONCE], self._node.now_ms())
+            self._topics.create_automatically(unknown[first : first + TOPICS_AT_ONCE], self._now_ms())
             yield
         return bool(unknown)
 
     def _find_by_name(self, name: str) -> MetadataResponseTopic:
-        topic = self._node.image.topics.get(name)
+        topic = self._image.topics.get(name)
         if topic is not None:
             return self._described(topic)
         unknown = MetadataResponseTopic(
@@ -222,7 +238,7 @@ class ClusterHandlers:
         return unknown
 
     def _described(self, topic: Topic) -> MetadataResponseTopic:
-        leaders = [self._node.leadership.leader_of(topic.name, index) for index in range(topic.partitions)]
+        leaders = [self._leadership.leader_of(topic.name, index) for index in range(topic.partitions)]
         return MetadataResponseTopic(
             name=topic.name,
             topic_id=topic.topic_id,
@@ -236,14 +252,14 @@ class ClusterHandlers:
                 error_code=ErrorCode.LEADER_NOT_AVAILABLE,
                 partition_index=index,
                 leader_id=NO_LEADER,
-                leader_epoch=self._node.image.leader_epoch,
-                replica_nodes=[self._node.node_id],
-                offline_replicas=[self._node.node_id],
+                leader_epoch=self._image.leader_epoch,
+                replica_nodes=[self._node_id],
+                offline_replicas=[self._node_id],
             )
         return MetadataResponsePartition(
             partition_index=index,
             leader_id=leader,
-            leader_epoch=self._node.image.leader_epoch,
+            leader_epoch=self._image.leader_epoch,
             replica_nodes=[leader],
             isr_nodes=[leader],
         )
@@ -256,8 +272,8 @@ class ClusterHandlers:
                 error_message="This is a broker's endpoint.",
             )
         return DescribeClusterResponse(
-            cluster_id=self._node.cluster_id,
-            controller_id=self._node.node_id,
+            cluster_id=self._cluster_id,
+            controller_id=self._node_id,
             brokers=[
                 DescribeClusterBroker(broker_id=each.node_id, host=each.host, port=each.port)
                 for each in self._nodes(call)
@@ -267,16 +283,16 @@ class ClusterHandlers:
 
     def find_coordinator(self, request: FindCoordinatorRequest, call: RequestContext) -> Any:
         keys = request.coordinator_keys if call.api_version >= COORDINATOR_KEYS_VERSION else [request.key]
-        if request.key_type == CoordinatorType.TRANSACTION and keys:
+        if request.key_type == CoordinatorType.TRANSACTION and keys and self._start_transactions is not None:
             # With the first transactional id: the topic tells the node of which it is the coordinator.
-            self._node.topics.create_transactions_topic(self._node.now_ms())
-            if TRANSACTIONS_TOPIC not in self._node.image.topics:
-                return go_on_when_committed(self._node, call, lambda: self._find(request, call))
+            self._topics.create_transactions_topic(self._now_ms())
+            if TRANSACTIONS_TOPIC not in self._image.topics:
+                return self._deferral.go_on_when_committed(call, lambda: self._find(request, call))
         return self._find(request, call)
 
     def _find(self, request: FindCoordinatorRequest, call: RequestContext) -> Steps[FindCoordinatorResponse]:
-        if request.key_type == CoordinatorType.TRANSACTION:
-            self._node.start_transactions()
+        if request.key_type == CoordinatorType.TRANSACTION and self._start_transactions is not None:
+            self._start_transactions()
         if call.api_version >= COORDINATOR_KEYS_VERSION:
             found = []
             for key in request.coordinator_keys:
@@ -303,8 +319,10 @@ class ClusterHandlers:
             is_valid = is_known and SHARE_PARTITION.fullmatch(key)
             error = ErrorCode.COORDINATOR_NOT_AVAILABLE if is_valid else ErrorCode.INVALID_REQUEST
             return _no_coordinator(key, error)
-        partition = partition_for(key, self._node.image.partition_count(topic))
-        leader = self._node.leadership.leader_of(topic, partition)
+        if topic == TRANSACTIONS_TOPIC and self._start_transactions is None:
+            return _no_coordinator(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        partition = partition_for(key, self._image.partition_count(topic))
+        leader = self._leadership.leader_of(topic, partition)
         node = next((each for each in self._nodes(call) if each.node_id == leader), None)
         if node is None:
             return _no_coordinator(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -329,6 +347,12 @@ def _supported_features(api_version: int) -> list[SupportedFeatureKey]:
         SupportedFeatureKey(name=name, min_version=LOWEST_LEVEL, max_version=highest)
         for name, highest in HIGHEST_LEVELS.items()
     ]
+
+
+def unsupported_api_versions(routes: Mapping[int, Route]) -> ApiVersionsResponse:
+    """The answer to a version of ApiVersions we do not know: v0, and only what helps to ask again (KIP-511)."""
+    own = _served(routes[ApiVersionsRequest.API_KEY])
+    return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[own])
 
 
 def _served(route: Route) -> ApiVersion:

@@ -18,16 +18,17 @@ from coordinator.broker.config_changes import Operation, OperationType, changed,
 from coordinator.broker.topic_config_key import TopicConfigKey
 from coordinator.broker.topic_config_keys import ALL_KEYS
 from coordinator.broker.topic_configs import ConfigSource, Origin, origins, valid_configs
-from coordinator.broker.topics import TopicError
+from coordinator.broker.topics import TopicError, Topics
 from coordinator.config.kafka_broker_configs import kafka_broker_configs
+from coordinator.config.server_keys import NODE_ID
+from coordinator.config.settings import Config
 from coordinator.log.errors import InvalidTopicName
 from coordinator.log.names import check_topic_name
-from coordinator.metadata.image import Topic
+from coordinator.metadata.image import MetadataImage, Topic
 from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.handlers.broker_configs import broker_configs
-from coordinator.server.handlers.deferred import answer_when_committed
-from coordinator.server.node_context import NodeContext
+from coordinator.server.handlers.deferred import Deferral
 from coordinator.server.protocol_types import ConfigResourceType
 from coordinator.server.request_context import RequestContext
 
@@ -74,8 +75,21 @@ class Wanted(NamedTuple):
 class ConfigHandlers:
     """Tells and changes configs: those of topics can change, those of brokers only with a restart."""
 
-    def __init__(self, node: NodeContext) -> None:
-        self._node = node
+    def __init__(
+        self,
+        *,
+        config: Config,
+        image: MetadataImage,
+        topics: Topics,
+        now_ms: Callable[[], int],
+        deferral: Deferral,
+    ) -> None:
+        self._config = config
+        self._image = image
+        self._topics = topics
+        self._now_ms = now_ms
+        self._deferral = deferral
+        self._node_id = config[NODE_ID]
 
     def add_to(self, table: DispatchTable) -> None:
         table.add("DescribeConfigs", self.describe, _describe_error, versions=(0, 4))
@@ -113,7 +127,7 @@ class ConfigHandlers:
                 configs = self._topic_configs(self._topic(name))
             case ConfigResourceType.BROKER:
                 # The empty name stands for what is set for all brokers while they run: nothing can be.
-                configs = broker_configs(self._node.config) if self._check_broker(name, "Broker") else ()
+                configs = broker_configs(self._config) if self._check_broker(name, "Broker") else ()
             case ConfigResourceType.BROKER_LOGGER:
                 self._check_broker(name, "Broker")
                 configs = ()
@@ -140,7 +154,7 @@ class ConfigHandlers:
             check_topic_name(name)
         except InvalidTopicName as problem:
             raise TopicError(ErrorCode.INVALID_TOPIC_EXCEPTION, str(problem)) from None
-        topic = self._node.image.topics.get(name)
+        topic = self._image.topics.get(name)
         if topic is None:
             raise TopicError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
         return topic
@@ -151,15 +165,15 @@ class ConfigHandlers:
             return False
         if not name.isascii() or not name.removeprefix("-").isdecimal():
             raise TopicError(ErrorCode.INVALID_REQUEST, f"{kind} id must be an integer, but it is: {name}")
-        if name != str(self._node.node_id):
-            message = f"Unexpected broker id, expected {self._node.node_id}{or_empty}, but received {name}"
+        if name != str(self._node_id):
+            message = f"Unexpected broker id, expected {self._node_id}{or_empty}, but received {name}"
             raise TopicError(ErrorCode.INVALID_REQUEST, message)
         return True
 
     def _topic_configs(self, topic: Topic) -> Iterable[DescribeConfigsResourceResult]:
         own = valid_configs(topic.configs, topic.name)
         for key in ALL_KEYS:
-            places = origins(key, topic.name, own, self._node.config)
+            places = origins(key, topic.name, own, self._config)
             yield DescribeConfigsResourceResult(
                 name=key.name,
                 value=places[0].text,
@@ -187,7 +201,7 @@ class ConfigHandlers:
         results = yield from self._change(wanted, request.validate_only)
         responses = [incremental_alter_configs.AlterConfigsResourceResponse(**each) for each in results]
         response = incremental_alter_configs.IncrementalAlterConfigsResponse(responses=responses)
-        return answer_when_committed(self._node, call, response)
+        return self._deferral.answer_when_committed(call, response)
 
     def replace(self, request: alter_configs.AlterConfigsRequest, call: RequestContext) -> Steps[Any]:
         wanted = []
@@ -198,7 +212,7 @@ class ConfigHandlers:
             yield
         results = yield from self._change(wanted, request.validate_only)
         responses = [alter_configs.AlterConfigsResourceResponse(**each) for each in results]
-        return answer_when_committed(self._node, call, alter_configs.AlterConfigsResponse(responses=responses))
+        return self._deferral.answer_when_committed(call, alter_configs.AlterConfigsResponse(responses=responses))
 
     def _change(self, wanted: Sequence[Wanted], validate_only: bool) -> Steps[list[dict[str, Any]]]:
         """Change the configs of each resource, or none of its; return the fields of the responses."""
@@ -219,14 +233,14 @@ class ConfigHandlers:
                     error, message = problem.error, str(problem) or None
                 results.append(_altered(each.resource, error, message))
             if not validate_only:
-                self._node.topics.change_configs(changes, self._node.now_ms())
+                self._topics.change_configs(changes, self._now_ms())
             yield
         return results
 
     def _topic_change(self, wanted: Wanted) -> dict[str, str]:
         if not wanted.resource.name:
             raise TopicError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
-        return self._node.topics.config_change(wanted.resource.name, wanted.change)
+        return self._topics.config_change(wanted.resource.name, wanted.change)
 
     def _refuse(self, wanted: Wanted) -> None:
         """Raises TopicError unless nothing is to be changed: only the configs of topics can change."""

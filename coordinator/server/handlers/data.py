@@ -22,18 +22,20 @@ from _wire.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from coordinator.broker.fetch import TOPIC_ID_VERSION, DelayedFetch, failed_partition
+from coordinator.broker.fetch import TOPIC_ID_VERSION, DelayedFetch, FetchService, failed_partition
 from coordinator.broker.leader_epochs import NO_EPOCH, epoch_error
 from coordinator.broker.list_offsets import list_offsets
 from coordinator.broker.list_offsets import rejected_partition as rejected_list_offsets
+from coordinator.broker.log_flusher import LogFlusher
 from coordinator.broker.produce import NOTHING_VERIFIED, ProduceSteps, Verified
 from coordinator.broker.produce import rejected_partition as rejected_produce
 from coordinator.broker.recompression import Recompression
+from coordinator.broker.recompression_threads import RecompressionThreads
 from coordinator.core.error_responses import ErrorForEachPartition
 from coordinator.log.partition_log import PartitionLog
-from coordinator.runtime.slices import Steps
+from coordinator.metadata.image import MetadataImage
+from coordinator.runtime.slices import Slices, Steps
 from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable
-from coordinator.server.handlers.deferred import go_on
 from coordinator.server.handlers.each_partition import answer_each_partition
 from coordinator.server.handlers.transactional_writes import TransactionalProduce
 from coordinator.server.node_context import NodeContext
@@ -53,8 +55,24 @@ FIRST_FETCH_WITH_BATCHES: Final = 4
 class DataHandlers:
     """Handlers of the data plane."""
 
-    def __init__(self, node: NodeContext) -> None:
+    def __init__(
+        self,
+        node: NodeContext,
+        *,
+        image: MetadataImage,
+        flusher: LogFlusher,
+        fetch_service: FetchService,
+        recompression_threads: RecompressionThreads,
+        slices: Slices,
+        wall_ms: Callable[[], int],
+    ) -> None:
         self._node = node
+        self._image = image
+        self._flusher = flusher
+        self._fetch_service = fetch_service
+        self._recompression_threads = recompression_threads
+        self._slices = slices
+        self._wall_ms = wall_ms
 
     def add_to(self, table: DispatchTable) -> None:
         table.add(
@@ -69,8 +87,8 @@ class DataHandlers:
         table.add("OffsetForLeaderEpoch", self.offset_for_leader_epoch, EPOCH_ERROR, versions=(0, 4))
 
     def produce(self, request: ProduceRequest, call: RequestContext) -> Any:
-        if self._node.slices.has_time():
-            service, now_ms = self._node.produce_service, self._node.wall_ms()
+        if self._slices.has_time():
+            service, now_ms = self._node.produce_service, self._wall_ms()
             response = service.produce_at_once(request, call.api_version, now_ms, call.client_host)
             if response is not None:
                 return self._answered(request, call, response)
@@ -78,7 +96,7 @@ class DataHandlers:
 
     def _produce_in_steps(self, request: ProduceRequest, call: RequestContext) -> Steps[Any]:
         if request.transactional_id is not None:
-            service, now_ms = self._node.produce_service, self._node.wall_ms()
+            service, now_ms = self._node.produce_service, self._wall_ms()
             to_verify = yield from service.to_verify(request, call.api_version, now_ms)
             if to_verify:
                 TransactionalProduce(self._node, request, call, to_verify).ask(self._produce)
@@ -88,7 +106,7 @@ class DataHandlers:
     def _produce(
         self, request: ProduceRequest, call: RequestContext, verified: Mapping[tuple[str, int], Verified]
     ) -> Steps[Any]:
-        service, now_ms = self._node.produce_service, self._node.wall_ms()
+        service, now_ms = self._node.produce_service, self._wall_ms()
         steps = service.produce(request, call.api_version, now_ms, verified, call.client_host)
         return (yield from self._append_in_steps(request, call, steps))
 
@@ -110,7 +128,7 @@ class DataHandlers:
                 return self._answered(request, call, end.value)
             if recompression is not None:
                 self._recompress(
-                    recompression, call, lambda: self._append_in_steps(request, call, steps, self._node.wall_ms())
+                    recompression, call, lambda: self._append_in_steps(request, call, steps, self._wall_ms())
                 )
                 return DEFERRED
             resumed_ms = None
@@ -122,18 +140,18 @@ class DataHandlers:
         """Defer the request until the batch is compressed again."""
         node = self._node
         request_id = call.request_id = node.pending.register(call.connection)
-        node.recompression_threads.run(
+        self._recompression_threads.run(
             recompression,
             call.client_host,
             lambda: request_id in node.pending.unanswered,
-            lambda: go_on(node, call, go_on_with),
+            lambda: node.deferral.go_on(call, go_on_with),
         )
 
     def _answered(self, request: ProduceRequest, call: RequestContext, response: ProduceResponse) -> Any:
         if request.acks != 0:
-            if not self._node.flusher.is_durable_only:
+            if not self._flusher.is_durable_only:
                 return response
-            self._node.flusher.when_durable(lambda _: self._produced(response, call))
+            self._flusher.when_durable(lambda _: self._produced(response, call))
             return DEFERRED
         rejected = next(
             filter(None, (each.error_code for topic in response.responses for each in topic.partition_responses)), 0
@@ -151,7 +169,7 @@ class DataHandlers:
         call.connection.send_response(response)
 
     def _refuse_offline(self, topic: TopicProduceResponse) -> None:
-        image, partitions = self._node.image, self._node.partitions
+        image, partitions = self._image, self._node.partitions
         known = image.topics.get(topic.name) or image.topics_by_id.get(topic.topic_id)
         if known is not None:
             topic.partition_responses = [
@@ -164,7 +182,7 @@ class DataHandlers:
     def fetch(self, request: FetchRequest, call: RequestContext) -> Steps[Any]:
         if request.isolation_level not in ISOLATION_LEVELS:
             return _fetch_error(request, ErrorCode.UNKNOWN_SERVER_ERROR, call.api_version)
-        connection, fetch_service = call.connection, self._node.fetch_service
+        connection, fetch_service = call.connection, self._fetch_service
         fetched = yield from fetch_service.fetch(
             request, call.api_version, self._node.now_ms(), connection.send_response, call.client_host
         )
@@ -182,7 +200,7 @@ class DataHandlers:
         self, request: OffsetForLeaderEpochRequest, call: RequestContext
     ) -> Steps[OffsetForLeaderEpochResponse]:
         """Nothing was ever truncated at a change of epochs: each ends where the log does, or before."""
-        current = self._node.image.leader_epoch
+        current = self._image.leader_epoch
 
         def answer(topic: str, wanted: OffsetForLeaderPartition) -> EpochEndOffset:
             return _epoch_end(self._node.partitions.locate(topic, wanted.partition), wanted, current)

@@ -53,8 +53,7 @@ from coordinator.log.names import check_legal_name
 from coordinator.log.partition_log import PartitionLog
 from coordinator.runtime.slices import Steps, at_once
 from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable
-from coordinator.server.handlers.deferred import go_on
-from coordinator.server.node_context import NodeContext
+from coordinator.server.node_context import GroupContext, NodeContext
 from coordinator.server.request_context import RequestContext
 from coordinator.transactions.coordinator import ReplyTo
 
@@ -126,7 +125,7 @@ class TransactionalProduce:
             error = each.error or errors[TopicPartition(each.topic, each.partition)]
             self._node.produce_service.end_verification(each, is_verified=error is NONE)
             verified[each.topic, each.partition] = Verified(each.verification, self._known_error(error))
-        go_on(self._node, self._call, lambda: append(self._request, self._call, verified))
+        self._node.deferral.go_on(self._call, lambda: append(self._request, self._call, verified))
 
     def _known_error(self, error: ErrorCode) -> ErrorCode:
         """The error as Produce reports it (`ReplicaManager.handleProduceAppend`)."""
@@ -269,7 +268,7 @@ class TransactionalWriteHandlers:
             results[position][tp] = error
             missing -= 1
             if missing == 0:
-                go_on(self._node, call, lambda: self._write_portion(request, call, wanted, results))
+                self._node.deferral.go_on(call, lambda: self._write_portion(request, call, wanted, results))
 
         for position, tp, of_group in queued:
             complete_offsets(self._node, tp.partition, of_group, partial(settle, position, tp))
@@ -316,7 +315,7 @@ class TransactionalWriteHandlers:
 
 
 def complete_offsets(
-    node: NodeContext, partition: int, marker: TransactionMarker, reply: Callable[[ErrorCode], None]
+    node: GroupContext, partition: int, marker: TransactionMarker, reply: Callable[[ErrorCode], None]
 ) -> None:
     """End a transaction in the groups of a partition of `__consumer_offsets`; its pending offsets are committed."""
     if not 0 <= partition < len(node.coordinator.shards):

@@ -35,7 +35,6 @@ from coordinator.log.errors import LogAppendError
 from coordinator.patterns import InvalidPattern
 from coordinator.runtime.slices import Steps, at_once
 from coordinator.server.dispatch import DEFERRED, DispatchTable
-from coordinator.server.handlers.deferred import go_on, go_on_when_committed
 from coordinator.server.handlers.portions import Asked, Portions
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
@@ -91,7 +90,7 @@ class TransactionHandlers:
             return False  # perhaps it needs none
 
     def _wait_for_producer_ids(self, request: InitProducerIdRequest, call: RequestContext) -> Any:
-        return go_on_when_committed(self._node, call, lambda: self.init_producer_id(request, call))
+        return self._node.deferral.go_on_when_committed(call, lambda: self.init_producer_id(request, call))
 
     def end(self, request: EndTxnRequest, call: RequestContext) -> Any:
         return self._enqueue(operations.END_TXN, request.transactional_id, request, call)
@@ -128,7 +127,7 @@ class TransactionHandlers:
         call.request_id = self._node.pending.register(call.connection)
 
         def replied(errors: PartitionErrors) -> None:
-            go_on(self._node, call, lambda: _added(topics, errors, version))
+            self._node.deferral.go_on(call, lambda: _added(topics, errors, version))
 
         self._node.transactions.ask(operations.ADD_PARTITIONS, asked.transactional_id, asked, replied)
         return DEFERRED
@@ -167,7 +166,7 @@ class TransactionHandlers:
             results[position] = errors
             missing -= 1
             if not missing:
-                go_on(self._node, call, lambda: self._add_portion(request, call, asked, results))
+                self._node.deferral.go_on(call, lambda: self._add_portion(request, call, asked, results))
 
         for position, one in portion:
             self._node.transactions.ask(

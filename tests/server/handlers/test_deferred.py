@@ -9,10 +9,10 @@ import pytest
 from coordinator.runtime import slices as slices_module
 from coordinator.runtime.slices import TURN_SECONDS, Slices
 from coordinator.server.dispatch import DEFERRED
-from coordinator.server.handlers.deferred import answer_when_committed, go_on_when_committed
-from coordinator.server.node_context import NodeContext
+from coordinator.server.handlers.deferred import Deferral
 from coordinator.server.pending_requests import PendingRequests
 from coordinator.server.request_context import RequestContext
+from coordinator.server.request_runner import RequestRunner
 from tests.metadata.held_threads import HeldThreads
 from tests.metadata.test_store import NOW_MS, Disk
 
@@ -33,12 +33,12 @@ class Node:
         self.metadata = Disk().start()
         self.metadata.commit_in(self.threads.as_threads, self.soon.append, self._failed)
         self.answers: list[Any] = []
-        self.context = cast(NodeContext, self)
+        self.deferral = Deferral(self.pending, cast(RequestRunner, self), self.metadata)
 
     def _failed(self, problem: Exception) -> None:
         raise AssertionError(problem)
 
-    def resume(self, handler: Callable[[Any, Any], Any], request: Any, call: Any) -> None:
+    def run(self, handler: Callable[[Any, Any], Any], request: Any, call: Any) -> None:
         self.slices.start(handler(request, call), self._answer, self._failed, call.client_host)
 
     def _answer(self, response: Any) -> None:
@@ -63,12 +63,12 @@ def node(monkeypatch: pytest.MonkeyPatch) -> Node:
 
 
 def test_an_answer_that_waits_for_nothing_is_returned(node):
-    assert answer_when_committed(node.context, node.call(), "answer") == "answer"
+    assert node.deferral.answer_when_committed(node.call(), "answer") == "answer"
 
 
 def test_an_answer_waits_for_what_is_pending(node):
     node.metadata.create_topic("orders", 1, {}, NOW_MS)
-    assert answer_when_committed(node.context, node.call(), "answer") is DEFERRED
+    assert node.deferral.answer_when_committed(node.call(), "answer") is DEFERRED
     assert node.answers == []
     node.threads.end()
     node.turn()
@@ -79,8 +79,8 @@ def test_an_answer_waits_for_what_is_pending(node):
 def test_a_client_that_has_gone_gets_nothing(node):
     node.metadata.create_topic("orders", 1, {}, NOW_MS)
     call = node.call()
-    answer_when_committed(node.context, call, "answer")
-    assert go_on_when_committed(node.context, node.call(), lambda: iter(())) is DEFERRED
+    node.deferral.answer_when_committed(call, "answer")
+    assert node.deferral.go_on_when_committed(node.call(), lambda: iter(())) is DEFERRED
     for request_id in list(node.pending.unanswered):
         node.pending.forget(request_id)
     node.threads.end()
@@ -91,8 +91,8 @@ def test_a_client_that_has_gone_gets_nothing(node):
 def test_the_answers_of_many_that_waited_for_one_flush_come_in_turns_of_their_addresses(node):
     node.metadata.create_topic("orders", 1, {}, NOW_MS)
     for number in range(20):
-        answer_when_committed(node.context, node.call("/greedy"), f"greedy {number}")
-    answer_when_committed(node.context, node.call("/other"), "other")
+        node.deferral.answer_when_committed(node.call("/greedy"), f"greedy {number}")
+    node.deferral.answer_when_committed(node.call("/other"), "other")
     node.threads.end()
     sizes = []
     while len(node.answers) < 21:
