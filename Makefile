@@ -23,7 +23,7 @@ COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -t
 COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test compare-requests conformance-kafka crash eos eos-java flink-sink folder-swap franz-go-tests fuzz interop interop-ci kafka-tools screenshots simulate streams mutate nightly lint format docs hostile bench bench-assignors bench-broker bench-cleaner bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-partitions bench-pipeline bench-testkit bench-timers bench-wire lock testing-examples clean java python
+.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test test-plain test-spark compare-requests conformance-kafka crash eos eos-java flink-sink folder-swap franz-go-tests fuzz interop interop-ci kafka-tools screenshots simulate streams mutate nightly tests-of lint format docs hostile bench bench-assignors bench-broker bench-cleaner bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-partitions bench-pipeline bench-testkit bench-timers bench-wire lock testing-examples clean java python
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -45,16 +45,27 @@ run: build ## serve on 127.0.0.1:9092 with the data in ./coordinator-data, until
 debug: build ## as `run`, with checks of every decision: slow, to find a defect of the coordinator
 	@COORDINATOR_DEBUG=1 exec $(BIN)/coordinator serve --listen 127.0.0.1:9092 --data-dir coordinator-data
 
-# One worker runs all tests of a file, because they share servers.
-WORKERS ?= 2
+# Two workers for each core, as many tests wait. One worker runs all tests of a file, because they share servers;
+# tests/slowest_first.py orders the files.
+WORKERS ?= $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN))
+PYTEST_ON_WORKERS = $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 check: lint ## lint, and all tests that need neither Spark nor real waits (about a minute)
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not spark and not realtime"
+	@$(PYTEST_ON_WORKERS) -m "not spark and not realtime"
 
-# Each Spark job uses both cores and much memory, so those tests run one after the other.
+# The tests without Spark wait half of their time, and those with Spark follow one another in one process, so that they share
+# a session. Both run at the same time; each prints when it has ended.
 test: build-tests ## all tests (Spark's too)
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not spark"
-	@$(BIN)/python -m pytest -m spark
+	@$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=target test-plain test-spark
+
+test-plain: build-tests ## all tests that need no Spark
+	@$(PYTEST_ON_WORKERS) -m "not spark"
+
+test-spark: build-tests ## the tests that need Spark; a run of its own has a cache of its own, so that --lf knows each
+	@$(BIN)/python -m pytest -o cache_dir=.pytest_cache/spark --timeout=300 -m spark
+
+tests-of: build-tests ## the tests that cover FILES, nearest first: make tests-of FILES=coordinator/core/joining.py (not Spark's; `-m tests.covering` lists them)
+	@found=$$($(BIN)/python -m tests.covering $(FILES)) && $(PYTEST_ON_WORKERS) -m "not spark" $$found
 
 HISTORIES ?= 500
 

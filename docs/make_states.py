@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from _wire.errors import ErrorCode  # noqa: E402  (the script may be run from anywhere)
-from coordinator.core import states  # noqa: E402
+from coordinator.core.classic import states  # noqa: E402
 from coordinator.core.classic.states import GroupState, diagram  # noqa: E402
 from tests.simulation.simulation import Sent, Simulation  # noqa: E402
 

@@ -5,12 +5,18 @@ import structlog
 from hypothesis import settings
 
 from tests.servers import RunningServer
+from tests.slowest_first import slowest_first
 
 # How long an example takes depends on what else the machine does.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 pytest_plugins = ("coordinator.testing.plugin", "pytester")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):  # a worker of pytest-xdist
+        items[:] = slowest_first(items)
 
 
 @pytest.fixture(scope="session")

@@ -33,16 +33,17 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.kafka_folder": "_wire coordinator.log coordinator.metadata",
         "coordinator.quotas": "_wire coordinator.metadata coordinator.config",
         "coordinator.audit": "_wire coordinator.core msgspec",
-        "coordinator.runtime": "_wire coordinator.core coordinator.audit coordinator.log coordinator.timers"
-        " coordinator.config greenlet",
+        "coordinator.runtime": "_wire coordinator.core.causes coordinator.core.decision coordinator.core.event"
+        " coordinator.core.operation coordinator.core.partitioning coordinator.core.stored"
+        " coordinator.core.stored_batch coordinator.log coordinator.timers greenlet",
         "coordinator.groups": "_wire coordinator.core coordinator.audit coordinator.runtime coordinator.log"
         " coordinator.timers coordinator.config",
         "coordinator.broker": "_wire coordinator.log coordinator.metadata coordinator.runtime.slices"
         " coordinator.runtime.pauses coordinator.timers coordinator.config",
         "coordinator.transactions": "_wire coordinator.core coordinator.runtime coordinator.broker coordinator.log"
         " coordinator.timers coordinator.config",
-        "coordinator.metrics": "_wire coordinator.core coordinator.groups coordinator.runtime coordinator.timers"
-        " coordinator.config prometheus_client",
+        "coordinator.metrics": "_wire coordinator.audit.world coordinator.core coordinator.groups coordinator.runtime"
+        " coordinator.timers coordinator.config prometheus_client",
         "coordinator.admin": "coordinator.metrics coordinator.server.listeners coordinator.config"
         " coordinator.http_guard starlette uvicorn",
         "coordinator.server": "_wire coordinator.metrics coordinator.admin coordinator.runtime coordinator.groups"

@@ -18,7 +18,7 @@ from coordinator.core.groups.group import Group
 from coordinator.core.offsets.committed_offsets import CommittedOffsets
 
 ROOT: Final = Path(__file__).parent.parent
-LAYERS: Final = ("core", "runtime", "audit", "server")
+LAYERS: Final = ("core", "runtime", "groups", "transactions", "audit", "server")
 """The layers that work with groups."""
 
 APPLYING: Final = {

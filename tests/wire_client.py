@@ -10,7 +10,6 @@ from _wire.messages.heartbeat import HeartbeatRequest
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from _wire.messages.produce import PartitionProduceData, PartitionProduceResponse, ProduceRequest, TopicProduceData
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-
 from coordinator.client.wire import ConnectionClosed, WireConnection
 
 __all__ = ["ConnectionClosed", "WireClient", "fetch_request", "join_request", "produce_request"]

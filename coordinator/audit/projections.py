@@ -25,7 +25,7 @@ class Projection(NamedTuple):
     fields: Callable[[Any, ClassicGroup, GroupAuditState, GroupState, World], Fields | None]
     """(core event, group after it, audit state, group state before it, world) → fields, or None for no audit event."""
     is_stored: bool | Callable[[ClassicGroup], bool] = False
-    """Whether the group is stored in `__consumer_offsets` after the event, as in `core.stored`."""
+    """Whether the group is stored in `__consumer_offsets` after the event, as in `core.groups.stored`."""
 
 
 def _created(
@@ -198,7 +198,7 @@ def _rebalance_started(
         "members": len(group.members),
         "triggers": state.triggers,
         "topic_changes": world.topic_changes(state.topics),
-        "lag": world.lag(group.group_id),
+        "lag": world.lag(),
         "recreated_topics": world.recreated_topics(state.topics),
     }
 
@@ -254,7 +254,7 @@ def _stable(
         "partitions_moved_needed": moved_needed,
         "silent_partition_ms": silent_partition_ms,
         "commits_rejected": commits_rejected,
-        "lag": world.lag(group.group_id),
+        "lag": world.lag(),
         "slowest_member": slowest,
         "slowest_sync_ms": slowest_ms,
     }

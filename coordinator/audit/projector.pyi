@@ -10,6 +10,7 @@ from coordinator.core.causes import Cause
 from coordinator.core.classic.group import ClassicGroup
 from coordinator.core.classic.states import GroupState
 from coordinator.core.event import Event
+from coordinator.core.groups.group import Group
 
 class AuditProjector:
     """Projects the events of the groups of one partition to records of the audit topic.
@@ -73,10 +74,15 @@ class AuditProjector:
     def committed_groups(self) -> list[str]:
         """Ids of the groups with commits that are not reported yet."""
 
-    def project(
-        self, event: Event, group: ClassicGroup, state_before: GroupState, generation_before: int, records: list[Record]
-    ) -> None:
-        """Append the records of an event that was just applied to `group`; most events have one, some have none."""
+    @property
+    def records(self) -> list[Record]:
+        """The records of the batch that is being made, in their order."""
+
+    def take_records(self) -> list[Record]:
+        """The records of the batch, which ends here."""
+
+    def project(self, event: Event, group: Group, state_before: GroupState, generation_before: int) -> None:
+        """Add the records of an event that was just applied to `group`; most events have one, some have none."""
 
     def write_about_coordinator(self, event: CoordinatorEvent, now_ms: int) -> Record:
         """Make the next record: an event of the coordinator itself, which happens now."""
@@ -106,8 +112,8 @@ class AuditProjector:
     def knows(self, group_ids: Iterable[str]) -> bool:
         """Whether the replay began at a completed checkpoint and knows each of these groups."""
 
-    def discard(self, group_id: str, records: list[Record], count: int) -> None:
-        """Forget a group, and take back what was appended to `records` after the first `count`, all of it about it."""
+    def discard(self, group_id: str, count: int) -> None:
+        """Forget a group, and take back the `records` after the first `count`, which are about it."""
 
     def start_rebuild(self, from_offset: int) -> AuditReplay:
         """A replay of the topic from `from_offset` on, beside the groups that are served."""

@@ -36,6 +36,7 @@ cdef class AuditProjector:
     cdef readonly int64_t checkpoint_end_offset
     cdef readonly int64_t checkpoint_ms
     cdef readonly list committed_groups
+    cdef readonly list records
     cdef RecordWriter writer
     cdef dict projections
     cdef int64_t checkpoint_records
@@ -51,6 +52,7 @@ cdef class AuditProjector:
     ):
         self.groups = {}
         self.committed_groups = []
+        self.records = []
         self.writer = RecordWriter(node_id, coordinator_epoch)
         # Exact tuples are unpacked faster than named ones.
         self.projections = {each: tuple([tuple(one) for one in several]) for each, several in projections.items()}
@@ -59,7 +61,7 @@ cdef class AuditProjector:
         self.replay = AuditReplay(0)
         self.world = World(cluster)
 
-    def project(self, event, group, state_before, int64_t generation_before, list records not None):
+    def project(self, event, group, state_before, int64_t generation_before):
         cdef object event_type = type(event)
         cdef tuple projections = self.projections.get(event_type)
         cdef GroupAuditState state
@@ -70,20 +72,26 @@ cdef class AuditProjector:
             elif event_type is OFFSETS_COMMITTED or event_type is OFFSETS_HELD_BACK:
                 self.count_commit(group.group_id, event.offsets)
             return
+        classic = group.classic
         group_id = group.group_id
         state = self.state_of(group_id)
+        self.world.committed_offsets = group.offsets.by_topic
         for projection in projections:
             event_class, fields_of, is_stored = <tuple>projection
-            fields = fields_of(event, group, state, state_before, self.world)
+            fields = fields_of(event, classic, state, state_before, self.world)
             if fields is not None:
-                records.append(self.write(
+                self.records.append(self.write(
                     event_class, group_id, state, event.at_ms, state_before, generation_before,
-                    state_before if event_class is SUPERSEDED else group.state, group.generation_id, fields,
+                    state_before if event_class is SUPERSEDED else classic.state, classic.generation_id, fields,
                 ))
-                if is_stored is not False and (is_stored is True or is_stored(group)):
-                    state.set_stored(group)
+                if is_stored is not False and (is_stored is True or is_stored(classic)):
+                    state.set_stored(classic)
                 elif event_class is REMOVED:
                     del self.groups[group_id]
+
+    def take_records(self):
+        records, self.records = self.records, []
+        return records
 
     cdef GroupAuditState state_of(self, group_id):
         """The audit state of a group, created before its first event, whose `seq` is the offset of its record plus 1.
@@ -122,6 +130,7 @@ cdef class AuditProjector:
     def clear(self):
         self.groups.clear()
         self.committed_groups.clear()
+        self.records = []
         self.snapshot_round = None
         self.snapshot_members = 0
         self.replay = AuditReplay(0)
@@ -153,9 +162,9 @@ cdef class AuditProjector:
 
     # ---- a group that is discarded and rebuilt while the others are served
 
-    def discard(self, group_id, list records not None, Py_ssize_t count):
-        self.next_offset -= len(records) - count
-        del records[count:]
+    def discard(self, group_id, Py_ssize_t count):
+        self.next_offset -= len(self.records) - count
+        del self.records[count:]
         self.groups.pop(group_id, None)
 
     def start_rebuild(self, int64_t from_offset):

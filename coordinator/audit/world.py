@@ -1,6 +1,6 @@
 """What the audit reads beside the groups: the topics, the ends of their logs, and the committed offsets."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final, NamedTuple, Protocol
 
 from coordinator.audit import schema
@@ -56,46 +56,49 @@ class NoCluster:
         return None
 
 
-def _no_offsets(group_id: str) -> OffsetsByTopic:
-    return {}
+def committed_count(offsets: OffsetsByTopic) -> int:
+    """The number of partitions with a committed offset."""
+    return sum(map(len, offsets.values()))
+
+
+def committed_partitions(offsets: OffsetsByTopic, cluster: Cluster) -> list[CommittedPartition]:
+    """The partitions for which a group has committed offsets, whether it has members or not."""
+    log_end_offset = cluster.log_end_offset
+    return [
+        CommittedPartition(
+            topic,
+            partition,
+            committed.offset,
+            None if (end := log_end_offset(topic, partition)) is None else lag_of(committed.offset, end),
+        )
+        for topic, of_topic in offsets.items()
+        for partition, committed in of_topic.items()
+    ]
+
+
+def group_lag(offsets: OffsetsByTopic, cluster: Cluster) -> int | None:
+    """Log end offset minus committed offset, summed over the group's committed partitions whose log is here.
+
+    None if there is no such partition, or if the group has committed more than `PARTITIONS_NAMED_MAX` partitions,
+    which would take too long.
+    """
+    if committed_count(offsets) > schema.PARTITIONS_NAMED_MAX:
+        return None
+    lags = [each.lag for each in committed_partitions(offsets, cluster) if each.lag is not None]
+    return sum(lags) if lags else None
 
 
 class World:
-    """The cluster, and the committed offsets of the groups of one partition."""
+    """The cluster, and the committed offsets of the group that an event is about."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
-        self.committed_offsets: Callable[[str], OffsetsByTopic] = _no_offsets
-        """(group id) → committed offsets; set by who keeps the groups."""
+        self.committed_offsets: OffsetsByTopic = {}
+        """The committed offsets of the group of the event that is being projected."""
 
-    def lag(self, group_id: str) -> int | None:
-        """Log end offset minus committed offset, summed over the group's committed partitions whose log is here.
-
-        None if there is no such partition, or if the group has committed more than `PARTITIONS_NAMED_MAX` partitions,
-        which would take too long.
-        """
-        if self.committed_count(group_id) > schema.PARTITIONS_NAMED_MAX:
-            return None
-        lags = [each.lag for each in self.committed_partitions(group_id) if each.lag is not None]
-        return sum(lags) if lags else None
-
-    def committed_count(self, group_id: str) -> int:
-        """The number of partitions for which the group has committed offsets."""
-        return sum(map(len, self.committed_offsets(group_id).values()))
-
-    def committed_partitions(self, group_id: str) -> list[CommittedPartition]:
-        """The partitions for which the group has committed offsets, whether it has members or not."""
-        log_end_offset = self.cluster.log_end_offset
-        return [
-            CommittedPartition(
-                topic,
-                partition,
-                committed.offset,
-                None if (end := log_end_offset(topic, partition)) is None else lag_of(committed.offset, end),
-            )
-            for topic, of_topic in self.committed_offsets(group_id).items()
-            for partition, committed in of_topic.items()
-        ]
+    def lag(self) -> int | None:
+        """The lag of the group, see `group_lag`."""
+        return group_lag(self.committed_offsets, self.cluster)
 
     def topics(self, names: set[str]) -> dict[str, Topic]:
         """Name → topic, for at most `TOPICS_NAMED_MAX` of them; those that do not exist are among them."""

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
+from _wire.errors import ErrorCode, MalformedMessage
 from _wire.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -11,8 +12,6 @@ from _wire.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-
-from _wire.errors import ErrorCode, MalformedMessage
 from coordinator.broker.leader_epochs import epoch_error
 from coordinator.broker.partitions import Partitions
 from coordinator.log.partition_log import PartitionLog

@@ -4,6 +4,7 @@ from collections.abc import Generator, Iterable, Mapping
 from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeVar
 
+from _wire.errors import ErrorCode
 from _wire.messages.produce import (
     BatchIndexAndErrorMessage,
     PartitionProduceData,
@@ -13,8 +14,6 @@ from _wire.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-
-from _wire.errors import ErrorCode
 from _wire.records import (
     BATCH_HEADER_BYTES,
     NO_TIMESTAMP,

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
-from _wire.messages import RECORD_MODULES
 
 from _wire.embedded import decode_key, decode_value, prefix_of
 from _wire.errors import MalformedMessage
+from _wire.messages import RECORD_MODULES
 from _wire.primitives import Struct
 from _wire.records import BatchHeader, Record, parse_records
 from coordinator.cli.terminal import INTERRUPTED

@@ -6,13 +6,13 @@ from types import TracebackType
 from typing import Final, Self
 
 import msgspec
-from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
-from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 
 from _wire.batch_reader import parse_batch
 from _wire.batches import CorruptBatch, batch_headers
 from _wire.errors import ErrorCode
+from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
+from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from coordinator.audit.schema import AuditEvent, CoordinatorEvent, Record, decode_coordinator_event, decode_event
 from coordinator.client.groups import raise_for_error
 from coordinator.client.wire import ClientError, WireConnection

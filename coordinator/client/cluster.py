@@ -3,12 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Self
 
+from _wire.batch_times import batch_timestamp
+from _wire.errors import ErrorCode
 from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
-
-from _wire.batch_times import batch_timestamp
-from _wire.errors import ErrorCode
 from coordinator.client.groups import coordinator_of
 from coordinator.client.wire import WireConnection
 

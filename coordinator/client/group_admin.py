@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
+from _wire.errors import ErrorCode
 from _wire.messages.delete_groups import DeleteGroupsRequest
 from _wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from _wire.messages.offset_commit import (
@@ -20,8 +21,6 @@ from _wire.messages.offset_delete import (
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
-
-from _wire.errors import ErrorCode
 from coordinator.client.cluster import EARLIEST, LATEST, Cluster, Partition
 from coordinator.client.group_description import DescribedMember, committed_offsets, described_members
 from coordinator.client.groups import raise_for_error

@@ -5,11 +5,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
+from _wire.errors import ErrorCode
 from _wire.messages.describe_groups import DescribeGroupsRequest
 from _wire.messages.list_groups import ListGroupsRequest
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
-
-from _wire.errors import ErrorCode
 from coordinator.client.cluster import Cluster, Partition
 from coordinator.client.groups import DEAD, raise_for_error
 from coordinator.client.wire import ClientError, WireConnection

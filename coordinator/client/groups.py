@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
+from _wire.errors import ErrorCode, MalformedMessage
 from _wire.messages.describe_groups import DescribedGroup, DescribedGroupMember, DescribeGroupsRequest
 from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
-
-from _wire.errors import ErrorCode, MalformedMessage
 from coordinator.client.wire import ClientError, WireConnection
 from coordinator.core.assignors.consumer_protocol import decode_assignment, decode_subscription
 from coordinator.core.assignors.model import MemberSubscription, Topic

@@ -4,11 +4,10 @@ import socket
 from itertools import count
 from typing import Any, Final, NamedTuple, Self
 
-from _wire.messages.api_versions import ApiVersionsRequest
-
 from _wire.apis import APIS
 from _wire.errors import ErrorCode, MalformedMessage
 from _wire.headers import decode_response_header, encode_request
+from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.primitives import Message
 
 TIMEOUT_SECONDS: Final = 20

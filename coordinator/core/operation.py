@@ -6,10 +6,10 @@ Counterpart in Kafka: the read and write operations of `CoordinatorRuntime`.
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from _wire.errors import ErrorCode
-from coordinator.core.decision import Decision, OperationContext
+from coordinator.core.decision import NOTHING, Decision, OperationContext
 
 
 class Scope(Enum):
@@ -57,3 +57,11 @@ class Operation:
             return self.decide({} if group is None else {group.group_id: group}, request, context)
 
         return Operation(self.name, decide, scope=Scope.PASSED_OVER)
+
+
+def _advance_only(state: Any, request: None, context: OperationContext) -> Decision:
+    return NOTHING
+
+
+ADVANCE: Final = Operation("advance", _advance_only)
+"""A timer of a key is due: its state advances, and nothing else happens."""

@@ -6,6 +6,7 @@ Kafka has no counterpart, because it has no audit topic.
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from coordinator.groups.audit_schedule import audit_of
 from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.retention import retained_from
@@ -50,7 +51,7 @@ class AuditRetention:
         shard, offset = self._shards[log.partition], retained_from(log, wall_ms)
         if offset <= log.log_start_offset or not shard.is_active or shard.is_in_flight or shard.failed_keys.by_key:
             return log.log_start_offset
-        audit = shard.machine.audit
+        audit = audit_of(shard)
         if not audit.groups:
             return offset
         if log.recovery_point >= audit.checkpoint_end_offset:

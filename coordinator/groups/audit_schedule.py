@@ -9,12 +9,12 @@ from typing import Final
 
 from coordinator.config.audit_keys import GROUP_AUDIT_LINGER_MS, GROUP_AUDIT_OFFSETS_INTERVAL_MS
 from coordinator.config.settings import Config
-from coordinator.core.classic.group import ClassicGroup
+from coordinator.core.groups.group import Group
 from coordinator.groups.audit_checkpoints import AuditCheckpoints
+from coordinator.groups.audit_projection import AuditProjection
 from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.groups.timer_keys import AuditCheckpointFileKey, AuditSnapshotKey, CommitReportKey, HeldAuditKey
-from coordinator.runtime.batch import AuditWrite
-from coordinator.runtime.interfaces import AuditRecord
+from coordinator.runtime.batch import ProjectionWrite
 from coordinator.runtime.shard import Shard
 from coordinator.timers.wheel import TimerWheel
 from coordinator.wall_time import ONE_CLOCK, WallTime
@@ -54,7 +54,7 @@ class AuditSchedule:
         wheel: TimerWheel,
         config: Config,
         checkpoints: AuditCheckpoints,
-        submit: Callable[[Shard[GroupStateMachine], AuditWrite], None],
+        submit: Callable[[Shard[GroupStateMachine], ProjectionWrite], None],
         mark_dirty: Callable[[Shard[GroupStateMachine]], None],
         wall: WallTime = ONE_CLOCK,
     ) -> None:
@@ -91,19 +91,19 @@ class AuditSchedule:
         """A shard became active. Commits that were counted before are dropped."""
         if shard.partition in self._reports:
             self._wheel.cancel(self._reports[shard.partition].timer)
-        self._start_interval(shard, now_ms, shard.store.offsets_end_offset, now_ms)
+        self._start_interval(shard, now_ms, shard.store.end_offset, now_ms)
         self._waiting.pop(shard.partition, None)
         self.writing.discard(shard.partition)
         self._note_checkpoint(shard, now_ms)
         self._want_snapshots_by_age(shard, now_ms)
-        if shard.machine.audit.is_checkpoint_due:
+        if audit_of(shard).is_checkpoint_due:
             self._want_snapshots(shard, now_ms)
 
     def drained(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
         """All queued operations of a shard are appended. Call it if a checkpoint is due, or if it is in `writing`."""
         if not shard.is_active:
             return
-        is_due = shard.machine.audit.is_checkpoint_due
+        is_due = audit_of(shard).is_checkpoint_due
         if shard.partition in self.writing:
             self.writing.remove(shard.partition)
             if not is_due:
@@ -142,23 +142,23 @@ class AuditSchedule:
             if not shard.is_active:
                 continue
             report = self._reports[shard.partition]
-            self._submit_report(shard, report, report.group_ids + shard.machine.audit.take_committed_groups(), now_ms)
-            audit = shard.machine.audit
+            self._submit_report(shard, report, report.group_ids + audit_of(shard).take_committed_groups(), now_ms)
+            audit = audit_of(shard)
             if audit.next_offset - audit.checkpoint_offset > len(audit.groups):
-                self._submit(shard, AuditWrite(audit.write_snapshots))
+                self._submit(shard, ProjectionWrite(audit.add_snapshots))
             drain(now_ms)
             while shard.is_active and audit.is_checkpoint_due:
-                self._submit(shard, AuditWrite(audit.write_snapshots))
+                self._submit(shard, ProjectionWrite(audit.add_snapshots))
                 drain(now_ms)
-            shard.write_held_audit(now_ms)
+            shard.write_held(now_ms)
             if shard.is_active:
-                shard.store.note_audit_checkpoint(shard.machine.audit.checkpoint_offset)
+                audit_of(shard).stream.note_checkpoint(audit_of(shard).checkpoint_offset)
         self._checkpoints.write()
 
     def _write_held(self, now_ms: int) -> None:
         shards, self._holding = self._holding, []
         for shard in shards:
-            shard.write_held_audit(now_ms)
+            shard.write_held(now_ms)
             if shard.needs_retry:
                 self._mark_dirty(shard)
 
@@ -167,7 +167,7 @@ class AuditSchedule:
     def _want_snapshots_by_age(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
         """Request snapshots if they would be due before the next check, which is one interval later."""
         next_check_ms = self._wall.at(now_ms) + self._interval_ms
-        if shard.machine.audit.checkpoint_ms + snapshot_interval_ms(shard) <= next_check_ms:
+        if audit_of(shard).checkpoint_ms + snapshot_interval_ms(shard) <= next_check_ms:
             self._want_snapshots(shard, now_ms)
 
     def _want_snapshots(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
@@ -182,13 +182,13 @@ class AuditSchedule:
             shard = next(iter(self._waiting.values()))
             if shard.is_active:
                 self.writing.add(shard.partition)
-                self._submit(shard, AuditWrite(shard.machine.audit.write_snapshots))
+                self._submit(shard, ProjectionWrite(audit_of(shard).add_snapshots))
                 self._want_snapshots(shard, now_ms)
                 return
             del self._waiting[shard.partition]
 
     def _note_checkpoint(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
-        if shard.store.note_audit_checkpoint(shard.machine.audit.checkpoint_offset) and not self._file_timer_runs:
+        if audit_of(shard).stream.note_checkpoint(audit_of(shard).checkpoint_offset) and not self._file_timer_runs:
             self._file_timer_runs = True
             self._wheel.start(AuditCheckpointFileKey(), now_ms + FILE_DELAY_MS)
 
@@ -208,8 +208,8 @@ class AuditSchedule:
             del self._reports[partition]
             return
         if not report.group_ids:
-            report.group_ids = shard.machine.audit.take_committed_groups()
-            report.next_start_ms, report.next_first_log_offset = now_ms, shard.store.offsets_end_offset
+            report.group_ids = audit_of(shard).take_committed_groups()
+            report.next_start_ms, report.next_first_log_offset = now_ms, shard.store.end_offset
             self._want_snapshots_by_age(shard, now_ms)
         self._submit_report(shard, report, report.group_ids[:REPORTED_AT_ONCE], now_ms)
         del report.group_ids[:REPORTED_AT_ONCE]
@@ -223,12 +223,19 @@ class AuditSchedule:
     ) -> None:
         if not group_ids:
             return
-        bounds = (now_ms - report.start_ms, report.first_log_offset, shard.store.offsets_end_offset - 1)
+        bounds = (now_ms - report.start_ms, report.first_log_offset, shard.store.end_offset - 1)
 
-        def write(groups: Mapping[str, ClassicGroup], now_ms: int) -> list[AuditRecord]:
-            return shard.machine.audit.write_commits(groups, group_ids, now_ms, *bounds)
+        def write(groups: Mapping[str, Group], now_ms: int) -> None:
+            audit_of(shard).add_commits(groups, group_ids, now_ms, *bounds)
 
-        self._submit(shard, AuditWrite(write))
+        self._submit(shard, ProjectionWrite(write))
+
+
+def audit_of(shard: Shard[GroupStateMachine]) -> AuditProjection:
+    """The audit of a shard of groups."""
+    projection = shard.projection
+    assert isinstance(projection, AuditProjection), projection
+    return projection
 
 
 def snapshot_interval_ms(shard: Shard[GroupStateMachine]) -> int:
@@ -236,5 +243,5 @@ def snapshot_interval_ms(shard: Shard[GroupStateMachine]) -> int:
 
     So a reader finds all live groups in what the retention keeps.
     """
-    retention_ms = shard.store.audit_retention_ms
+    retention_ms = audit_of(shard).stream.log.config.retention_ms
     return SNAPSHOT_INTERVAL_MS_MAX if retention_ms < 0 else min(retention_ms // 2, SNAPSHOT_INTERVAL_MS_MAX)

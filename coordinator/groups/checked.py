@@ -12,9 +12,7 @@ from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from typing import Any, Final, cast
 
-from coordinator.audit.projector import AuditProjector
 from coordinator.core.classic.group import ClassicGroup
-from coordinator.core.classic.rebalance import next_deadline_ms
 from coordinator.core.classic.states import EMPTY, LEGAL_PREDECESSORS, PREPARING_REBALANCE, STABLE, GroupState
 from coordinator.core.decision import Decision, OperationContext
 from coordinator.core.event import Event
@@ -22,12 +20,12 @@ from coordinator.core.groups.group import Group
 from coordinator.core.groups.stored import NO_TIMEOUT, StoredGroups, group_record, is_group_key
 from coordinator.core.stored import Stored, StoredRecord
 from coordinator.core.stored_batch import StoredBatch
+from coordinator.groups.offsets_stream import GroupReplay
 from coordinator.groups.sessions import SessionTable
-from coordinator.groups.state_machine import GroupStateMachine
-from coordinator.groups.timers import GroupTimers
-from coordinator.runtime.batch import Batch, QueuedOperation
-from coordinator.runtime.interfaces import Store
-from coordinator.wall_time import ONE_CLOCK, WallTime
+from coordinator.groups.state_machine import GroupObserver, GroupStateMachine
+from coordinator.runtime.batch import QueuedOperation
+from coordinator.runtime.interfaces import Replay, Store
+from coordinator.runtime.key_timers import KeyTimers
 
 SWITCH: Final = "COORDINATOR_DEBUG"
 """The environment variable that arms the checks: 1 is on; 0, nothing or absent is off."""
@@ -41,19 +39,19 @@ def checks_are_armed() -> bool:
     return os.environ.get(SWITCH, "0") not in ("", "0")
 
 
-def make_state_machine(
-    audit: AuditProjector, sessions: SessionTable, timers: GroupTimers, wall: WallTime = ONE_CLOCK
-) -> GroupStateMachine:
-    """The state machine of a shard; one that checks itself if the checks are armed."""
-    kind = CheckedStateMachine if checks_are_armed() else GroupStateMachine
-    return kind(audit, sessions, timers, wall)
+def make_state_machine(sessions: SessionTable, observer: GroupObserver, timers: KeyTimers) -> GroupStateMachine:
+    """The state machine of a shard; one that checks itself if the checks are armed. `timers` are those of the shard."""
+    if checks_are_armed():
+        return CheckedStateMachine(sessions, observer, timers)
+    return GroupStateMachine(sessions, observer)
 
 
 class CheckedStateMachine(GroupStateMachine):
     """Checks that decisions change nothing, and that records, sessions and timers fit the group after each of them."""
 
-    def __init__(self, audit: AuditProjector, sessions: SessionTable, timers: GroupTimers, wall: WallTime) -> None:
-        super().__init__(audit, sessions, timers, wall)
+    def __init__(self, sessions: SessionTable, observer: GroupObserver, timers: KeyTimers) -> None:
+        super().__init__(sessions, observer)
+        self._timers = timers
         self._stored_groups = StoredGroups()
         """What a restart would load if all records were appended by now."""
         self._stored_again = StoredGroups()
@@ -84,7 +82,7 @@ class CheckedStateMachine(GroupStateMachine):
         self._encoded = decision, [StoredBatch(each.producer, list(each.records)) for each in records]
         return records
 
-    def apply(self, key: str, decision: Decision, now_ms: int, batch: Batch) -> None:
+    def apply(self, key: str, decision: Decision, now_ms: int) -> None:
         encoded, self._encoded = self._encoded, None
         records = encoded[1] if encoded is not None and encoded[0] is decision else []
         touched = dict.fromkeys((*(event.key for event in decision.events), key))
@@ -96,11 +94,11 @@ class CheckedStateMachine(GroupStateMachine):
             group, before = self.groups.get(event.key), EMPTY
             if group is not None:
                 before = group.classic.state
-            super().apply(key, Decision((event,)), now_ms, batch)
+            super().apply(key, Decision((event,)), now_ms)
             group = group or self.groups[event.key]
             check_transition(event, before, group.classic.state)
             described.take(group.classic, exists=event.key in self.groups)
-        super().apply(key, Decision((), decision.replies, decision.effects), now_ms, batch)
+        super().apply(key, Decision(effects=decision.effects), now_ms)
         described.check_all_taken()
         self._store(records, decision)
         for group_id in touched:
@@ -109,20 +107,10 @@ class CheckedStateMachine(GroupStateMachine):
             check_answered(group_id, waiting[group_id], waiting_requests(self.groups.get(group_id)), decision)
             self._check_group(group_id)
 
-    def settled(self, key: str) -> None:
-        super().settled(key)
-        wanted = self._wanted_deadline_ms(key)
-        armed = self._timers.deadline_ms(key)
-        if armed != wanted:
-            raise CheckFailed(f"group {key} has settled: its timer is armed for {armed}, its state requires {wanted}")
-
     # ---------------------------------------------------------------------------------------------------------- loading
 
-    def start_loading(self) -> None:
-        super().start_loading()
-        self._stored_groups = StoredGroups()
-
     def load(self, store: Store) -> Iterator[None]:
+        self._stored_groups = StoredGroups()
         return super().load(cast(Store, _ReadTwice(store, self._stored_groups)))
 
     def activate(self, now_ms: int) -> Iterator[None]:
@@ -130,16 +118,19 @@ class CheckedStateMachine(GroupStateMachine):
         for group_id in self.groups:
             self._check_group(group_id)
 
-    def discard(self, key: str, batch: Batch, audited: int) -> list[int]:
+    def discard(self, key: str) -> list[int]:
         self._stored_groups.groups.pop(key, None)
-        return super().discard(key, batch, audited)
+        return super().discard(key)
 
-    def rebuild(self, keys: Sequence[str], store: Store) -> Iterator[None]:
+    def start_rebuild(self, keys: Sequence[str]) -> None:
+        super().start_rebuild(keys)
         self._stored_again = StoredGroups(frozenset(keys))
-        return super().rebuild(keys, cast(Store, _ReadTwice(store, self._stored_again)))
 
-    def serve(self, key: str, now_ms: int, batch: Batch) -> None:
-        super().serve(key, now_ms, batch)
+    def read_again(self, store: Store, from_offset: int) -> Iterator[None]:
+        return super().read_again(cast(Store, _ReadTwice(store, self._stored_again)), from_offset)
+
+    def serve(self, key: str, now_ms: int) -> None:
+        super().serve(key, now_ms)
         if key in self._stored_again.groups:
             self._stored_groups.groups[key] = self._stored_again.groups.pop(key)
         self._check_group(key)
@@ -188,13 +179,9 @@ class CheckedStateMachine(GroupStateMachine):
         if group is not None:
             check_derived_fields(group.classic)
 
-    def _wanted_deadline_ms(self, key: str) -> int | None:
-        group = self.groups.get(key)
-        return None if group is None else next_deadline_ms(group.classic)
-
     def _check_timer_before(self, key: str, now_ms: int) -> None:
         """Before an operation the timer is as the last one left it, or it fired and the group is to advance soon."""
-        wanted, armed = self._wanted_deadline_ms(key), self._timers.deadline_ms(key)
+        wanted, armed = self.deadline_ms(key), self._timers.deadline_ms(key)
         has_fired = armed is None and wanted is not None and wanted <= now_ms
         if armed != wanted and not has_fired:
             raise CheckFailed(f"the timer of group {key} is armed for {armed}, its state requires {wanted}")
@@ -233,10 +220,10 @@ class _ReadTwice:
         self._store = store
         self._groups = groups
 
-    def replay(self, groups: StoredGroups, from_offset: int = 0) -> Iterator[None]:
-        yield from self._store.replay(groups, from_offset)
+    def replay(self, replay: Replay, from_offset: int = 0) -> Iterator[None]:
+        yield from self._store.replay(replay, from_offset)
         # In the same turn as the last step, so nothing was appended since.
-        for _ in self._store.replay(self._groups, from_offset):
+        for _ in self._store.replay(GroupReplay(self._groups), from_offset):
             continue
 
     def __getattr__(self, name: str) -> Any:
@@ -256,7 +243,7 @@ def values_of(value: Any) -> Any:
 
 
 def check_transition(event: Event, before: GroupState, after: GroupState) -> None:
-    """An event leaves the state as it is, or changes it as `core.states` allows: also by other ways than its guard."""
+    """An event leaves the state as it is, or changes it as the table of states allows, whatever guards it."""
     if before is not after and before not in LEGAL_PREDECESSORS[after]:
         raise CheckFailed(f"{before} became {after}: {event}")
 

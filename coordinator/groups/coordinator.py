@@ -11,17 +11,17 @@ from coordinator.audit.schema import CoordinatorEvent
 from coordinator.config.group_keys import GROUP_MAX_SIZE, OFFSETS_RETENTION_CHECK_INTERVAL_MS
 from coordinator.core.address_limits import PendingMember
 from coordinator.core.causes import Cause
-from coordinator.core.classic.group import ClassicGroup
 from coordinator.core.classic.members import SessionExpired
 from coordinator.core.classic.rebalance import is_oversized
 from coordinator.core.decision import Environment, OperationContext
 from coordinator.core.groups import operations
+from coordinator.core.groups.group import Group
 from coordinator.core.offsets.delete import GoneTopics
 from coordinator.core.operation import Operation
 from coordinator.core.partitioning import partition_for
 from coordinator.deadlines import deadline_after
 from coordinator.groups.audit_checkpoints import AuditCheckpoints
-from coordinator.groups.audit_schedule import AuditSchedule
+from coordinator.groups.audit_schedule import AuditSchedule, audit_of
 from coordinator.groups.deleted_topics import DeletedTopics
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.state_machine import GroupStateMachine
@@ -29,19 +29,16 @@ from coordinator.groups.timer_keys import (
     AuditCheckpointFileKey,
     AuditSnapshotKey,
     CommitReportKey,
-    GroupTimerKey,
     HeldAuditKey,
     OffsetsCheckKey,
     SessionKey,
 )
-from coordinator.groups.timers import GroupTimers
 from coordinator.internal_topics import OFFSETS_TOPIC
-from coordinator.runtime.batch import AuditWrite, QueuedOperation
+from coordinator.runtime.batch import ProjectionWrite, QueuedOperation
 from coordinator.runtime.coordinator_runtime import CoordinatorRuntime
-from coordinator.runtime.interfaces import AuditRecord
+from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.load_progress import LoadProgress
 from coordinator.runtime.shard import Shard, ShardState
-from coordinator.runtime.timer_keys import LoadRetryKey
 from coordinator.timers.wheel import TimerWheel
 
 GROUPS_CHECKED_AT_ONCE: Final = 1_000
@@ -55,7 +52,7 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
         self,
         shards: Iterable[Shard[GroupStateMachine]],
         wheel: TimerWheel,
-        timers: GroupTimers,
+        timers: KeyTimers,
         sessions: SessionTable,
         environment: Environment,
         checkpoints: AuditCheckpoints,
@@ -64,10 +61,9 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
     ) -> None:
         """`seconds` is a clock for nothing but the length of slices."""
         progress = LoadProgress(OFFSETS_TOPIC, "groups")
-        super().__init__(progress, wheel, environment, request_iteration, seconds)
+        super().__init__(progress, wheel, timers, environment, request_iteration, seconds)
         self.sessions = sessions
         self._addresses = environment.addresses
-        self._timers = timers
         self._deleted_topics = DeletedTopics(environment.topics.names)
         self._checks: dict[int, int] = {}
         """Partition → number on the wheel of its next check of the age of offsets."""
@@ -115,9 +111,9 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
                 self.enqueue_for_shard(operations.FORGET_TOPICS, shard.partition, gone, self._internal_context())
 
     def _drained(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
-        if shard.store.held_audit:
+        if shard.store.held:
             self.audit.held(shard, now_ms)
-        writes_snapshots = shard.machine.audit.is_checkpoint_due or self.audit.writing
+        writes_snapshots = audit_of(shard).is_checkpoint_due or self.audit.writing
         if (writes_snapshots or self._deleted_topics.partitions) and shard.is_idle:
             if shard.partition in self._deleted_topics.partitions:
                 self._deleted_topics.forgotten(shard.partition)
@@ -140,15 +136,12 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
             case SessionKey(group_id, member_id):
                 if self.sessions.is_due(group_id, member_id, now_ms):
                     self._enqueue_internal(operations.EXPIRE_SESSION, group_id, SessionExpired(member_id))
-            case GroupTimerKey(group_id):
-                self._timers.fired(group_id)
-                self._enqueue_internal(operations.ADVANCE, group_id)
-            case LoadRetryKey():
-                self._retry(key)
             case OffsetsCheckKey(partition, group_ids):
                 self._check_offsets(self.shards[partition], group_ids, now_ms)
             case CommitReportKey() | AuditSnapshotKey() | HeldAuditKey() | AuditCheckpointFileKey():
                 self.audit.due(key, now_ms)
+            case _:
+                super().due(key, now_ms)
 
     def announce(self, event: CoordinatorEvent) -> None:
         """Write the event of the start of the coordinator to the audit, as soon as each partition is loaded."""
@@ -173,10 +166,10 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
         if shard.partition and not shard.machine.groups:
             return
 
-        def write(groups: Mapping[str, ClassicGroup], now_ms: int) -> list[AuditRecord]:
-            return [shard.machine.audit.write_about_coordinator(event, now_ms)]
+        def write(groups: Mapping[str, Group], now_ms: int) -> None:
+            audit_of(shard).add_about_coordinator(event, now_ms)
 
-        self._submit_first(shard, AuditWrite(write))
+        self._submit_first(shard, ProjectionWrite(write))
 
     def stop(self, now_ms: int, event: CoordinatorEvent | None = None) -> None:
         """Before a clean stop: write what makes the next start cheap. Nothing may be asked any more.
@@ -188,7 +181,7 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
             self.drain(now_ms)
         self.audit.finish(self.shards, now_ms, self.drain)
 
-    def _submit_first(self, shard: Shard[GroupStateMachine], queued: QueuedOperation | AuditWrite) -> None:
+    def _submit_first(self, shard: Shard[GroupStateMachine], queued: QueuedOperation | ProjectionWrite) -> None:
         shard.submit_first(queued)
         self._mark_dirty(shard)
 

@@ -1,11 +1,9 @@
 """The groups of one partition of `__consumer_offsets`. Counterpart in Kafka: `GroupCoordinatorShard`."""
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, Protocol
 
-from coordinator.audit.projector import AuditProjector
 from coordinator.core.address_limits import AddressLimits, PendingMember
-from coordinator.core.causes import Cause
 from coordinator.core.classic.events import GroupCreated, GroupRemoved, PendingMemberAdded
 from coordinator.core.classic.group import ClassicGroup
 from coordinator.core.classic.members import sessions_of_loaded_group
@@ -17,16 +15,13 @@ from coordinator.core.groups.group import Group
 from coordinator.core.groups.stored import StoredGroups, records_of
 from coordinator.core.offsets.events import OffsetsDeleted, TransactionalOffsetsCommitted, TransactionCompleted
 from coordinator.core.offsets.groups_in_transaction import GroupsInTransaction, producers_of
-from coordinator.core.offsets.records import CommittedOffset
 from coordinator.core.operation import Scope
 from coordinator.core.stored_batch import StoredBatch
-from coordinator.groups.rebuild import GroupRebuild
+from coordinator.groups.offsets_stream import GroupReplay
 from coordinator.groups.sessions import SessionTable
-from coordinator.groups.timers import GroupTimers
 from coordinator.groups.transition_log import log_transition
-from coordinator.runtime.batch import AuditWrite, Batch, QueuedOperation
-from coordinator.runtime.interfaces import AuditRecord, Store
-from coordinator.wall_time import ONE_CLOCK, WallTime
+from coordinator.runtime.batch import QueuedOperation
+from coordinator.runtime.interfaces import Store
 
 GROUPS_PER_STEP: Final = 100
 """Loaded groups whose sessions begin in one step: half a millisecond if they have a few members each."""
@@ -34,47 +29,36 @@ GROUPS_PER_STEP: Final = 100
 PENDING_CHANGES: Final = frozenset({TransactionalOffsetsCommitted, TransactionCompleted, OffsetsDeleted})
 
 
-class ClassicGroups(Mapping[str, ClassicGroup]):
-    """The membership of groups, by group id."""
+class GroupObserver(Protocol):
+    """Gets to know each event of the groups of a shard."""
 
-    def __init__(self, groups: Mapping[str, Group]) -> None:
-        self._groups = groups
-
-    def __getitem__(self, group_id: str) -> ClassicGroup:
-        return self._groups[group_id].classic
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._groups)
-
-    def __len__(self) -> int:
-        return len(self._groups)
+    def project(self, event: Event, group: Group, state_before: GroupState, generation_before: int) -> None:
+        """The event was just applied to the group."""
 
 
 class GroupStateMachine:
-    """Groups by group id, with their sessions, their timers and their audit."""
+    """Groups by group id, with their sessions."""
 
-    def __init__(
-        self, audit: AuditProjector, sessions: SessionTable, timers: GroupTimers, wall: WallTime = ONE_CLOCK
-    ) -> None:
-        self._wall = wall
+    def __init__(self, sessions: SessionTable, observer: GroupObserver | None = None) -> None:
+        """`observer` gets to know each event; None: nobody wants to."""
         self.groups: dict[str, Group] = {}
-        self.audit = audit
         self._in_transaction = GroupsInTransaction()
         self._sessions = sessions
-        self._timers = timers
         self._loading = StoredGroups()
-        self._rebuild: GroupRebuild | None = None
+        self._rebuilding = StoredGroups()
+        self._newly_stable: dict[str, int] = {}
+        """Group id → generation that became stable: once it is stored, heartbeats need not come to the shard."""
+        self._observer = observer
         self.addresses: AddressLimits | None = None
         """Gets to know what the clients of each address create; None: nobody limits it."""
         self.on_applied: Callable[[Sequence[Event]], None] | None = None
         """Called with the events of each decision that has been applied; None: nobody wants them."""
-        audit.world.committed_offsets = self._committed_offsets
 
     # ------------------------------------------------------------------------------------------------------- operations
 
     @property
-    def key_count(self) -> int:
-        return len(self.groups)
+    def states(self) -> Mapping[str, Group]:
+        return self.groups
 
     def decide(self, queued: QueuedOperation) -> Decision:
         key = queued.key
@@ -95,7 +79,8 @@ class GroupStateMachine:
     def records(self, key: str, decision: Decision) -> list[StoredBatch]:
         return records_of(decision.events, self.groups.get(key))
 
-    def apply(self, key: str, decision: Decision, now_ms: int, batch: Batch) -> None:
+    def apply(self, key: str, decision: Decision, now_ms: int) -> None:
+        observer = self._observer
         for event in decision.events:
             group = self.groups.get(key)
             if group is None:
@@ -111,13 +96,13 @@ class GroupStateMachine:
                 self._apply_to_pending(event, group)
             else:
                 event.apply(group)
-            self.audit.project(event, classic, state, generation_id, batch.audit)
+            if observer is not None:
+                observer.project(event, group, state, generation_id)
             if classic.state is not state or classic.generation_id != generation_id:
-                self._state_changed(event, classic, state, batch)
+                self._state_changed(event, classic, state)
         # At once: an expiry later in the same batch finds the member alive. A batch that fails ends all sessions.
         for effect in decision.effects:
             effect.apply(self._sessions, key, now_ms)
-        batch.replies.extend(decision.replies)
         if self.on_applied is not None and decision.events:
             self.on_applied(decision.events)
 
@@ -132,18 +117,14 @@ class GroupStateMachine:
         gone = [producer_id for producer_id in before if not group.offsets.pending_of(producer_id)]
         self._in_transaction.discard_group(group.group_id, gone)
 
-    def _committed_offsets(self, group_id: str) -> Mapping[str, Mapping[int, CommittedOffset]]:
-        group = self.groups.get(group_id)
-        return {} if group is None else group.offsets.by_topic
-
-    def _state_changed(self, event: Event, group: ClassicGroup, before: GroupState, batch: Batch) -> None:
+    def _state_changed(self, event: Event, group: ClassicGroup, before: GroupState) -> None:
         log_transition(event, group, before)
         # The fast path closes at once; it opens again when a stable generation is stored.
         self._sessions.set_group(group.group_id, group.generation_id, False)
         if group.state is STABLE:
-            batch.newly_stable[group.group_id] = group.generation_id
+            self._newly_stable[group.group_id] = group.generation_id
         else:
-            batch.newly_stable.pop(group.group_id, None)
+            self._newly_stable.pop(group.group_id, None)
         if isinstance(event, GroupRemoved):
             del self.groups[group.group_id]
             self._sessions.end_all(group.group_id)
@@ -154,37 +135,25 @@ class GroupStateMachine:
         group = self.groups.get(key)
         return NOTHING if group is None else advance(group.classic, context)
 
-    def settled(self, key: str) -> None:
+    def deadline_ms(self, key: str) -> int | None:
         group = self.groups.get(key)
-        self._timers.arm(key, None if group is None else next_deadline_ms(group.classic))
+        return None if group is None else next_deadline_ms(group.classic)
 
-    def stored(self, batch: Batch) -> None:
-        for group_id, generation_id in batch.newly_stable.items():
-            self._sessions.set_group(group_id, generation_id, True)
+    def stored(self) -> None:
+        if self._newly_stable:
+            for group_id, generation_id in self._newly_stable.items():
+                self._sessions.set_group(group_id, generation_id, True)
+            self._newly_stable.clear()
 
     # ---------------------------------------------------------------------------------------------------------- loading
 
-    def start_loading(self) -> None:
-        self._loading = StoredGroups()
-
     def load(self, store: Store) -> Iterator[None]:
-        yield from store.replay(self._loading)
-        for from_offset in store.audit_replay_offsets():
-            self.audit.start_replay(from_offset)
-            for records in store.replay_audit(from_offset):
-                yield from self.audit.apply(records)
-                yield
-            if self.audit.knows(self._loading.groups):
-                break
+        self._loading = StoredGroups()
+        yield from store.replay(GroupReplay(self._loading))
 
-    def finish_loading(
-        self, now_ms: int, store: Store, cause: Cause | None
-    ) -> Generator[None, None, list[AuditRecord]]:
-        at_ms = self._wall.at(now_ms)
-        return self.audit.resume(ClassicGroups(self._loading.groups), at_ms, store.audit_end_offset, cause)
-
-    def write_audit(self, audit_write: AuditWrite, now_ms: int) -> list[AuditRecord]:
-        return audit_write.write(ClassicGroups(self.groups), self._wall.at(now_ms))
+    @property
+    def loaded(self) -> Mapping[str, Group]:
+        return self._loading.groups
 
     def activate(self, now_ms: int) -> Iterator[None]:
         self.groups, self._loading = self._loading.groups, StoredGroups()
@@ -200,44 +169,42 @@ class GroupStateMachine:
         for started in sessions_of_loaded_group(group):
             started.apply(self._sessions, group.group_id, now_ms)
 
-    def discard(self, key: str, batch: Batch, audited: int) -> list[int]:
-        self.audit.discard(key, batch.audit, audited)
-        batch.newly_stable.pop(key, None)
+    def discard(self, key: str) -> list[int]:
+        self._newly_stable.pop(key, None)
         self._sessions.end_all(key)
-        self._timers.arm(key, None)
         group = self.groups.pop(key, None)
         if group is None:
             return []
         self._in_transaction.discard_group(key, producers_of(group))
         return _waiting_in(group)
 
-    def wake(self, key: str, at_ms: int | None) -> None:
-        self._timers.arm(key, at_ms)
+    def start_rebuild(self, keys: Sequence[str]) -> None:
+        self._rebuilding = StoredGroups(frozenset(keys))
 
-    def rebuild(self, keys: Sequence[str], store: Store) -> Iterator[None]:
-        self._rebuild = GroupRebuild(keys, self.audit, store)
-        return self._rebuild.steps()
+    def read_again(self, store: Store, from_offset: int) -> Iterator[None]:
+        return store.replay(GroupReplay(self._rebuilding), from_offset)
 
-    def serve(self, key: str, now_ms: int, batch: Batch) -> None:
-        assert self._rebuild is not None, key
-        group = self._rebuild.group(key)
+    @property
+    def rebuilt(self) -> Mapping[str, Group]:
+        return self._rebuilding.groups
+
+    def serve(self, key: str, now_ms: int) -> None:
+        group = self._rebuilding.groups.get(key)
         if group is not None:
             self.groups[key] = group
             self._in_transaction.add_group(group)
             self._start_sessions(group.classic, now_ms)
-        batch.audit.extend(self._rebuild.audit(key, self._wall.at(now_ms)))
 
     def end_rebuild(self) -> None:
-        self._rebuild = None
+        self._rebuilding = StoredGroups()
 
     def unload(self) -> list[int]:
         waiting = [request_id for group in self.groups.values() for request_id in _waiting_in(group)]
         for group_id in self.groups:
             self._sessions.end_all(group_id)
-            self._timers.arm(group_id, None)
-        self.groups, self._loading, self._rebuild = {}, StoredGroups(), None
+        self.groups, self._loading, self._rebuilding = {}, StoredGroups(), StoredGroups()
         self._in_transaction = GroupsInTransaction()
-        self.audit.clear()
+        self._newly_stable = {}
         return waiting
 
 

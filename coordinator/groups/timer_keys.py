@@ -10,12 +10,6 @@ class SessionKey(NamedTuple):
     member_id: str
 
 
-class GroupTimerKey(NamedTuple):
-    """Advance the group (`core.decision.next_deadline_ms`)."""
-
-    group_id: str
-
-
 class CommitReportKey(NamedTuple):
     """Report the offset commits of a partition of __consumer_offsets to the audit topic."""
 

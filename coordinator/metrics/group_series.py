@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Final, NamedTuple
 
+from coordinator.audit.world import group_lag
+from coordinator.groups.audit_schedule import audit_of
 from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.metrics import declarations as d
 from coordinator.metrics.census import NO_RECORD, Pause
@@ -43,8 +45,8 @@ async def read_groups(
     """The values of these groups as far as they exist. `pause` is awaited after each: a lag may take 50 µs."""
     values = []
     for group_id in group_ids:
-        machine = coordinator.shard_of(group_id).machine
-        group = machine.groups.get(group_id)
+        shard = coordinator.shard_of(group_id)
+        group = shard.machine.groups.get(group_id)
         if group is None:
             continue
         classic, record = group.classic, records.get(group_id, NO_RECORD)
@@ -54,7 +56,7 @@ async def read_groups(
                 classic.state.value,
                 classic.generation_id,
                 len(classic.members),
-                machine.audit.world.lag(group_id),
+                group_lag(group.offsets.by_topic, audit_of(shard).world.cluster),
                 {cause.value: count for cause, count in record.rebalances.items()},
                 record.last_rebalance_ms,
             )

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
+from coordinator.audit.world import OffsetsByTopic, committed_count, committed_partitions
 from coordinator.core.lag import lag_ms
+from coordinator.groups.audit_schedule import audit_of
 from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.metrics import declarations as d
 from coordinator.metrics.census import Pause
@@ -62,14 +64,20 @@ async def read_lags(
 
 
 def _committed_count(group_id: str, coordinator: GroupCoordinator) -> int:
-    return coordinator.shard_of(group_id).machine.audit.world.committed_count(group_id)
+    return committed_count(_offsets_of(group_id, coordinator))
+
+
+def _offsets_of(group_id: str, coordinator: GroupCoordinator) -> OffsetsByTopic:
+    group = coordinator.shard_of(group_id).machine.groups.get(group_id)
+    return {} if group is None else group.offsets.by_topic
 
 
 async def _read_group(
     group_id: str, coordinator: GroupCoordinator, timestamp_at: TimestampAt, now_ms: int, pause: Pause
 ) -> list[PartitionLagValues]:
     found = []
-    for number, each in enumerate(coordinator.shard_of(group_id).machine.audit.world.committed_partitions(group_id)):
+    cluster = audit_of(coordinator.shard_of(group_id)).world.cluster
+    for number, each in enumerate(committed_partitions(_offsets_of(group_id, coordinator), cluster)):
         if each.lag is not None:
             oldest_ms = timestamp_at(each.topic, each.partition, each.committed_offset) if each.lag else None
             found.append(PartitionLagValues(each.topic, each.partition, each.lag, lag_ms(each.lag, oldest_ms, now_ms)))

@@ -7,7 +7,6 @@ from time import monotonic
 from typing import Any, Final
 
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
-
 from coordinator.client.wire import ClientError, WireConnection
 
 ANSWER_SECONDS: Final = 5

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
-
 from _wire.errors import ErrorCode
+from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from coordinator.client.wire import ClientError, WireConnection
 
 ANSWER_SECONDS: Final = 2

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Final
 
 import pyarrow as pa
-from _wire.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
 
 from _wire.embedded import decode_versioned, prefix_of
 from _wire.errors import MalformedMessage
+from _wire.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
 from coordinator.pipeline.stored_records import (
     MALFORMED,
     Commits,

@@ -10,6 +10,9 @@ from hashlib import blake2b
 from typing import Any, Final, TypeVar
 
 import msgspec
+
+from _wire.embedded import PREFIX_BYTES, decode_versioned, prefix_of
+from _wire.errors import MalformedMessage
 from _wire.messages.consumer_group_current_member_assignment_record import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentValue,
@@ -37,9 +40,6 @@ from _wire.messages.consumer_group_target_assignment_metadata_record import (
 )
 from _wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 from _wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue, MemberMetadata
-
-from _wire.embedded import PREFIX_BYTES, decode_versioned, prefix_of
-from _wire.errors import MalformedMessage
 from _wire.primitives import Message
 from coordinator.audit.schema import PARTITIONS_NAMED_MAX, TopicPartitions
 from coordinator.core.consumer_protocol import subscription_topics

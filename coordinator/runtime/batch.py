@@ -8,17 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from _wire.errors import ErrorCode
-from coordinator.core.classic.group import ClassicGroup
 from coordinator.core.decision import OperationContext, Reply
 from coordinator.core.operation import Operation
 from coordinator.core.stored import Stored, TransactionMarker
 from coordinator.core.stored_batch import StoredBatch
-from coordinator.runtime.interfaces import AuditRecord
 
 
 @dataclass(slots=True)
 class QueuedOperation:
-    """An operation in the queue of its shard. `key` is the group id, None for an operation over the whole shard."""
+    """An operation in the queue of its shard. `key` is None for an operation over the whole shard."""
 
     operation: Operation
     key: str | None
@@ -32,11 +30,11 @@ class QueuedOperation:
 
 
 @dataclass(slots=True)
-class AuditWrite:
-    """Audit records about groups as they are before the events of a batch: it goes first in its batch."""
+class ProjectionWrite:
+    """Records of the projection that no event causes. They come first in their batch, about keys as they are then."""
 
-    write: Callable[[Mapping[str, ClassicGroup], int], list[AuditRecord]]
-    """(groups of the shard, now in ms) → records."""
+    write: Callable[[Mapping[str, Any], int], None]
+    """(state of each key of the shard, now in ms): makes the records."""
 
 
 class RecordsTooLarge(ValueError):
@@ -46,19 +44,16 @@ class RecordsTooLarge(ValueError):
 class Batch:
     """Records to append, and the replies to send when they are appended."""
 
-    __slots__ = ("_last", "audit", "bytes_max", "newly_stable", "queued", "replies", "stored")
+    __slots__ = ("_last", "bytes_max", "queued", "replies", "stored")
 
     def __init__(self, bytes_max: int) -> None:
         self.bytes_max = bytes_max
         self.queued: list[QueuedOperation] = []
         """The operations that it is about, for which somebody waits."""
-        self.audit: list[AuditRecord] = []
         self.stored: list[Stored] = []
         self._last: StoredBatch | None = None
         """The last of `stored`, unless that is a marker."""
         self.replies: list[Reply] = []
-        self.newly_stable: dict[str, int] = {}
-        """Group id → generation that became stable: once it is stored, heartbeats need not come to the shard."""
 
     def check(self, decided: Iterable[StoredBatch]) -> None:
         """Raise RecordsTooLarge for a batch that the log would not take."""

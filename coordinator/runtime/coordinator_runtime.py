@@ -11,13 +11,14 @@ from typing import Final, Generic
 
 from coordinator.core.causes import Cause
 from coordinator.core.decision import Environment, OperationContext
-from coordinator.core.operation import Operation
+from coordinator.core.operation import ADVANCE, Operation
 from coordinator.core.partitioning import partition_for
 from coordinator.deadlines import deadline_after
 from coordinator.runtime.batch import QueuedOperation
+from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.load_progress import LoadProgress
 from coordinator.runtime.shard import LOAD_RETRY_MS_AT_MOST, Machine, Shard, ShardState
-from coordinator.runtime.timer_keys import LoadRetryKey
+from coordinator.runtime.timer_keys import KeyTimerKey, LoadRetryKey
 from coordinator.timers.wheel import TimerWheel
 
 LOAD_SECONDS_AT_ONCE: Final = 0.002
@@ -38,6 +39,7 @@ class CoordinatorRuntime(ABC, Generic[Machine]):
         self,
         progress: LoadProgress,
         wheel: TimerWheel,
+        timers: KeyTimers,
         environment: Environment,
         request_iteration: Callable[[], None],
         seconds: Callable[[], float] = perf_counter,
@@ -46,6 +48,7 @@ class CoordinatorRuntime(ABC, Generic[Machine]):
         self.shards: tuple[Shard[Machine], ...] = ()
         self.environment = environment
         self._wheel = wheel
+        self.timers = timers
         self._request_iteration = request_iteration
         self._seconds = seconds
         self._load_progress = progress
@@ -77,7 +80,7 @@ class CoordinatorRuntime(ABC, Generic[Machine]):
     def load(self, partitions: Iterable[int], cause: Cause | None = None) -> None:
         """Lead these partitions from now on. They are read in slices, at each `drain`, one after the other.
 
-        The audit tells the `cause` of groups that are then in another state than before.
+        `cause` says why a partition that was led here before is loaded again.
         """
         partitions = tuple(partitions)
         for partition in partitions:
@@ -178,7 +181,7 @@ class CoordinatorRuntime(ABC, Generic[Machine]):
                 self._retry_later(shard, now_ms)
             else:
                 self._loaded(shard, now_ms)
-            self._load_progress.ended(shard.machine.key_count)
+            self._load_progress.ended(len(shard.machine.states))
             if self._loading and is_time_over():
                 self._request_iteration()
                 break
@@ -206,6 +209,15 @@ class CoordinatorRuntime(ABC, Generic[Machine]):
         key = LoadRetryKey(self._load_progress.topic, shard.partition)
         self._wheel.start(key, deadline_after(now_ms, shard.retry_ms))
         shard.retry_ms = min(shard.retry_ms * 2, LOAD_RETRY_MS_AT_MOST)
+
+    def due(self, key: object, now_ms: int) -> None:
+        """A timer is due, perhaps of this coordinator: it becomes an operation of its shard."""
+        match key:
+            case KeyTimerKey():
+                if self.timers.fired(key):
+                    self._enqueue_internal(ADVANCE, key.key)
+            case LoadRetryKey():
+                self._retry(key)
 
     def _retry(self, key: LoadRetryKey) -> None:
         """Load a partition again that could not be read or written, if it is one of this coordinator."""

@@ -9,13 +9,17 @@ from coordinator.core.decision import NOTHING, Decision
 from coordinator.core.operation import Scope
 from coordinator.deadlines import deadline_after
 from coordinator.logger import logger
-from coordinator.runtime.batch import Batch, QueuedOperation
+from coordinator.runtime.batch import QueuedOperation
 from coordinator.runtime.interfaces import Responses, Store, StoreError
+from coordinator.runtime.key_timers import KeyTimers
+from coordinator.runtime.projection import Projection
 from coordinator.runtime.state_machine import StateMachine
 
 REBUILD_RETRY_MS_AT_FIRST: Final = 100
 REBUILD_RETRY_MS_AT_MOST: Final = 10_000
 """As for a partition that cannot be loaded (`shard.LOAD_RETRY_MS_AT_MOST`)."""
+
+LOG_START: Final = 0
 
 KEYS_LOGGED_MAX: Final = 10
 """Keys that a log line names."""
@@ -42,7 +46,15 @@ class FailedKeys:
     long, up to `REBUILD_RETRY_MS_AT_MOST`, until the key was served for so long without a failure.
     """
 
-    def __init__(self, partition: int, machine: StateMachine, store: Store, responses: Responses) -> None:
+    def __init__(
+        self,
+        partition: int,
+        machine: StateMachine,
+        projection: Projection | None,
+        store: Store,
+        timers: KeyTimers,
+        responses: Responses,
+    ) -> None:
         self.by_key: dict[str, FailedKey] = {}
         """Always the same dict: the shard looks it up for each operation."""
         self.due: list[str] = []
@@ -51,6 +63,8 @@ class FailedKeys:
         """Keys of which all that is stored was read: the next batch begins to serve them."""
         self._partition = partition
         self._machine = machine
+        self._projection = projection
+        self._timers = timers
         self._store = store
         self._responses = responses
         self._being_rebuilt: list[str] = []
@@ -58,18 +72,18 @@ class FailedKeys:
         self._served_again: dict[str, tuple[int, int]] = {}
         """Key → the delay in ms before its next rebuild, and until when that delay holds."""
 
-    def fail(
-        self, key: str, now_ms: int, batch: Batch, decision: Decision = NOTHING, audited: int | None = None
-    ) -> None:
+    def fail(self, key: str, now_ms: int, decision: Decision = NOTHING, projected: int | None = None) -> None:
         """Discard a key that broke an invariant, in an `except`: nothing of the decision stays in the batch.
 
-        What was decided about the key before stays: it was valid, and is stored and answered with the batch. `audited`
-        is the length of the batch's audit before the decision; None: the decision was not applied.
+        What was decided about the key before stays: it was valid, and is stored and answered with the batch.
+        `projected` is how many records the projection had in the batch before the decision; None: as many as now.
         """
-        waiting = self._machine.discard(key, batch, len(batch.audit) if audited is None else audited)
+        waiting = self._machine.discard(key)
+        if self._projection is not None:
+            self._projection.discard(key, len(self._projection.records) if projected is None else projected)
         retry_ms = self._schedule(key, now_ms)
         logger.exception(
-            "invariant violated; rebuilding the group", partition=self._partition, key=key, retry_ms=retry_ms
+            "invariant violated; rebuilding the state of the key", partition=self._partition, key=key, retry_ms=retry_ms
         )
         for request_id in (*waiting, *(reply.request_id for reply in decision.replies)):
             self._responses.fail(request_id, ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -84,7 +98,7 @@ class FailedKeys:
         failed.rebuild_ms = deadline_after(now_ms, retry_ms)
         failed.is_due = False
         failed.next_retry_ms = min(retry_ms * 2, REBUILD_RETRY_MS_AT_MOST)
-        self._machine.wake(key, failed.rebuild_ms)
+        self._timers.arm(key, failed.rebuild_ms)
         return retry_ms
 
     # ---- operations
@@ -96,7 +110,7 @@ class FailedKeys:
             failed.missed.append(queued)
         if failed.rebuild_ms <= now_ms and not failed.is_due:
             failed.is_due = True
-            self._machine.wake(key, None)
+            self._timers.arm(key, None)
             self.due.append(key)
 
     def missed(self, queued: QueuedOperation) -> None:
@@ -117,24 +131,34 @@ class FailedKeys:
             if not self.due:
                 return True
             self._being_rebuilt, self.due = self.due, []
-            self._steps = self._machine.rebuild(self._being_rebuilt, self._store)
+            self._steps = self._rebuild()
         try:
-            # The rebuild reads what the audit said last about each of these groups.
-            self._store.write_held_audit(now_ms)
+            # The rebuild reads what the projection said last about each of these keys.
+            self._store.write_held(now_ms)
             for _ in self._steps:
                 if is_time_over():
                     return False
             self.rebuilt = self._being_rebuilt
         except (StoreError, MalformedMessage) as problem:
-            logger.error("cannot rebuild groups", **self._described(), problem=str(problem))
+            logger.error("cannot rebuild the state of keys", **self._described(), problem=str(problem))
             self._try_again(now_ms)
         except Exception:
-            logger.exception("invariant violated while rebuilding groups", **self._described())
+            logger.exception("invariant violated while rebuilding the state of keys", **self._described())
             self._try_again(now_ms)
         if not self.rebuilt:
             self._machine.end_rebuild()
         self._being_rebuilt, self._steps = [], iter(())
         return True
+
+    def _rebuild(self) -> Iterator[None]:
+        """Read what is stored of the keys. The end of the log is reached at the last step."""
+        machine, store = self._machine, self._store
+        machine.start_rebuild(self._being_rebuilt)
+        yield from machine.read_again(store, LOG_START)
+        if self._projection is not None:
+            read_to = store.end_offset
+            yield from self._projection.rebuild(machine.rebuilt)
+            yield from machine.read_again(store, read_to)
 
     def _described(self) -> dict[str, object]:
         keys = self._being_rebuilt
@@ -144,17 +168,19 @@ class FailedKeys:
         for key in self._being_rebuilt:
             self._schedule(key, now_ms)
 
-    def serve_rebuilt(self, now_ms: int, batch: Batch) -> list[QueuedOperation]:
+    def serve_rebuilt(self, now_ms: int) -> list[QueuedOperation]:
         """Serve the keys that were rebuilt, from the beginning of a batch on; returns the operations they missed."""
         self._served_again = {key: each for key, each in self._served_again.items() if now_ms < each[1]}
         keys, self.rebuilt = self.rebuilt, []
         missed: list[QueuedOperation] = []
         for key in keys:
-            audited = len(batch.audit)
+            projected = 0 if self._projection is None else len(self._projection.records)
             try:
-                self._machine.serve(key, now_ms, batch)
+                self._machine.serve(key, now_ms)
+                if self._projection is not None:
+                    self._projection.serve(key, self._machine.rebuilt.get(key), now_ms)
             except Exception:
-                self.fail(key, now_ms, batch, audited=audited)
+                self.fail(key, now_ms, projected=projected)
                 continue
             failed = self.by_key.pop(key)
             self._served_again[key] = failed.next_retry_ms, deadline_after(now_ms, REBUILD_RETRY_MS_AT_MOST)
@@ -165,7 +191,7 @@ class FailedKeys:
     def clear(self) -> None:
         """The whole shard is loaded again, or not served here any more."""
         for key in self.by_key:
-            self._machine.wake(key, None)
+            self._timers.arm(key, None)
         self.by_key.clear()
         self.due.clear()
         self._served_again.clear()

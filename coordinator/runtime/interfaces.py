@@ -1,14 +1,11 @@
 """What a shard depends on beside its state machine: a log, and a way to send responses."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from _wire.errors import ErrorCode
-from coordinator.audit.schema import Record
-from coordinator.core.groups.stored import StoredGroups
 from coordinator.core.stored import Stored
-
-AuditRecord = Record
+from coordinator.log.partition_log import PartitionLog
 
 
 class StoreError(OSError):
@@ -20,63 +17,65 @@ class StoreError(OSError):
         self.is_told = is_told
 
 
+class Replay(Protocol):
+    """Takes in what a log says of the state of keys."""
+
+    def read(self, log: PartitionLog, from_offset: int, load_bytes: int) -> Iterator[None]:
+        """Apply the batches and markers from an offset on, in order, in steps that read `load_bytes` at a time.
+
+        Raises:
+            OSError, MalformedMessage: the log cannot be read.
+        """
+
+
 class Store(Protocol):
-    """The log behind a shard."""
+    """The logs behind a shard: that of the state, and that of the projection if there is one."""
 
     @property
     def batch_bytes_max(self) -> int:
-        """The largest record batch that the log takes (`message.max.bytes`)."""
+        """The largest record batch that the log of the state takes (`message.max.bytes`)."""
+
+    @property
+    def end_offset(self) -> int:
+        """The offset that the next record of the state will get."""
+
+    @property
+    def has_files(self) -> bool:
+        """Whether all of the logs have files already, so that no append makes any."""
+
+    def makes_files(self, projected: Sequence[Any], stored: Sequence[Stored]) -> bool:
+        """Whether the append of this batch is the first one to one of the logs, which has no files before."""
 
     def append(
         self,
-        audit: list[AuditRecord],
+        projected: Sequence[Any],
         stored: Sequence[Stored],
         now_ms: int,
         completed: Callable[[StoreError | None], None],
     ) -> None:
-        """Append to the audit topic first, then to `__consumer_offsets`; call `completed` once, now or later.
+        """Append the records of the projection first, then the state's; call `completed` once, now or later.
 
         `completed` gets None when the batch is stored, else why it is not. Until then nothing else is appended.
 
-        Audit records that come with nothing to store may be held back until the next append, or `write_held_audit`.
+        Records of the projection that come with nothing to store may be held back until the next append, or
+        `write_held`.
         """
 
     @property
-    def held_audit(self) -> Sequence[AuditRecord]:
-        """Audit records that are held back."""
+    def held(self) -> Sequence[Any]:
+        """Records of the projection that are held back."""
 
-    def write_held_audit(self, now_ms: int) -> None:
-        """Append the audit records that are held back. Raises StoreError."""
+    def write_held(self, now_ms: int) -> None:
+        """Append what is held back. Raises StoreError."""
 
-    def drop_held_audit(self) -> None:
-        """Forget the audit records that are held back: what they report is forgotten, too."""
+    def drop_held(self) -> None:
+        """Forget what is held back: what it is about is forgotten, too."""
 
-    def replay(self, groups: StoredGroups, from_offset: int = 0) -> Iterator[None]:
-        """Apply what `__consumer_offsets` holds from an offset on, in steps, with what is appended meanwhile.
+    def replay(self, replay: Replay, from_offset: int = 0) -> Iterator[None]:
+        """Apply what is stored from an offset on, in steps, with what is appended meanwhile.
 
-        `from_offset` is 0, or an `offsets_end_offset` while nothing was in flight. Raises StoreError.
+        `from_offset` is 0, or an `end_offset` while nothing was in flight. Raises StoreError.
         """
-
-    def audit_replay_offsets(self) -> Sequence[int]:
-        """Where to start to read the audit topic: first a checkpoint if one is known, last the start of the log."""
-
-    def replay_audit(self, from_offset: int) -> Iterator[Sequence[AuditRecord]]:
-        """The batches of the audit topic, in order, each as its records. Raises StoreError."""
-
-    @property
-    def audit_end_offset(self) -> int:
-        """The offset that the next record of the audit topic will get."""
-
-    @property
-    def offsets_end_offset(self) -> int:
-        """The offset that the next record of `__consumer_offsets` will get."""
-
-    @property
-    def audit_retention_ms(self) -> int:
-        """The effective `retention.ms` of the audit topic; -1 if records never become too old."""
-
-    def note_audit_checkpoint(self, offset: int) -> bool:
-        """Let later starts read the audit topic from `offset` on; False if they do already."""
 
 
 class Responses(Protocol):
@@ -93,5 +92,5 @@ class AppendMeter(Protocol):
 
     def begin(self) -> None: ...
 
-    def end(self, audit_events: int, failed: bool) -> None:
-        """The append of a batch with so many audit events is over."""
+    def end(self, projected: int, failed: bool) -> None:
+        """The append of a batch with so many records of its projection is over."""

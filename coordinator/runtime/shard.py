@@ -4,7 +4,7 @@ Counterpart in Kafka: the context of one partition in `CoordinatorRuntime`.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum, auto
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
@@ -16,9 +16,11 @@ from coordinator.core.event import Event
 from coordinator.core.operation import Scope
 from coordinator.core.stored_batch import StoredBatch
 from coordinator.logger import logger
-from coordinator.runtime.batch import AuditWrite, Batch, QueuedOperation, RecordsTooLarge
+from coordinator.runtime.batch import Batch, ProjectionWrite, QueuedOperation, RecordsTooLarge
 from coordinator.runtime.failed_keys import FailedKeys
 from coordinator.runtime.interfaces import Responses, Store, StoreError
+from coordinator.runtime.key_timers import KeyTimers
+from coordinator.runtime.projection import Projection
 from coordinator.runtime.state_machine import StateMachine
 
 LOAD_RETRY_MS_AT_FIRST: Final = 100
@@ -81,39 +83,42 @@ class Shard(Generic[Machine]):
         partition: int,
         machine: Machine,
         store: Store,
+        timers: KeyTimers,
         responses: Responses,
-        completed_later: Callable[["Shard[Any]"], None] = _ignore,
+        projection: Projection | None = None,
     ) -> None:
-        """`completed_later` is called when an append completes outside of `drain`: the shard then has to be drained."""
         self.partition = partition
         self.machine = machine
+        self.projection = projection
         self.state = ShardState.INACTIVE
         self.retry_ms = LOAD_RETRY_MS_AT_FIRST
         self.store = store
+        self._timers = timers
         self._responses = responses
-        self._queue: deque[QueuedOperation | AuditWrite] = deque()
+        self._queue: deque[QueuedOperation | ProjectionWrite] = deque()
         self._load_cause: Cause | None = None
-        """Why the next load happens, for the audit; None: for no failure."""
+        """Why the next load happens, for the projection; None: for no failure."""
         self._load: Iterator[None] = iter(())
         self._load_now_ms = 0
         self._is_activating = False
         """Whether all is read, and sessions begin: what is queued meanwhile is handled a moment later."""
         self.load_is_appending = False
-        """Whether the load only waits until the store has appended its audit."""
-        self.completed_later = completed_later
+        """Whether the load only waits until the store has appended the records of the projection."""
+        self.completed_later: Callable[[Shard[Any]], None] = _ignore
+        """Called when an append completes outside of `drain`: the shard then has to be drained."""
         self.needs_retry = False
         """Whether it failed and nobody has arranged yet that it is loaded again."""
         self._in_flight: Batch | None = None
         self._appended: Batch | None = None
         self.has_files = False
-        """Whether both logs are known to have files: an append makes none."""
+        """Whether all logs are known to have files: an append makes none."""
         self.made_files = False
         """Whether the last batch made the files of a log."""
         self._is_appending = False
         """Whether the store is being called: what it completes meanwhile is not completed later."""
         self._is_partial = False
         """Whether the first operation of the queue was decided in part: it comes before any other."""
-        self.failed_keys = FailedKeys(partition, machine, store, responses)
+        self.failed_keys = FailedKeys(partition, machine, projection, store, timers, responses)
         self._failed = self.failed_keys.by_key
 
     @property
@@ -123,7 +128,7 @@ class Shard(Generic[Machine]):
     def submit(self, queued: QueuedOperation) -> None:
         self._queue.append(queued)
 
-    def submit_first(self, queued: QueuedOperation | AuditWrite) -> None:
+    def submit_first(self, queued: QueuedOperation | ProjectionWrite) -> None:
         """Queue an operation before all that is queued already."""
         self._queue.appendleft(queued)
 
@@ -148,17 +153,16 @@ class Shard(Generic[Machine]):
     # ---------------------------------------------------------------------------------------------------------- loading
 
     def start_loading(self, cause: Cause | None = None) -> None:
-        """This node leads the partition from now on, or tries again to read it; a `cause` is told by the audit."""
+        """This node leads the partition from now on, or tries again to read it; a `cause` is told by the projection."""
         self._load_cause = cause or self._load_cause
         self.state, self._in_flight, self.load_is_appending = ShardState.LOADING, None, False
         self._is_activating = False
-        self.machine.start_loading()
         self._load = self._load_steps()
 
     def load_next_slice(self, now_ms: int, is_time_over: Callable[[], bool] = _never) -> bool:
         """Take steps of the load until `is_time_over`, so that a long log stalls nothing else; False if there are more.
 
-        At the end the state is ACTIVE, or FAILED when the log cannot be read or the audit not be written; the caller
+        At the end the state is ACTIVE, or FAILED when a log cannot be read or the projection not be written; the caller
         retries that. Nothing happens while `load_is_appending`, at whose end `completed_later` is called.
         """
         self._load_now_ms = now_ms
@@ -175,12 +179,14 @@ class Shard(Generic[Machine]):
 
     def _load_steps(self) -> Iterator[None]:
         yield from self.machine.load(self.store)
-        audit = yield from self.machine.finish_loading(self._load_now_ms, self.store, self._load_cause)
-        if audit:
-            self.load_is_appending = self._is_appending = True
-            self.store.append(audit, [], self._load_now_ms, partial(self._load_appended, self._load))
-            self._is_appending = False
-            yield
+        if self.projection is not None:
+            yield from self.projection.load(self.machine.loaded, self._load_now_ms, self._load_cause)
+            if self.projection.records:
+                self.load_is_appending = self._is_appending = True
+                records = self.projection.take_records()
+                self.store.append(records, (), self._load_now_ms, partial(self._load_appended, self._load))
+                self._is_appending = False
+                yield
         self._is_activating = True
         yield from self.machine.activate(self._load_now_ms)
 
@@ -201,7 +207,7 @@ class Shard(Generic[Machine]):
     def _loading_failed(self, problem: Exception) -> None:
         logger.error("cannot load partition", partition=self.partition, problem=str(problem), retry_ms=self.retry_ms)
         self._load = iter(())
-        self.machine.unload()
+        self._forget_state()
         self.state, self.needs_retry = ShardState.FAILED, True
 
     def unload(self) -> None:
@@ -230,23 +236,23 @@ class Shard(Generic[Machine]):
         batch = Batch(self.store.batch_bytes_max)
         used = 0
         self.made_files = False
-        writes_audit = bool(self._queue) and isinstance(self._queue[0], AuditWrite)
-        if writes_audit:
-            self.write_held_audit(now_ms)  # a checkpoint begins where a batch of the audit topic begins
+        is_projected_first = bool(self._queue) and isinstance(self._queue[0], ProjectionWrite)
+        if is_projected_first:
+            self.write_held(now_ms)  # such records begin where a batch of the log begins
             if not self.is_active:
                 return used
         try:
             if self.failed_keys.rebuilt:
-                self._serve_rebuilt(now_ms, batch)
+                self._serve_rebuilt(now_ms)
             while self._queue and used < operations_max:
                 queued = self._queue.popleft()
-                if isinstance(queued, AuditWrite):
-                    batch.audit.extend(self.machine.write_audit(queued, now_ms))
+                if isinstance(queued, ProjectionWrite):
+                    queued.write(self.machine.states, now_ms)
                     continue
                 used += 1 + self._handle(queued, now_ms, batch)
                 if queued.key is None:
                     if queued.operation.scope is Scope.SHARD:
-                        used += self.machine.key_count // KEYS_PER_OPERATION
+                        used += len(self.machine.states) // KEYS_PER_OPERATION
                     if self._is_partial:
                         self._queue.appendleft(queued)
                         used = max(used, operations_max)
@@ -254,39 +260,35 @@ class Shard(Generic[Machine]):
             logger.exception("unhandled exception in a batch; reloading the partition", partition=self.partition)
             self._fail_batch(batch)
             return used
-        if not batch.audit and not batch.stored:
+        projected = () if self.projection is None else self.projection.take_records()
+        if not projected and not batch.stored:
             self._appended = batch
             return used
         if not self.has_files:
-            self._note_files(batch)
+            self.made_files = self.store.makes_files(projected, batch.stored)
         self._in_flight = batch
         self._is_appending = True
-        self.store.append(batch.audit, batch.stored, now_ms, partial(self._append_completed, batch))
+        self.store.append(projected, batch.stored, now_ms, partial(self._append_completed, batch))
         self._is_appending = False
-        if writes_audit:
-            self.write_held_audit(now_ms)
+        self.has_files = self.has_files or self.store.has_files
+        if is_projected_first:
+            self.write_held(now_ms)
         return used
 
-    def _note_files(self, batch: Batch) -> None:
-        """Note whether this append is the first one to one of the logs, which has no files before."""
-        has_audit, has_offsets = self.store.audit_end_offset > 0, self.store.offsets_end_offset > 0
-        self.made_files = bool(batch.audit and not has_audit) or bool(batch.stored and not has_offsets)
-        self.has_files = bool(has_audit or batch.audit) and bool(has_offsets or batch.stored)
-
-    def _serve_rebuilt(self, now_ms: int, batch: Batch) -> None:
+    def _serve_rebuilt(self, now_ms: int) -> None:
         """Serve the keys that were rebuilt since the last batch; what they missed comes before all other operations."""
-        missed = self.failed_keys.serve_rebuilt(now_ms, batch)
-        while self._queue and isinstance(first := self._queue[0], AuditWrite):
-            batch.audit.extend(self.machine.write_audit(first, now_ms))
+        missed = self.failed_keys.serve_rebuilt(now_ms)
+        while self._queue and isinstance(first := self._queue[0], ProjectionWrite):
+            first.write(self.machine.states, now_ms)
             self._queue.popleft()
         self._queue.extendleft(reversed(missed))
 
-    def write_held_audit(self, now_ms: int) -> None:
-        """Append the audit records that the store holds back; when that fails, the partition is loaded again."""
+    def write_held(self, now_ms: int) -> None:
+        """Append the records that the store holds back; when that fails, the partition is loaded again."""
         if not self.is_active:
             return
         try:
-            self.store.write_held_audit(now_ms)
+            self.store.write_held(now_ms)
         except StoreError as problem:
             self._append_failed(self._in_flight or Batch(0), problem)
 
@@ -312,7 +314,7 @@ class Shard(Generic[Machine]):
         batch, self._appended = self._appended, None
         if batch is None:
             return
-        self.machine.stored(batch)
+        self.machine.stored()
         for reply in batch.replies:
             try:
                 self._responses.reply(reply.request_id, reply.response)
@@ -347,12 +349,13 @@ class Shard(Generic[Machine]):
     def _apply(self, key: str, decided: Decided, now_ms: int, batch: Batch) -> bool:
         """Apply and store a decision about a key; False if that broke an invariant: the key failed."""
         decision, records = decided
-        audited = len(batch.audit)
+        projected = 0 if self.projection is None else len(self.projection.records)
         try:
-            self.machine.apply(key, decision, now_ms, batch)
+            self.machine.apply(key, decision, now_ms)
         except Exception:
-            self.failed_keys.fail(key, now_ms, batch, decision, audited)
+            self.failed_keys.fail(key, now_ms, decision, projected)
             return False
+        batch.replies.extend(decision.replies)
         batch.store(records)
         return True
 
@@ -414,13 +417,13 @@ class Shard(Generic[Machine]):
             try:
                 decision = self.machine.advance(key, context)
                 if not decision.events:
-                    self.machine.settled(key)
+                    self._timers.arm(key, self.machine.deadline_ms(key))
                     return
                 if step == STEPS_AT_ONCE_MAX:
                     raise AssertionError(f"more than {STEPS_AT_ONCE_MAX} steps at once, the last: {decision.events}")
                 records = self.machine.records(key, decision)
             except Exception:
-                self.failed_keys.fail(key, context.now_ms, batch, decision)
+                self.failed_keys.fail(key, context.now_ms, decision)
                 return
             if not self._apply(key, (decision, records), context.now_ms, batch):
                 return
@@ -430,7 +433,7 @@ class Shard(Generic[Machine]):
         refused = len(self._queue)
         while self._queue:
             queued = self._queue.popleft()
-            if not isinstance(queued, AuditWrite):
+            if not isinstance(queued, ProjectionWrite):
                 self._fail(queued, REFUSALS[self.state])
         return refused
 
@@ -446,11 +449,18 @@ class Shard(Generic[Machine]):
     def _fail_all(self, batch: Batch, error: ErrorCode) -> None:
         """Forget the state, and answer the requests of a batch, those that wait in it and those that are queued."""
         self.failed_keys.clear()
-        self.store.drop_held_audit()
+        self.store.drop_held()
         self._is_partial = False
-        waiting = self.machine.unload()
+        waiting = self._forget_state()
         for queued in batch.queued:
             self._fail(queued, error)
         for request_id in (*waiting, *(reply.request_id for reply in batch.replies)):
             self._responses.fail(request_id, error)
         self._refuse_all()
+
+    def _forget_state(self) -> Iterable[int]:
+        """Forget the state of all keys. Returns the ids of the requests that wait in it."""
+        self._timers.disarm_all(self.machine.states)
+        if self.projection is not None:
+            self.projection.clear()
+        return self.machine.unload()

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from _wire.compression import COMPRESSIONS
 from _wire.errors import ErrorCode
-from coordinator.audit.projector import AuditProjector
 from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.transaction_markers import MarkerWriter
@@ -17,13 +16,16 @@ from coordinator.config.transaction_keys import TRANSACTION_STATE_LOG_LOAD_BUFFE
 from coordinator.core.decision import Environment
 from coordinator.core.stored import TransactionMarker
 from coordinator.groups.audit_checkpoints import AuditCheckpoints
+from coordinator.groups.audit_projection import AuditProjection
+from coordinator.groups.audit_stream import AuditStream
 from coordinator.groups.checked import make_state_machine
 from coordinator.groups.coordinator import GroupCoordinator
+from coordinator.groups.offsets_stream import OffsetsStream
 from coordinator.groups.sessions import SessionTable
-from coordinator.groups.store import LogStore
-from coordinator.groups.timers import GroupTimers
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.shard import Shard, ShardState
+from coordinator.runtime.store import LogStore, WhenDurable
 from coordinator.server.metered import metered_shard
 from coordinator.server.node_loop import NodeLoop
 from coordinator.server.pending_requests import PendingRequests
@@ -31,13 +33,10 @@ from coordinator.timers.wheel import TimerWheel
 from coordinator.transactions.coordinator import TransactionCoordinator
 from coordinator.transactions.markers import MarkerSender
 from coordinator.transactions.state_machine import TransactionStateMachine
-from coordinator.transactions.store import TransactionStore
+from coordinator.transactions.stream import TransactionStream
 
 if TYPE_CHECKING:
     from coordinator.metrics.node_metrics import NodeMetrics
-
-WhenDurable = Callable[[Callable[[None], None]], None]
-"""Calls a function when what was appended so far is durable (LogFlusher.when_durable)."""
 
 
 def make_group_coordinator(
@@ -59,29 +58,43 @@ def make_group_coordinator(
     `when_durable` is None if records count before they are flushed.
     """
     config = environment.config
-    timers = GroupTimers(wheel)
+    timers = KeyTimers(wheel, OFFSETS_TOPIC)
     make_shard = Shard if metrics is None else metered_shard(metrics)
     shards = []
     for index in range(environment.topics.partition_count(OFFSETS_TOPIC)):
-        store = LogStore(
-            partitions.get(OFFSETS_TOPIC, index),
+        audit_stream = AuditStream(
             partitions.get(AUDIT_TOPIC, index),
             partitions.leader_epoch,
-            notifier.mark_appended,
-            COMPRESSIONS[config[OFFSETS_TOPIC_COMPRESSION_CODEC]],
-            config[OFFSETS_LOAD_BUFFER_SIZE],
-            checkpoints,
-            config[AUDIT_COMPRESSION_TYPE],
-            config[AUDIT_CHAIN],
+            compression=config[AUDIT_COMPRESSION_TYPE],
+            has_chain=config[AUDIT_CHAIN],
             is_lingering=config[GROUP_AUDIT_LINGER_MS] > 0,
+            load_bytes=config[OFFSETS_LOAD_BUFFER_SIZE],
+            checkpoints=checkpoints,
+        )
+        offsets_stream = OffsetsStream(
+            partitions.get(OFFSETS_TOPIC, index),
+            partitions.leader_epoch,
+            COMPRESSIONS[config[OFFSETS_TOPIC_COMPRESSION_CODEC]],
+        )
+        store = LogStore(
+            offsets_stream,
+            audit_stream,
+            appended=notifier.mark_appended,
+            load_bytes=config[OFFSETS_LOAD_BUFFER_SIZE],
             meter=None if metrics is None else metrics.runtime.appends,
             when_durable=when_durable,
             is_disk_failure=partitions.is_disk_failure,
             wall=environment.wall,
         )
-        audit = AuditProjector(config[NODE_ID], coordinator_epoch, cluster=partitions)
-        machine = make_state_machine(audit, sessions, timers, environment.wall)
-        shards.append(make_shard(index, machine, store, pending))
+        audit = AuditProjection(
+            audit_stream,
+            environment.wall,
+            node_id=config[NODE_ID],
+            coordinator_epoch=coordinator_epoch,
+            cluster=partitions,
+        )
+        machine = make_state_machine(sessions, audit, timers)
+        shards.append(make_shard(index, machine, store, timers, pending, audit))
     return GroupCoordinator(shards, wheel, timers, sessions, environment, checkpoints, request_iteration)
 
 
@@ -121,25 +134,24 @@ def make_transaction_coordinator(
     assert addresses is not None
     load_bytes = environment.config[TRANSACTION_STATE_LOG_LOAD_BUFFER_SIZE]
 
+    timers = KeyTimers(loop.wheel, TRANSACTIONS_TOPIC)
+
     def make_shard(index: int) -> Shard[TransactionStateMachine]:
-        log = partitions.get(TRANSACTIONS_TOPIC, index)
-        store = TransactionStore(
-            log,
-            partitions.leader_epoch,
-            notifier.mark_appended,
-            load_bytes,
-            when_durable,
-            partitions.is_disk_failure,
-            environment.wall,
+        store = LogStore(
+            TransactionStream(partitions.get(TRANSACTIONS_TOPIC, index), partitions.leader_epoch),
+            appended=notifier.mark_appended,
+            load_bytes=load_bytes,
+            when_durable=when_durable,
+            is_disk_failure=partitions.is_disk_failure,
+            wall=environment.wall,
         )
         machine = TransactionStateMachine(
-            loop.wheel,
+            environment.producer_ids,
             addresses.transactional_ids,
             partial(getattr, store, "batch_bytes_max"),
             environment.wall,
-            environment.producer_ids,
         )
-        return Shard(index, machine, store, pending)
+        return Shard(index, machine, store, timers, pending)
 
     markers = MarkerSender(
         marker_writer.write_own,
@@ -152,5 +164,5 @@ def make_transaction_coordinator(
         partitions.leads,
     )
     return TransactionCoordinator(
-        make_shard, loop.wheel, markers, pending, environment, loop.scheduler.request_iteration
+        make_shard, loop.wheel, timers, markers, pending, environment, loop.scheduler.request_iteration
     )

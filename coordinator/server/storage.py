@@ -36,7 +36,7 @@ from coordinator.metadata.leadership import Leadership
 from coordinator.metadata.producer_ids import ProducerIds
 from coordinator.metadata.store import MetadataStore
 from coordinator.runtime.slices import Slices
-from coordinator.server.coordinators import WhenDurable
+from coordinator.runtime.store import WhenDurable
 from coordinator.server.host import Host
 from coordinator.server.node_loop import NodeLoop
 

@@ -24,13 +24,13 @@ from coordinator.deadlines import deadline_after
 from coordinator.internal_topics import TRANSACTIONS_TOPIC
 from coordinator.runtime.batch import QueuedOperation
 from coordinator.runtime.coordinator_runtime import CoordinatorRuntime
+from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.load_progress import LoadProgress
 from coordinator.runtime.shard import REFUSALS, Shard, ShardState
 from coordinator.runtime.slices import Steps
-from coordinator.runtime.timer_keys import LoadRetryKey
 from coordinator.timers.wheel import TimerWheel
 from coordinator.transactions.markers import MarkerSender
-from coordinator.transactions.state_machine import TransactionStateMachine, WakeKey
+from coordinator.transactions.state_machine import TransactionStateMachine
 
 CHECKED_AT_ONCE: Final = 1_000
 """Transactional ids whose age is checked before other work has its turn."""
@@ -77,6 +77,7 @@ class TransactionCoordinator(CoordinatorRuntime[TransactionStateMachine]):
         self,
         make_shard: Callable[[int], TransactionShard],
         wheel: TimerWheel,
+        timers: KeyTimers,
         markers: MarkerSender,
         requests: Requests,
         environment: Environment,
@@ -84,7 +85,7 @@ class TransactionCoordinator(CoordinatorRuntime[TransactionStateMachine]):
         seconds: Callable[[], float] = perf_counter,
     ) -> None:
         progress = LoadProgress(TRANSACTIONS_TOPIC, "transactional ids")
-        super().__init__(progress, wheel, environment, request_iteration, seconds)
+        super().__init__(progress, wheel, timers, environment, request_iteration, seconds)
         self._make_shard = make_shard
         self._markers = markers
         self._requests = requests
@@ -188,12 +189,10 @@ class TransactionCoordinator(CoordinatorRuntime[TransactionStateMachine]):
         """A timer is due: it becomes operations of the shards."""
         self._markers.due(key, now_ms)
         match key:
-            case WakeKey(transactional_id):
-                self._enqueue_internal(operations.WAKE, transactional_id)
-            case LoadRetryKey():
-                self._retry(key)
             case CheckKey(name, rest):
                 self._check(name, rest, now_ms)
+            case _:
+                super().due(key, now_ms)
 
     def _check(self, name: str, rest: Any, now_ms: int) -> None:
         """Check some transactional ids; the rest follows a moment later, so that many of them stall no other work."""

@@ -8,9 +8,9 @@ import threading
 import time
 
 import pytest
-from _wire.messages.api_versions import ApiVersionsRequest
 
 from _wire.errors import ErrorCode
+from _wire.messages.api_versions import ApiVersionsRequest
 from coordinator.admin import port as admin_port
 from tests.admin.http_client import get, with_node
 from tests.servers import QUICK_GROUPS, RunningServer

@@ -4,8 +4,8 @@ import pytest
 
 from coordinator.audit.chain import FIRST, HEADER, chained, record_hash, verify
 from coordinator.audit.schema import Record
-from coordinator.groups.store import LogStore
-from tests.simulation.server import AUDIT, OFFSETS
+from coordinator.groups.audit_stream import AuditStream
+from tests.simulation.server import AUDIT
 from tests.simulation.simulation import Simulation
 
 Kept = list[tuple[int, Record]]
@@ -14,11 +14,9 @@ Kept = list[tuple[int, Record]]
 class ChainedSimulation(Simulation):
     """With `audit.chain`, and with batches that are compressed."""
 
-    def make_store(self, partition: int) -> LogStore:
-        logs = self.logs[OFFSETS, partition], self.logs[AUDIT, partition]
-        return LogStore(
-            *logs, 0, lambda log: None, checkpoints=self.checkpoints, audit_compression="lz4", audit_chain=True
-        )
+    def make_audit_stream(self, partition: int) -> AuditStream:
+        log = self.logs[AUDIT, partition]
+        return AuditStream(log, 0, checkpoints=self.checkpoints, compression="lz4", has_chain=True)
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ def sim() -> Simulation:
 @pytest.fixture
 def cluster(sim) -> Cluster:
     cluster = Cluster()
-    sim.shard.machine.audit.world.cluster = cluster
+    sim.shard.projection.world.cluster = cluster
     return cluster
 
 
@@ -480,7 +480,7 @@ def test_a_start_and_a_stop_are_events_without_a_group(sim, pair):
     started, stopped = map(schema.decode_coordinator_event, own)
     assert (started.time_ms, started.coordinator_epoch, started.software_version) == (sim.now_ms, 3, "1")
     assert stopped.clean
-    groups = len(sim.shard.machine.audit.groups)
+    groups = len(sim.shard.projection.groups)
     sim.restart()
-    assert len(sim.shard.machine.audit.groups) == groups == 1
-    assert sim.shard.machine.audit.groups[GROUP_ID].seq > 0
+    assert len(sim.shard.projection.groups) == groups == 1
+    assert sim.shard.projection.groups[GROUP_ID].seq > 0

@@ -242,11 +242,11 @@ def test_a_group_that_is_created_again_goes_on_from_a_larger_number(sim):
 
 def test_nothing_is_remembered_of_a_group_that_is_gone(sim):
     sim.commit()
-    assert sim.shard.machine.audit.groups.keys() == {GROUP_ID}
+    assert sim.shard.projection.groups.keys() == {GROUP_ID}
     sim.delete_group()
-    assert sim.shard.machine.audit.groups == {}
+    assert sim.shard.projection.groups == {}
     sim.restart()
-    assert sim.shard.machine.audit.groups == {}
+    assert sim.shard.projection.groups == {}
 
 
 def test_a_group_gets_its_number_from_the_offset_of_its_record_in_a_batch_with_others(sim):
@@ -260,7 +260,7 @@ def test_a_group_gets_its_number_from_the_offset_of_its_record_in_a_batch_with_o
 def test_a_partition_that_is_given_up_forgets_its_groups(sim):
     sim.commit()
     sim.coordinator.unload(0)
-    assert sim.shard.machine.audit.groups == {}
+    assert sim.shard.projection.groups == {}
 
 
 # ---- bounds
@@ -294,7 +294,7 @@ def test_what_was_not_named_is_not_named_after_a_restart_either(sim, pair):
     rejoin(sim)
     sync(sim, {a: {"t": list(range(schema.PARTITIONS_NAMED_MAX + 1))}, b: {"u": [0]}})
     sim.restart()
-    members = sim.shard.machine.audit.groups[GROUP_ID].members
+    members = sim.shard.projection.groups[GROUP_ID].members
     assert (members[a].owned, members[a].unnamed_partitions) == ((), schema.PARTITIONS_NAMED_MAX + 1)
     assert (members[b].owned, members[b].unnamed_partitions) == ((("u", 0),), 0)
 

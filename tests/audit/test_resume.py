@@ -5,12 +5,13 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from coordinator.audit import schema
+from coordinator.audit.schema import Record as AuditRecord
 from coordinator.core.causes import Cause
 from coordinator.core.classic.states import GroupState
 from coordinator.core.offsets.events import DeletionCause, OffsetsDeleted
 from coordinator.core.stored import Stored
 from coordinator.core.topic_partition import TopicPartition
-from coordinator.runtime.interfaces import AuditRecord, StoreError
+from coordinator.runtime.interfaces import StoreError
 from coordinator.runtime.shard import ShardState
 from tests.audit.stories import assigned, rejoin, removed, stable, subscription, sync
 from tests.simulation.simulation import GROUP_ID, NEWEST_JOIN, Simulation

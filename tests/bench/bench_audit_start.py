@@ -38,11 +38,13 @@ from coordinator.core.groups.group import Group  # noqa: E402
 from coordinator.core.groups.stored import group_record  # noqa: E402
 from coordinator.core.partitioning import partition_for  # noqa: E402
 from coordinator.core.stored_batch import StoredBatch  # noqa: E402
-from coordinator.groups.store import LogStore  # noqa: E402
+from coordinator.groups.audit_stream import AuditStream  # noqa: E402
+from coordinator.groups.offsets_stream import OffsetsStream  # noqa: E402
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC  # noqa: E402
 from coordinator.log.config import LogConfig  # noqa: E402
 from coordinator.log.data_dirs.directory import LogDirectory  # noqa: E402
-from coordinator.runtime.interfaces import AuditRecord, StoreError  # noqa: E402
+from coordinator.runtime.interfaces import StoreError  # noqa: E402
+from coordinator.runtime.store import LogStore  # noqa: E402
 from tests.audit.stories import rejoin, subscription, sync  # noqa: E402
 from tests.simulation.simulation import Simulation  # noqa: E402
 
@@ -84,13 +86,12 @@ class Partition:
     def __init__(self, directory: LogDirectory, index: int) -> None:
         audit = directory.open_log(AUDIT_TOPIC, index, LogConfig(), lazy=True)
         offsets = directory.open_log(OFFSETS_TOPIC, index, LogConfig(), lazy=True)
-        self.store = LogStore(offsets, audit, 0, lambda log: None)
+        self.store = LogStore(OffsetsStream(offsets, 0), AuditStream(audit, 0), appended=lambda log: None)
         self.projector = AuditProjector(node_id=1)
         self.groups: list[Group] = []
 
     def play(self, groups: list[Group], beginning: list[GroupEvent], rebalance: list[GroupEvent], now_ms: int) -> int:
         """Append the next rebalance of each group; returns how many audit events that is."""
-        records: list[AuditRecord] = []
         for group in groups:
             for event in rebalance if group.classic.generation_id else beginning:
                 event.group_id, event.at_ms = group.group_id, now_ms  # type: ignore[misc]
@@ -101,7 +102,8 @@ class Partition:
                     event.generation_id = classic.generation_id
                 state, generation_id = classic.state, classic.generation_id
                 event.apply(group)
-                self.projector.project(event, classic, state, generation_id, records)
+                self.projector.project(event, group, state, generation_id)
+        records = self.projector.take_records()
         self.store.append(records, [], now_ms, raise_problem)
         return len(records)
 

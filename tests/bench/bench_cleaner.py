@@ -32,11 +32,12 @@ from _wire.messages.sync_group import SyncGroupRequest  # noqa: E402
 from coordinator.client.wire import WireConnection  # noqa: E402
 from coordinator.core.offsets.records import CommittedOffset, offset_records  # noqa: E402
 from coordinator.core.stored_batch import StoredBatch  # noqa: E402
-from coordinator.groups.store import LogStore  # noqa: E402
-from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC  # noqa: E402
+from coordinator.groups.offsets_stream import OffsetsStream  # noqa: E402
+from coordinator.internal_topics import OFFSETS_TOPIC  # noqa: E402
 from coordinator.log.config import LogConfig  # noqa: E402
 from coordinator.log.data_dirs.directory import LogDirectory  # noqa: E402
 from coordinator.runtime.interfaces import StoreError  # noqa: E402
+from coordinator.runtime.store import LogStore  # noqa: E402
 from tests.wire_client import join_request  # noqa: E402
 
 COMMITS: Final = int(os.environ.get("COMMITS", "10000000"))
@@ -62,7 +63,7 @@ def fabricate(folder: Path) -> None:
     directory = LogDirectory.open(folder)
     config = LogConfig(segment_bytes=SEGMENT_BYTES)
     offsets = directory.open_log(OFFSETS_TOPIC, 0, config)
-    store = LogStore(offsets, directory.open_log(AUDIT_TOPIC, 0, config), 0, lambda log: None)
+    store = LogStore(OffsetsStream(offsets, 0), appended=lambda log: None)
     now_ms = int(time.time() * 1000)
     for first in range(0, COMMITS, BATCH):
         records: list[tuple[bytes, bytes | None]] = []

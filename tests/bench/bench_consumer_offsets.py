@@ -19,12 +19,11 @@ from pyspark.sql import functions as F
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from _wire.embedded import encode_versioned  # noqa: E402
 from _wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignment, TopicPartition  # noqa: E402
 from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription  # noqa: E402
 from _wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue, MemberMetadata  # noqa: E402
 from _wire.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue  # noqa: E402
-
-from _wire.embedded import encode_versioned  # noqa: E402
 from coordinator.pipeline.batch import Batches  # noqa: E402
 from coordinator.pipeline.folder import PROPERTIES, SCHEMAS  # noqa: E402
 from coordinator.pipeline.names import BRONZE, GENERATIONS  # noqa: E402

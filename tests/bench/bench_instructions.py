@@ -33,7 +33,6 @@ from _wire.messages.offset_commit import (  # noqa: E402
     OffsetCommitRequestTopic,
 )
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic  # noqa: E402
-
 from _wire.records import build_batch  # noqa: E402
 from tests.waiting import wait_for  # noqa: E402
 from tests.wire_client import WireClient, fetch_request, produce_request  # noqa: E402

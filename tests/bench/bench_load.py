@@ -31,11 +31,10 @@ from typing import Final, NamedTuple
 ROOT: Final = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from _wire.errors import NONE  # noqa: E402
 from _wire.messages.api_versions import ApiVersionsRequest  # noqa: E402
 from _wire.messages.find_coordinator import FindCoordinatorRequest  # noqa: E402
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup  # noqa: E402
-
-from _wire.errors import NONE  # noqa: E402
 from _wire.records import build_batch  # noqa: E402
 from coordinator.client.wire import WireConnection  # noqa: E402
 from coordinator.config.group_keys import OFFSETS_TOPIC_NUM_PARTITIONS  # noqa: E402

@@ -31,7 +31,6 @@ sys.path.insert(0, str(ROOT))
 from _wire.messages.api_versions import ApiVersionsRequest  # noqa: E402
 from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic  # noqa: E402
 from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData  # noqa: E402
-
 from _wire.records import build_batch  # noqa: E402
 from tests.wire_client import WireClient  # noqa: E402
 

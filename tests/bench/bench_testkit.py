@@ -30,10 +30,10 @@ from typing import Final, NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from _wire.messages.api_versions import ApiVersionsRequest  # noqa: E402
 from kafka import ConsumerRebalanceListener, TopicPartition  # noqa: E402
 
 from _wire.errors import ErrorCode  # noqa: E402
+from _wire.messages.api_versions import ApiVersionsRequest  # noqa: E402
 from coordinator.testing import Coordinator  # noqa: E402
 from tests.bench.coordinator.servers import GROUPLOAD, SETTINGS, PeerMissing, build_go  # noqa: E402
 from tests.bench.testkit.suite import TESTS, WAIT_SECONDS, Running, play_suite  # noqa: E402

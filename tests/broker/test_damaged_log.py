@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 
 from _wire.errors import ErrorCode
+from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from _wire.records import batch_headers, build_batch
 from tests.servers import RunningServer
 from tests.waiting import wait_for

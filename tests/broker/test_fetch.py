@@ -6,10 +6,10 @@ from time import monotonic, time_ns
 from typing import Any, Final
 
 import pytest
-from _wire.messages.delete_topics import DeleteTopicsRequest
-from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 
 from _wire.errors import ErrorCode
+from _wire.messages.delete_topics import DeleteTopicsRequest
+from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from _wire.records import batch_headers, build_batch, parse_records
 from tests.servers import RunningServer
 from tests.waiting import wait_for

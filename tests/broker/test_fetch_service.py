@@ -3,9 +3,9 @@
 from typing import Any, Final
 
 import pytest
-from _wire.messages.fetch import FetchPartition, FetchTopic
 
 from _wire.errors import ErrorCode
+from _wire.messages.fetch import FetchPartition, FetchTopic
 from coordinator.broker.fetch import READ_FIRST_BYTES_MAX
 from coordinator.log.partition_log import PartitionLog
 from tests.broker.virtual_broker import Fetched, VirtualBroker, batch

@@ -1,9 +1,9 @@
 """After an import from Kafka the leader epoch of all partitions is above that of Kafka."""
 
 import pytest
-from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 
 from _wire.errors import ErrorCode
+from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from coordinator.broker.fetch import READ_FIRST_BYTES_MAX
 from coordinator.broker.list_offsets import list_offsets
 from coordinator.broker.producers import Marker

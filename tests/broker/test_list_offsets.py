@@ -3,14 +3,14 @@
 from typing import Any, Final
 
 import pytest
+
+from _wire.errors import ErrorCode
 from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from _wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
-
-from _wire.errors import ErrorCode
 from _wire.records import Record, build_batch
 from tests.wire_client import WireClient
 

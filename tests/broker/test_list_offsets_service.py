@@ -3,14 +3,14 @@
 from typing import Final
 
 import pytest
+
+from _wire.errors import ErrorCode
 from _wire.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
-
-from _wire.errors import ErrorCode
 from coordinator.broker.list_offsets import EARLIEST, LATEST, MAX_TIMESTAMP, list_offsets
 from coordinator.runtime.slices import at_once
 from tests.broker.virtual_broker import START_MS, VirtualBroker, batch

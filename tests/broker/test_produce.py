@@ -3,11 +3,11 @@
 import time
 
 import pytest
+
+from _wire.errors import ErrorCode
 from _wire.messages.delete_topics import DeleteTopicsRequest
 from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.init_producer_id import InitProducerIdRequest
-
-from _wire.errors import ErrorCode
 from _wire.records import build_batch, parse_records
 from tests.servers import RunningServer
 from tests.waiting import wait_for

@@ -3,9 +3,9 @@
 from typing import Any, Final
 
 import pytest
-from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
 from _wire.errors import ErrorCode
+from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from coordinator.runtime.slices import at_once
 from tests.broker.virtual_broker import BY_NAME, START_MS, VirtualBroker, batch
 from tests.wire_client import fetch_request

@@ -6,10 +6,10 @@ from random import Random
 from typing import Any, Final
 
 import pytest
-from _wire.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 
 from _wire.compression import compress_at_level, decompress, decompress_to_scratch
 from _wire.errors import ErrorCode
+from _wire.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from _wire.records import batch_headers, build_batch, parse_records, validate_batch
 from coordinator.broker.produce import ProduceSteps
 from coordinator.broker.recompression import Recompression

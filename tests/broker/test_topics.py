@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+from _wire.errors import ErrorCode
 from _wire.messages.create_partitions import (
     CreatePartitionsAssignment,
     CreatePartitionsRequest,
@@ -20,8 +22,6 @@ from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from _wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
-
-from _wire.errors import ErrorCode
 from _wire.records import build_batch
 from tests.servers import QUICK_GROUPS, RunningServer
 from tests.waiting import wait_for

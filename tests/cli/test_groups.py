@@ -10,6 +10,7 @@ from itertools import count
 from typing import Any
 
 import pytest
+
 from _wire.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from _wire.messages.offset_commit import (
@@ -18,7 +19,6 @@ from _wire.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-
 from _wire.records import Record, build_batch
 from coordinator.core.assignors.consumer_protocol import encode_assignment, encode_subscription
 from coordinator.core.assignors.registry import RANGE

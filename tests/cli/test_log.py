@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from click.testing import CliRunner, Result
+
+from _wire.errors import ErrorCode
 from _wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from click.testing import CliRunner, Result
-
-from _wire.errors import ErrorCode
 from _wire.records import build_batch
 from coordinator.cli.log import command
 from coordinator.cli.log_kafka import accept_configs

@@ -7,6 +7,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from click.testing import CliRunner, Result
+
+from _wire.embedded import OFFSETS_TOPIC, decode_key, encode_versioned, prefix_of, record_formats
+from _wire.errors import ErrorCode
 from _wire.messages.consumer_group_partition_metadata_record import (
     ConsumerGroupPartitionMetadataKey,
     ConsumerGroupPartitionMetadataValue,
@@ -21,10 +25,6 @@ from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.init_producer_id import InitProducerIdRequest
 from _wire.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
 from _wire.messages.transaction_log_record import PartitionsSchema, TransactionLogKey, TransactionLogValue
-from click.testing import CliRunner, Result
-
-from _wire.embedded import OFFSETS_TOPIC, decode_key, encode_versioned, prefix_of, record_formats
-from _wire.errors import ErrorCode
 from _wire.primitives import Message
 from _wire.records import build_batch
 from coordinator.cli.log import command

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import pytest
 import structlog
-from _wire.messages.api_versions import ApiVersionsRequest
 
+from _wire.messages.api_versions import ApiVersionsRequest
 from coordinator.cli.log_writer import LINES_QUEUED_MAX, LogWriter, logging_to_stderr
 from coordinator.logger import logger
 from tests.servers import RunningServer

@@ -15,10 +15,10 @@ from time import monotonic
 from typing import Final
 
 import pytest
-from _wire.messages.api_versions import ApiVersionsRequest
-from _wire.messages.describe_cluster import DescribeClusterRequest
 
 from _wire.errors import ErrorCode
+from _wire.messages.api_versions import ApiVersionsRequest
+from _wire.messages.describe_cluster import DescribeClusterRequest
 from coordinator.groups.checked import SWITCH
 from tests.servers import RunningServer
 from tests.waiting import wait_for

@@ -4,14 +4,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from _wire.messages.metadata import MetadataResponse as OurMetadataResponse
-from _wire.messages.metadata import MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic
 from kafka.cluster import ClusterMetadata
 from kafka.consumer.group import KafkaConsumer
 from kafka.errors import KafkaConfigurationError
 from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 from kafka.protocol.metadata import MetadataResponse
 
+from _wire.messages.metadata import MetadataResponse as OurMetadataResponse
+from _wire.messages.metadata import MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic
 from coordinator.client.kafka_python import CooperativeStickyAssignor, RangeAssignor, StickyAssignor
 from coordinator.core.assignors.consumer_protocol import decode_assignment
 from tests.servers import RunningServer

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from _wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
-from _wire.messages.describe_groups import DescribeGroupsRequest
 
 from _wire.headers import encode_response
+from _wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+from _wire.messages.describe_groups import DescribeGroupsRequest
 from coordinator.client.wire import ClientError, ConnectionClosed, WireConnection
 from tests.servers import RunningServer
 

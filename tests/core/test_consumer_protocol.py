@@ -4,13 +4,13 @@ import tracemalloc
 from typing import Any
 
 import pytest
-from _wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
-from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from hypothesis import given
 from hypothesis import strategies as st
 
 from _wire.embedded import decode_versioned, encode_versioned
 from _wire.errors import MalformedMessage
+from _wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
+from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from coordinator.core.consumer_protocol import (
     count_claimed,
     decode_assignment_message,

@@ -3,6 +3,8 @@
 from typing import Any, Final
 
 import pytest
+
+from _wire.errors import ErrorCode
 from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from _wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
@@ -17,8 +19,6 @@ from _wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-
-from _wire.errors import ErrorCode
 from coordinator.core.error_responses import ErrorForEachPartition
 from coordinator.core.offsets import commit as offset_commit
 from coordinator.core.offsets import transactional as transactional_offsets

@@ -3,6 +3,8 @@
 from typing import Any, Final
 
 import pytest
+
+from _wire.errors import ErrorCode
 from _wire.messages.heartbeat import HeartbeatRequest
 from _wire.messages.join_group import JoinGroupRequest
 from _wire.messages.leave_group import LeaveGroupRequest
@@ -13,8 +15,6 @@ from _wire.messages.offset_commit import (
 )
 from _wire.messages.offset_fetch import OffsetFetchRequest
 from _wire.messages.sync_group import SyncGroupRequest
-
-from _wire.errors import ErrorCode
 from coordinator.core.groups import operations
 from coordinator.core.offsets import commit as offset_commit
 from coordinator.core.operation import Answer, Operation

@@ -3,7 +3,6 @@
 from collections import defaultdict
 
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
-
 from coordinator.audit.schema import decode_event
 from coordinator.internal_topics import AUDIT_TOPIC
 from tests.crash.reading import read_all

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
-from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-
 from _wire.errors import ErrorCode
+from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from _wire.records import Record, batch_headers, parse_records
 from tests.wire_client import WireClient, fetch_request
 

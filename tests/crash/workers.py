@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from typing import Final
 
+from _wire.errors import ErrorCode
 from _wire.messages.alter_replica_log_dirs import (
     AlterReplicaLogDir,
     AlterReplicaLogDirsRequest,
@@ -28,8 +29,6 @@ from _wire.messages.offset_commit import (
 )
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-
-from _wire.errors import ErrorCode
 from _wire.records import build_batch
 from tests.crash.reading import read_all
 from tests.wire_client import WireClient, join_request

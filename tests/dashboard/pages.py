@@ -8,13 +8,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 import uvicorn
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from coordinator.dashboard.app import make_app
 from coordinator.dashboard.board import Board
@@ -64,15 +64,37 @@ def served(board: Board, origin: Origin = NO_ORIGIN) -> Iterator[str]:
         thread.join(START_SECONDS)
 
 
+class SharedChromium:
+    """One Chromium for the tests of a module, started when the first of them needs it (a second of processor time)."""
+
+    def __init__(self) -> None:
+        self._held = ExitStack()
+        self._browser: Browser | None = None
+
+    def new_context(self, **settings: Any) -> BrowserContext:
+        """What a page keeps (cookies, storage) is in its context, so tests do not meet."""
+        if self._browser is None:
+            playwright = self._held.enter_context(sync_playwright())
+            chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+            self._browser = self._held.enter_context(chromium)
+        return self._browser.new_context(**settings)
+
+    def close(self) -> None:
+        """End it. Until then Playwright's event loop counts as running in this thread: no asyncio.run in it."""
+        self._browser = None
+        self._held.close()
+
+
+CHROMIUM_OF_MODULE: Final = SharedChromium()
+
+
 @contextmanager
 def browser(url: str, **settings: Any) -> Iterator[Page]:
     """A page on which no script may fail. `settings` are those of a context of Playwright."""
     problems: list[str] = []
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
-        page = chromium.new_page(**{"viewport": {"width": 1400, "height": 1000}, **settings})
+    with CHROMIUM_OF_MODULE.new_context(**{"viewport": {"width": 1400, "height": 1000}, **settings}) as context:
+        page = context.new_page()
         page.on("pageerror", lambda error: problems.append(str(error)))
         page.goto(url)
         yield page
-        chromium.close()
     assert problems == []

@@ -1,9 +1,9 @@
 """Actions of the page against a real server, and the ways in which they are refused."""
 
 import pytest
-from _wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from starlette.testclient import TestClient
 
+from _wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from _wire.records import build_batch
 from coordinator.client.cluster import Cluster
 from coordinator.client.group_description import committed_offsets, described_members

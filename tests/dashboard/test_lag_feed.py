@@ -4,13 +4,13 @@ import asyncio
 import time
 
 import pytest
+
 from _wire.messages.delete_groups import DeleteGroupsRequest
 from _wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-
 from _wire.records import Record, build_batch
 from coordinator.client.cluster import Cluster
 from coordinator.client.wire import ClientError

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Final
 
-from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
-
 from _wire.embedded import encode_versioned
 from _wire.errors import ErrorCode
+from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from tests.differential.play import INITIAL_DELAY, LONG_MS, SHORT_REBALANCE_MS, SHORT_SESSION_MS
 from tests.differential.sides import CLOSED, TOPICS
 from tests.differential.steps import Close, Outcome, Pause, Rest, Send, Step

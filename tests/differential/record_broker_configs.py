@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from _wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
-
 from coordinator.config import kafka_broker_configs
 from tests.differential.kafka import KafkaMissing, RunningKafka
 from tests.wire_client import WireClient

@@ -8,14 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from _wire.errors import MalformedMessage
+from _wire.frames import FrameSplitter
+from _wire.headers import decode_response_header, encode_request
 from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from _wire.messages.describe_groups import DescribeGroupsRequest
 from _wire.messages.find_coordinator import FindCoordinatorRequest
-
-from _wire.errors import MalformedMessage
-from _wire.frames import FrameSplitter
-from _wire.headers import decode_response_header, encode_request
 from tests.differential.names import API_BY_NAME, Names
 from tests.differential.steps import Close, History, Outcome, Send, Step
 from tests.waiting import wait_for

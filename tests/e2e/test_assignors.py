@@ -7,9 +7,9 @@ from itertools import count
 from typing import Any, Final
 
 import pytest
-from _wire.messages.describe_groups import DescribeGroupsRequest
 from kafka import ConsumerRebalanceListener
 
+from _wire.messages.describe_groups import DescribeGroupsRequest
 from coordinator.client.kafka_python import (
     CooperativeStickyAssignor,
     RangeAssignor,

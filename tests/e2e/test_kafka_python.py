@@ -7,12 +7,12 @@ from itertools import count
 from typing import Final
 
 import pytest
-from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
-from _wire.messages.describe_groups import DescribeGroupsRequest
-from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from kafka import KafkaProducer
 
 from _wire.embedded import encode_versioned
+from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+from _wire.messages.describe_groups import DescribeGroupsRequest
+from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from _wire.records import parse_records
 from coordinator.audit import schema
 from coordinator.core.partitioning import partition_for

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+
 from _wire.messages.delete_groups import DeleteGroupsRequest
 from _wire.messages.describe_groups import DescribeGroupsRequest
 from _wire.messages.find_coordinator import FindCoordinatorRequest
@@ -11,7 +12,6 @@ from _wire.messages.heartbeat import HeartbeatRequest
 from _wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from _wire.messages.list_groups import ListGroupsRequest
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
-
 from coordinator.faults.matching import Matcher
 from coordinator.faults.named import NOBODY, groups_of, members_of
 from coordinator.faults.specs import Drop

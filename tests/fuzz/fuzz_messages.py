@@ -7,13 +7,12 @@ The first two bytes of an input choose message and version, the rest is the body
 
 from collections.abc import Callable, Iterator
 
-from _wire.messages import RECORD_MODULES
-from _wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
-from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
-
 from _wire.apis import APIS
 from _wire.embedded import record_formats
 from _wire.errors import MalformedMessage
+from _wire.messages import RECORD_MODULES
+from _wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
+from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from _wire.primitives import Message
 from tests.fuzz.harness import fuzz
 from tests.golden_vectors import GOLDEN_DIR, golden_vectors

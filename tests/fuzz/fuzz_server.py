@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 from _wire.messages.api_versions import ApiVersionsRequest
-
 from tests.fuzz import fuzz_frames
 from tests.fuzz.harness import fuzz
 from tests.hostile.in_process import InProcessServer, Peer

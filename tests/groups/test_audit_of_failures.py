@@ -3,7 +3,7 @@
 import pytest
 
 from coordinator.audit import schema
-from coordinator.runtime.batch import AuditWrite
+from coordinator.runtime.batch import ProjectionWrite
 from tests.groups.failing_groups import GENERATION, OTHER, break_group, commit_for, make_due, rebuild, simulation
 from tests.simulation.simulation import GROUP_ID, Simulation
 
@@ -61,7 +61,7 @@ def test_a_snapshot_is_written_before_what_the_rebuilt_group_missed(sim):
     make_due(sim)
     known = len(sim.audited())
     assert sim.shard.failed_keys.next_slice(sim.now_ms, lambda: False)
-    sim.shard.submit_first(AuditWrite(sim.shard.machine.audit.write_snapshots))
+    sim.shard.submit_first(ProjectionWrite(sim.shard.projection.add_snapshots))
     sim.shard.drain(sim.now_ms, 1_000)
     told = [(event.group_id, type(event).__struct_config__.tag) for event in sim.audited()[known:]]
     assert told[0] == (GROUP_ID, "group.loaded")
@@ -74,16 +74,16 @@ def test_a_start_from_a_checkpoint_that_left_the_group_out_knows_it_all_the_same
     (member_id,) = sim.stable_with("a")
     commit_for(sim, OTHER, "t", 7)
     break_group(sim)
-    while not sim.shard.machine.audit.is_checkpoint_due:
+    while not sim.shard.projection.is_checkpoint_due:
         sim.queue_events(OTHER, lambda group_id, now_ms: [])
         write_something(sim)
     sim.advance(2)
-    checkpoint = sim.shard.machine.audit.checkpoint_offset
+    checkpoint = sim.shard.projection.checkpoint_offset
     assert checkpoint > 0
     sim.coordinator.stop(sim.now_ms)
     known = len(sim.audited())
     sim.restart()
-    assert sim.shard.machine.audit.checkpoint_offset == checkpoint
+    assert sim.shard.projection.checkpoint_offset == checkpoint
     assert list(sim.group.members) == [member_id]
     assert len(sim.audited()) == known, "the audit knows the group"
 

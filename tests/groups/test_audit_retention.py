@@ -9,6 +9,7 @@ import pytest
 from coordinator.audit import schema
 from coordinator.audit.schema import decode_event
 from coordinator.groups.audit_retention import AuditRetention
+from coordinator.groups.audit_stream import AuditStream
 from coordinator.log.config import LogConfig
 from coordinator.log.partition_log import PartitionLog
 from tests.audit.stories import created, removed, subscription, sync
@@ -54,8 +55,7 @@ class Retaining(Simulation):
     def kept(self) -> list[schema.AuditEvent]:
         """The events that the topic still has."""
         log = self.audit_log
-        store = self.make_store(0)
-        records = [record for batch in store.replay_audit(log.log_start_offset) for record in batch]
+        records = [record for batch in AuditStream(log, 0).replay(log.log_start_offset) for record in batch]
         return [decode_event(value) for key, value, _ in records if key is not None]
 
 

@@ -23,8 +23,10 @@ from coordinator.core.stored import Producer
 from coordinator.groups import transition_log
 from coordinator.groups.checked import SWITCH, CheckedStateMachine, CheckFailed, checks_are_armed, values_of
 from coordinator.groups.state_machine import GroupStateMachine
-from coordinator.groups.timers import GroupTimers
+from coordinator.internal_topics import OFFSETS_TOPIC
 from coordinator.runtime.batch import QueuedOperation
+from coordinator.runtime.key_timers import KeyTimers
+from coordinator.runtime.timer_keys import KeyTimerKey
 from tests.simulation.generator import history_of
 from tests.simulation.instrumented import defects_of
 from tests.simulation.playing import play
@@ -363,8 +365,9 @@ def test_a_member_without_a_session_is_found(sim):
 
 
 def test_a_timer_that_is_not_armed_is_found(sim, monkeypatch):
-    monkeypatch.setattr(GroupTimers, "arm", lambda timers, group_id, deadline_ms: None)
-    assert failure(lambda: sim.join("a")).startswith(f"group {GROUP_ID} has settled: its timer is armed for None")
+    monkeypatch.setattr(KeyTimers, "arm", lambda timers, group_id, deadline_ms: None)
+    sim.join("a")
+    assert failure(lambda: sim.join("b")).startswith(f"the timer of group {GROUP_ID} is armed for None")
 
 
 def test_a_timer_that_an_earlier_operation_forgot_is_found_by_the_next(sim):
@@ -377,7 +380,7 @@ def test_a_timer_that_has_fired_need_not_be_armed_until_the_group_has_advanced(s
     joined = sim.join("a", version=4).response.member_id
     sim.join("a", joined, version=4)
     deadline_ms = sim.timers.deadline_ms(GROUP_ID)
-    sim.timers.fired(GROUP_ID)
+    sim.timers.fired(KeyTimerKey(OFFSETS_TOPIC, GROUP_ID))
     decide = queued(sim, lambda *arguments: NOTHING)
     with pytest.raises(CheckFailed):
         sim.shard.machine.decide(decide)

@@ -17,9 +17,9 @@ from coordinator.core.groups import operations, stored
 from coordinator.core.groups.group import Group
 from coordinator.core.offsets.events import OffsetsCommitted
 from coordinator.core.offsets.records import CommittedOffset
-from coordinator.core.operation import Scope
+from coordinator.core.operation import ADVANCE, Scope
 from coordinator.groups import state_machine as group_state_machine
-from coordinator.runtime.batch import AuditWrite, Batch
+from coordinator.runtime.batch import ProjectionWrite
 from coordinator.runtime.failed_keys import REBUILD_RETRY_MS_AT_FIRST
 from coordinator.runtime.shard import LOAD_RETRY_MS_AT_FIRST, STEPS_AT_ONCE_MAX, ShardState
 from tests.groups.failing_groups import (
@@ -84,7 +84,7 @@ def test_nothing_of_the_decision_is_stored_or_audited(sim):
     sim.queue_events(GROUP_ID, events_of)
     drain(sim)
     assert (sim.offsets_log.log_end_offset, sim.audit_log.log_end_offset) == ends
-    assert sim.shard.machine.audit.next_offset == ends[1]
+    assert sim.shard.projection.next_offset == ends[1]
     rebuild(sim)
     assert member_id in sim.group.members
     assert sim.offsets.by_topic == {}
@@ -200,11 +200,11 @@ def test_as_many_steps_as_are_allowed_are_taken(sim, monkeypatch):
 
 
 def test_a_defect_outside_of_any_group_still_fails_the_partition(sim):
-    def write(groups: object, now_ms: int) -> list[Any]:
+    def write(groups: object, now_ms: int) -> None:
         raise ZeroDivisionError("a defect")
 
     asked = asked_for(sim, answering, OTHER)
-    sim.shard.submit_first(AuditWrite(write))
+    sim.shard.submit_first(ProjectionWrite(write))
     (line,) = drain(sim)
     assert line["exc_info"]
     assert asked.error is ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -291,7 +291,7 @@ def test_the_group_is_not_listed_until_it_is_rebuilt(sim):
 
 @pytest.mark.parametrize(
     ("due", "request_of_it"),
-    [(operations.ADVANCE, None), (operations.EXPIRE_OFFSETS, None), (operations.EXPIRE_SESSION, SessionExpired("?"))],
+    [(ADVANCE, None), (operations.EXPIRE_OFFSETS, None), (operations.EXPIRE_SESSION, SessionExpired("?"))],
     ids=lambda value: getattr(value, "name", ""),
 )
 def test_what_is_due_for_the_group_meanwhile_is_dropped(sim, due, request_of_it):
@@ -319,7 +319,7 @@ def test_a_generation_that_became_stable_in_the_batch_takes_no_heartbeats(sim):
 
 
 def test_what_a_batch_would_do_for_the_group_once_it_is_stored_is_taken_out(sim):
-    batch = Batch(1_000)
-    batch.newly_stable.update({GROUP_ID: 2, OTHER: 1})
-    sim.shard.machine.discard(GROUP_ID, batch, 0)
-    assert batch.newly_stable == {OTHER: 1}
+    machine = sim.shard.machine
+    machine._newly_stable.update({GROUP_ID: 2, OTHER: 1})
+    machine.discard(GROUP_ID)
+    assert machine._newly_stable == {OTHER: 1}

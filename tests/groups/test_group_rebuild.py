@@ -15,14 +15,14 @@ from coordinator.core.classic.group import ClassicGroup
 from coordinator.core.classic.states import GroupState
 from coordinator.core.decision import NOTHING, Decision, OperationContext
 from coordinator.core.event import Event
-from coordinator.core.groups import operations
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.stored import StoredGroups
+from coordinator.core.operation import ADVANCE
 from coordinator.core.stored import Producer
+from coordinator.groups import offsets_stream
 from coordinator.groups import state_machine as group_state_machine
-from coordinator.groups import store
 from coordinator.runtime.failed_keys import REBUILD_RETRY_MS_AT_FIRST, REBUILD_RETRY_MS_AT_MOST
-from coordinator.runtime.interfaces import StoreError
+from coordinator.runtime.interfaces import Replay, StoreError
 from coordinator.runtime.shard import LOAD_RETRY_MS_AT_FIRST, ShardState
 from tests.groups.failing_groups import (
     GENERATION,
@@ -95,7 +95,7 @@ def test_a_group_that_its_failing_decision_created_does_not_exist(sim):
     assert set(sim.shard.failed_keys.by_key) == {"new"}
     rebuild(sim)
     assert "new" not in sim.shard.machine.groups
-    assert "new" not in sim.shard.machine.audit.groups
+    assert "new" not in sim.shard.projection.groups
     commit_for(sim, "new", "t", 1)
     (created,) = [event for event in sim.audited() if event.group_id == "new"]
     assert (created.seq, created.created_seq) == (sim.audit_log.log_end_offset,) * 2
@@ -214,16 +214,16 @@ def readings_of(sim: Simulation, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     readings = []
     replay = sim.shard.store.replay
 
-    def note(groups: StoredGroups, from_offset: int = 0) -> Iterator[None]:
+    def note(target: Replay, from_offset: int = 0) -> Iterator[None]:
         readings.append(from_offset)
-        return replay(groups, from_offset)
+        return replay(target, from_offset)
 
     monkeypatch.setattr(sim.shard.store, "replay", note)
     return readings
 
 
 def test_a_long_log_is_read_in_slices_while_others_are_served(sim, monkeypatch):
-    monkeypatch.setattr(store, "REPLAYED_AT_ONCE", 1)
+    monkeypatch.setattr(offsets_stream, "REPLAYED_AT_ONCE", 1)
     for offset in range(20):
         commit_for(sim, OTHER, "t", offset)
     break_group(sim)
@@ -275,7 +275,7 @@ def failing_again(sim: Simulation, monkeypatch: pytest.MonkeyPatch, times: int) 
 
     monkeypatch.setattr(group_state_machine, "advance", fail)
     context = OperationContext(None, 0, "", "", sim.environment, 0, 0)
-    sim.coordinator.enqueue(operations.ADVANCE, GROUP_ID, None, context)
+    sim.coordinator.enqueue(ADVANCE, GROUP_ID, None, context)
     sim.coordinator.drain(sim.now_ms)
     return failures
 

@@ -5,7 +5,8 @@ from structlog.testing import capture_logs
 
 from coordinator.audit.schema import GroupLoaded
 from coordinator.core.classic.states import STABLE
-from coordinator.groups.store import HELD_MAX, LogStore
+from coordinator.groups.audit_stream import AuditStream
+from coordinator.runtime.store import HELD_MAX
 from tests.audit.stories import created, subscription, sync
 from tests.groups.failing_groups import break_group
 from tests.simulation.simulation import Simulation
@@ -19,10 +20,8 @@ class Lingering(Simulation):
     def __init__(self) -> None:
         super().__init__({"group.audit.linger.ms": str(LINGER_MS)})
 
-    def make_store(self, partition: int) -> LogStore:
-        store = super().make_store(partition)
-        store._is_lingering = True
-        return store
+    def make_audit_stream(self, partition: int) -> AuditStream:
+        return AuditStream(self.audit_log, 0, checkpoints=self.checkpoints, is_lingering=True)
 
     def batch_sizes(self) -> list[int]:
         """The number of records of each batch of the audit log."""
@@ -36,7 +35,7 @@ def sim() -> Lingering:
     simulation = Lingering()
     sync(simulation, {join(simulation, "a"): {"t": [0]}})
     simulation.advance(LINGER_MS)
-    assert not simulation.shard.store.held_audit
+    assert not simulation.shard.store.held
     return simulation
 
 
@@ -65,13 +64,13 @@ def test_events_wait_no_longer_than_the_setting_says(sim):
     assert len(sim.audited()) == before
     sim.advance(1)
     assert [type(each).__name__ for each in sim.audited()[before:]] == ["MemberJoined", "RebalanceStarted"]
-    assert not sim.shard.store.held_audit
+    assert not sim.shard.store.held
 
 
 def test_a_kill_loses_what_waits_together_with_what_it_reports(sim):
     members, written = list(sim.group.members), len(sim.audited())
     join(sim, "b")
-    assert sim.shard.store.held_audit
+    assert sim.shard.store.held
     sim.restart()
     sim.advance(LINGER_MS)
     assert sim.group.state is STABLE
@@ -103,7 +102,7 @@ def test_an_append_that_fails_reloads_the_partition(sim):
 
 def test_a_rebuild_finds_what_waited(sim):
     join(sim, "b")
-    assert sim.shard.store.held_audit
+    assert sim.shard.store.held
     break_group(sim)
     sim.advance(1_000)
     sim.advance(LINGER_MS)
@@ -119,5 +118,5 @@ def test_what_is_held_back_is_bounded(sim):
     for number in range(HELD_MAX):
         sim.queue_events(f"g{number}", created)
     sim.coordinator.drain(sim.now_ms)
-    assert not sim.shard.store.held_audit
+    assert not sim.shard.store.held
     assert sum(sim.batch_sizes()[before:]) == HELD_MAX

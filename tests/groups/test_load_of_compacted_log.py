@@ -10,11 +10,12 @@ from coordinator.core.groups.stored import StoredGroups
 from coordinator.core.offsets.records import CommittedOffset, offset_records, offset_tombstones
 from coordinator.core.stored import Producer, TransactionMarker
 from coordinator.core.stored_batch import StoredBatch
-from coordinator.groups.store import LogStore
+from coordinator.groups.offsets_stream import GroupReplay
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.log.config import LogConfig
 from coordinator.log.partition_log import PartitionLog
 from coordinator.runtime.interfaces import StoreError
+from tests.groups.stores import group_store
 from tests.log.compaction.cleaning import START_MS, clean_now
 from tests.model.memory_files import MemoryFileSystem
 
@@ -39,7 +40,7 @@ class Partition:
     def __init__(self, compression: str) -> None:
         self.fs = MemoryFileSystem()
         self.log = self._open(OFFSETS_TOPIC)
-        self.store = LogStore(self.log, self._open(AUDIT_TOPIC), 0, lambda log: None, compression)
+        self.store = group_store(self.log, self._open(AUDIT_TOPIC), compression=compression)
         self.cleaned_to: int | None = None
         self.now_ms = START_MS
         self.number = 0
@@ -77,7 +78,7 @@ class Partition:
     def loaded(self) -> dict[tuple[str, str, int], tuple[int, bool]]:
         """What each group has committed, and whether more is pending."""
         groups = StoredGroups()
-        for _ in self.store.replay(groups):
+        for _ in self.store.replay(GroupReplay(groups)):
             continue
         found = {}
         for name, group in groups.groups.items():

@@ -2,14 +2,14 @@
 
 from typing import Any, Final
 
+from structlog.testing import capture_logs
+
+from _wire.errors import ErrorCode
 from _wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from structlog.testing import capture_logs
-
-from _wire.errors import ErrorCode
 from coordinator.core.classic.states import GroupState
 from coordinator.core.groups import operations
 from tests.simulation.simulation import GROUP_ID, SESSION_TIMEOUT_MS, Sent, Simulation

@@ -10,16 +10,20 @@ from crc32c import crc32c
 from _wire.embedded import encode_versioned
 from _wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue
 from _wire.records import BATCH_HEADER_BYTES, batch_headers, build_batch
+from coordinator.audit.schema import Record as AuditRecord
 from coordinator.core.groups import stored
 from coordinator.core.groups.stored import StoredGroups
 from coordinator.core.stored import Producer, TransactionMarker
 from coordinator.core.stored_batch import StoredBatch
 from coordinator.groups.audit_checkpoints import AuditCheckpoints
-from coordinator.groups.store import LogStore
+from coordinator.groups.audit_stream import AuditStream
+from coordinator.groups.offsets_stream import GroupReplay, OffsetsStream
 from coordinator.log.config import LogConfig
 from coordinator.log.data_dirs.checkpoints import GROUP_AUDIT, CheckpointFile
 from coordinator.log.partition_log import PartitionLog
-from coordinator.runtime.interfaces import AuditRecord, StoreError
+from coordinator.runtime.interfaces import StoreError
+from coordinator.runtime.store import LogStore
+from tests.groups.stores import group_store
 from tests.model.memory_files import MemoryFile, MemoryFileSystem
 from tests.model.stored_log import stored_in
 
@@ -68,8 +72,9 @@ class Stage:
         self.offsets = self._log("__consumer_offsets", **config)
         self.audit = self._log("__group_audit", **config)
         self.checkpoints = AuditCheckpoints(CheckpointFile(self.disk, ROOT / GROUP_AUDIT))
+        self.stream = AuditStream(self.audit, 0, checkpoints=self.checkpoints)
         self.store = LogStore(
-            self.offsets, self.audit, 0, lambda log: self.grown.append(log.name), checkpoints=self.checkpoints
+            OffsetsStream(self.offsets, 0), self.stream, appended=lambda log: self.grown.append(log.name)
         )
 
     def _log(self, topic: str, **config: Any) -> PartitionLog:
@@ -89,7 +94,7 @@ class Stage:
 
     def read(self) -> tuple[list[Any], list[Any]]:
         start = self.audit.log_start_offset
-        audit = [record for records in self.store.replay_audit(start) for record in records]
+        audit = [record for records in self.stream.replay(start) for record in records]
         return audit, stored_in(self.offsets)
 
 
@@ -227,7 +232,7 @@ def test_a_transaction_goes_into_batches_of_its_own_in_order(stage):
 
 
 def test_batches_of_groups_are_compressed_as_told(stage):
-    store = LogStore(stage.offsets, stage.audit, 0, lambda log: None, compression="zstd")
+    store = group_store(stage.offsets, stage.audit, compression="zstd")
     large = StoredBatch(None, [(b"key", bytes(5000))])
     stage.store = store
     stage.append(AUDIT, [large, StoredBatch(PRODUCER, [(b"key", bytes(5000))])])
@@ -248,9 +253,9 @@ def test_a_log_that_cannot_be_read_is_a_store_error(stage):
     for content in stage.log_contents():
         content[-1] ^= 0xFF
     with pytest.raises(StoreError, match="__consumer_offsets-0"):
-        list(stage.store.replay(StoredGroups()))
+        list(stage.store.replay(GroupReplay(StoredGroups())))
     with pytest.raises(StoreError, match="__group_audit-0"):
-        list(stage.store.replay_audit(0))
+        list(stage.stream.replay(0))
 
 
 @pytest.mark.parametrize("bit", range(32))
@@ -262,9 +267,9 @@ def test_a_flipped_bit_in_the_length_of_a_batch_is_a_store_error(stage, bit):
         length = int.from_bytes(content[second + 8 : second + 12], "big") ^ 1 << bit
         content[second + 8 : second + 12] = length.to_bytes(4, "big")
     with pytest.raises(StoreError, match="__consumer_offsets-0"):
-        list(stage.store.replay(StoredGroups()))
+        list(stage.store.replay(GroupReplay(StoredGroups())))
     with pytest.raises(StoreError, match="__group_audit-0"):
-        list(stage.store.replay_audit(0))
+        list(stage.stream.replay(0))
 
 
 @pytest.mark.parametrize("records", [[(b"\0\0\0\x03", b"no marker")], [(None, b"")]], ids=["another type", "no key"])
@@ -279,7 +284,7 @@ def test_a_control_batch_of_a_transaction_that_holds_no_marker_is_a_store_error(
     )
     stage.offsets.append(bytearray(batch), 0, NOW_MS)
     with pytest.raises(StoreError, match="__consumer_offsets-0, records from offset 0 on"):
-        list(stage.store.replay(StoredGroups()))
+        list(stage.store.replay(GroupReplay(StoredGroups())))
 
 
 def test_a_control_batch_that_compaction_has_emptied_is_passed_over(stage):
@@ -293,7 +298,7 @@ def test_a_control_batch_that_compaction_has_emptied_is_passed_over(stage):
     content[:] = emptied
     stage.open()
     groups = StoredGroups()
-    list(stage.store.replay(groups))
+    list(stage.store.replay(GroupReplay(groups)))
     assert groups.groups == {}
 
 
@@ -319,7 +324,7 @@ def test_only_the_last_metadata_of_a_group_is_decoded(stage, monkeypatch):
         stage.append([], [StoredBatch(None, [metadata("a", generation), metadata("b", generation)])])
     stage.append([], [StoredBatch(None, [deleted, metadata("c", 7)])])
     groups = StoredGroups()
-    steps = len(list(stage.store.replay(groups)))
+    steps = len(list(stage.store.replay(GroupReplay(groups))))
     assert sorted(decoded) == [("a", 49), ("c", 7)]
     assert {group_id: group.classic.generation_id for group_id, group in groups.groups.items()} == {"a": 49, "c": 7}
     assert steps >= len(decoded) + 1, "each of them is a step of its own"
@@ -329,10 +334,10 @@ def test_metadata_that_cannot_be_read_counts_if_it_is_the_last(stage):
     damaged = (metadata("a", 1)[0], b"\0\3damaged")
     stage.append([], [StoredBatch(None, [damaged])])
     with pytest.raises(StoreError, match="__consumer_offsets-0"):
-        list(stage.store.replay(StoredGroups()))
+        list(stage.store.replay(GroupReplay(StoredGroups())))
     stage.append([], [StoredBatch(None, [metadata("a", 2)])])
     groups = StoredGroups()
-    list(stage.store.replay(groups))
+    list(stage.store.replay(GroupReplay(groups)))
     assert groups.groups["a"].classic.generation_id == 2
 
 
@@ -342,18 +347,18 @@ def test_metadata_that_cannot_be_read_counts_if_it_is_the_last(stage):
 def test_a_checkpoint_within_the_log_is_tried_before_its_start(stage):
     for _ in range(5):
         stage.append(AUDIT, [])
-    assert stage.store.audit_replay_offsets() == [0]
-    assert stage.store.note_audit_checkpoint(3)
-    assert not stage.store.note_audit_checkpoint(3), "it is known already"
-    assert stage.store.audit_replay_offsets() == [3, 0]
-    assert len(list(stage.store.replay_audit(3))) == 2
+    assert stage.stream.replay_offsets() == [0]
+    assert stage.stream.note_checkpoint(3)
+    assert not stage.stream.note_checkpoint(3), "it is known already"
+    assert stage.stream.replay_offsets() == [3, 0]
+    assert len(list(stage.stream.replay(3))) == 2
 
 
 def test_a_checkpoint_beyond_the_end_of_the_log_is_passed_over(stage):
     """A power loss cut the log, but not the file."""
     stage.append(AUDIT, [])
-    stage.store.note_audit_checkpoint(2)
-    assert stage.store.audit_replay_offsets() == [0]
+    stage.stream.note_checkpoint(2)
+    assert stage.stream.replay_offsets() == [0]
 
 
 def test_a_checkpoint_in_deleted_segments_is_passed_over(stage):
@@ -361,19 +366,19 @@ def test_a_checkpoint_in_deleted_segments_is_passed_over(stage):
     for _ in range(20):
         stage.append(AUDIT, [])
     first, second = stage.audit.segments[:2]
-    stage.store.note_audit_checkpoint(second.base_offset - 1)
-    assert stage.store.audit_replay_offsets() == [second.base_offset - 1, 0]
+    stage.stream.note_checkpoint(second.base_offset - 1)
+    assert stage.stream.replay_offsets() == [second.base_offset - 1, 0]
     for name in stage.disk.names(stage.audit.folder):
         if name.startswith(f"{first.base_offset:020d}"):
             stage.disk.remove(stage.audit.folder / name)
     stage.checkpoints.write()
     stage.open(segment_bytes=1000)
-    assert stage.store.audit_replay_offsets() == [second.base_offset]
-    assert not stage.store.note_audit_checkpoint(second.base_offset), "the start of the log needs no checkpoint"
+    assert stage.stream.replay_offsets() == [second.base_offset]
+    assert not stage.stream.note_checkpoint(second.base_offset), "the start of the log needs no checkpoint"
 
 
 def test_without_checkpoints_all_is_read(stage):
-    store = LogStore(stage.offsets, stage.audit, 0, lambda log: None)
-    store.append(AUDIT * 2, [], NOW_MS, lambda problem: None)
-    assert not store.note_audit_checkpoint(1)
-    assert store.audit_replay_offsets() == [0]
+    stream = AuditStream(stage.audit, 0)
+    stage.append(AUDIT * 2, [])
+    assert not stream.note_checkpoint(1)
+    assert stream.replay_offsets() == [0]

@@ -10,7 +10,6 @@ from _wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
-
 from _wire.records import build_batch
 from coordinator.client.wire import ClientError
 from tests.hostile.attack import Attack

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any, Final
 
+from _wire.errors import ErrorCode
 from _wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from _wire.messages.delete_groups import DeleteGroupsRequest
 from _wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
@@ -39,8 +40,6 @@ from _wire.messages.offset_for_leader_epoch import (
 )
 from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-
-from _wire.errors import ErrorCode
 from _wire.records import Record, build_batch
 from coordinator.client.wire import ClientError
 from tests.hostile.attack import Attack

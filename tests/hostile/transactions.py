@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
+from _wire.errors import ErrorCode
 from _wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
@@ -35,8 +36,6 @@ from _wire.messages.write_txn_markers import (
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
 )
-
-from _wire.errors import ErrorCode
 from _wire.records import build_batch
 from coordinator.client.wire import ClientError
 from coordinator.internal_topics import OFFSETS_TOPIC

@@ -18,7 +18,6 @@ from _wire.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-
 from _wire.records import build_batch
 from tests.wire_client import WireClient, produce_request
 

@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 
 import msgspec
 import pytest
-from _wire.messages.heartbeat import HeartbeatRequest
 
 from _wire.errors import ErrorCode
+from _wire.messages.heartbeat import HeartbeatRequest
 from coordinator.client.wire import WireConnection
 from interop import builds, targets
 from interop.__main__ import quick

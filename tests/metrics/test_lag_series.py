@@ -4,16 +4,19 @@ import asyncio
 import time
 from types import SimpleNamespace
 
+from prometheus_client.parser import text_string_to_metric_families
+
 from _wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from prometheus_client.parser import text_string_to_metric_families
-
 from _wire.records import Record, build_batch
-from coordinator.audit.world import NoCluster, World
+from coordinator.audit.world import NoCluster
+from coordinator.core.groups.group import Group
 from coordinator.core.offsets.records import CommittedOffset
+from coordinator.groups.audit_projection import AuditProjection
+from coordinator.groups.audit_stream import AuditStream
 from coordinator.metrics.exposition import SAMPLES_AT_ONCE
 from coordinator.metrics.lag_series import PARTITIONS_AT_ONCE, read_lags
 from tests.admin.http_client import Scrape, get, with_node
@@ -32,10 +35,14 @@ class Logs(NoCluster):
 
 def coordinator_of(sizes):
     """Groups that have committed offset 4 in so many partitions."""
-    world = World(Logs())
     committed = CommittedOffset(4, -1, "", 0)
-    world.committed_offsets = lambda group_id: {"t": dict.fromkeys(range(sizes.get(group_id, 0)), committed)}
-    shard = SimpleNamespace(machine=SimpleNamespace(audit=SimpleNamespace(world=world)))
+    groups = {}
+    for group_id, size in sizes.items():
+        groups[group_id] = Group(group_id)
+        groups[group_id].offsets.put("t", dict.fromkeys(range(size), committed))
+    stream = AuditStream(None, 0)  # type: ignore[arg-type]
+    projection = AuditProjection(stream, node_id=1, cluster=Logs())
+    shard = SimpleNamespace(machine=SimpleNamespace(groups=groups), projection=projection)
     return SimpleNamespace(shard_of=lambda group_id: shard)
 
 

@@ -14,7 +14,6 @@ from _wire.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
-
 from tests.admin.http_client import Scrape
 from tests.servers import QUICK_GROUPS, RunningServer
 from tests.waiting import wait_for

@@ -11,8 +11,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Final
+from typing import Final, NamedTuple
 
+from tests.mutations.anchors import AnchorError, Sources
 from tests.mutations.mutant import Mutant
 from tests.mutations.mutants import MUTANTS
 
@@ -60,12 +61,16 @@ ROUND_SECONDS: Final = 180
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutations", description=__doc__)
-    parser.add_argument("--only", default="", help="only mutants whose name or file contains this")
+    parser.add_argument("--only", default="", help="only mutants whose name, definition or file contains this")
     parser.add_argument("--tests", nargs="*", help="paths of the tests to run instead of the usual rounds")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="mutants that are tested at once")
     chosen = parser.parse_args()
     rounds = (tuple(chosen.tests),) if chosen.tests else TESTS
-    mutants = [mutant for mutant in MUTANTS if chosen.only in mutant.name or chosen.only in mutant.file]
+    try:
+        changes = [change for change in all_changes() if any(chosen.only in each for each in change.names)]
+    except AnchorError as error:
+        print(error, file=sys.stderr)
+        return 1
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder, ThreadPoolExecutor(chosen.jobs) as pool:
         copies: SimpleQueue[Path] = SimpleQueue()
         for number in range(chosen.jobs):
@@ -75,12 +80,36 @@ def main() -> int:
         if problem := first_failure(copy, rounds):
             print(f"the tests fail without a mutant: {problem}", file=sys.stderr)
             return 1
-        noticed = list(pool.map(lambda mutant: kill_in_one_of(copies, mutant, rounds), mutants))
-    survived = [mutant for mutant, was_noticed in zip(mutants, noticed, strict=True) if not was_noticed]
-    print(f"{len(mutants) - len(survived)} of {len(mutants)} mutants were noticed")
-    for mutant in survived:
-        print(f"survived: {mutant.name} ({mutant.file})")
+        noticed = list(pool.map(lambda change: kill_in_one_of(copies, change, rounds), changes))
+    survived = [change for change, was_noticed in zip(changes, noticed, strict=True) if not was_noticed]
+    print(f"{len(changes) - len(survived)} of {len(changes)} mutants were noticed")
+    for change in survived:
+        print(f"survived: {change.mutant.name} ({change.file})")
     return 1 if survived else 0
+
+
+class Change(NamedTuple):
+    """A mutant, and the text of `file` with and without it."""
+
+    mutant: Mutant
+    file: str
+    before: str
+    after: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.mutant.name, self.mutant.scope, self.file
+
+
+def all_changes() -> list[Change]:
+    """One for each mutant.
+
+    Raises:
+        AnchorError: a mutant cannot be made.
+    """
+    sources = Sources(ROOT)
+    mutated = [(mutant, *sources.mutate(mutant)) for mutant in MUTANTS]
+    return [Change(mutant, file, sources.texts[file], text) for mutant, file, text in mutated]
 
 
 def copy_tree(copy: Path) -> None:
@@ -93,33 +122,31 @@ def copy_tree(copy: Path) -> None:
             shutil.copy(source, copy / name)
 
 
-def kill_in_one_of(copies: SimpleQueue[Path], mutant: Mutant, rounds: tuple[tuple[str, ...], ...]) -> bool:
+def kill_in_one_of(copies: SimpleQueue[Path], change: Change, rounds: tuple[tuple[str, ...], ...]) -> bool:
     """As `kill`, in a copy that no other mutant is tested in."""
     copy = copies.get()
     try:
-        return kill(mutant, copy, rounds)
+        return kill(change, copy, rounds)
     finally:
         copies.put(copy)
 
 
-def kill(mutant: Mutant, copy: Path, rounds: tuple[tuple[str, ...], ...]) -> bool:
+def kill(change: Change, copy: Path, rounds: tuple[tuple[str, ...], ...]) -> bool:
     """Whether a test fails with the mutant."""
-    path = copy / mutant.file
+    path = copy / change.file
     extensions = {each: each.read_bytes() for each in path.parent.glob(f"{path.stem}.*.so") if path.suffix == ".pyx"}
-    text = path.read_text(encoding="utf-8")
-    assert text.count(mutant.old) == 1, f"{mutant.name}: {mutant.file} contains its text {text.count(mutant.old)} times"
     began = time.monotonic()
-    path.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
+    path.write_text(change.after, encoding="utf-8")
     try:
         if extensions:
-            compile_again = [sys.executable, "-m", "tests.mutations.compile", mutant.file]
+            compile_again = [sys.executable, "-m", "tests.mutations.compile", change.file]
             subprocess.run(compile_again, cwd=copy, check=True, capture_output=True)
-        killer = first_failure(copy, nearest_first(rounds, mutant.file))
+        killer = first_failure(copy, nearest_first(rounds, change.file))
     finally:
-        path.write_text(text, encoding="utf-8")
+        path.write_text(change.before, encoding="utf-8")
         for extension, compiled in extensions.items():
             extension.write_bytes(compiled)
-    print(f"{time.monotonic() - began:5.1f} s  {mutant.name}: {killer or 'SURVIVED'}", flush=True)
+    print(f"{time.monotonic() - began:5.1f} s  {change.mutant.name}: {killer or 'SURVIVED'}", flush=True)
     return killer is not None
 
 

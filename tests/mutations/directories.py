@@ -4,130 +4,119 @@ from typing import Final
 
 from tests.mutations.mutant import Mutant
 
-FAILURES: Final = "coordinator/broker/directory_failures.py"
-DISK: Final = "coordinator/log/data_dirs/disk_failure.py"
-SPLIT_CHECKPOINT: Final = "coordinator/log/data_dirs/split_checkpoint.py"
-FLUSHER: Final = "coordinator/broker/log_flusher.py"
-DATA: Final = "coordinator/server/handlers/data.py"
-MARKERS: Final = "coordinator/transactions/markers.py"
-COORDINATORS: Final = "coordinator/server/coordinators.py"
-LOG_HOMES: Final = "coordinator/log/data_dirs/log_homes.py"
-FUTURE_LOG: Final = "coordinator/log/future_log.py"
-MOVES: Final = "coordinator/broker/replica_moves.py"
-
 MUTANTS: Final = (
     Mutant(
         "a full disk takes its directory offline",
-        DISK,
+        "_NAMES",
         'Final = ("EIO",',
         'Final = ("ENOSPC", "EIO",',
     ),
     Mutant(
         "a bad sector takes its directory offline",
-        DISK,
-        " and not (is_read and error.errno == OF_ONE_SECTOR)",
+        "is_disk_failure",
+        "and not (is_read and error.errno == OF_ONE_SECTOR)",
         "",
     ),
     Mutant(
         "a file that is missing takes its directory offline",
-        FAILURES,
+        "DirectoryFailures._is_gone",
         "error.errno in NOT_FOUND and self._directories.is_gone(root)",
         "error.errno in NOT_FOUND",
     ),
     Mutant(
         "the server goes on without the directory of its metadata log",
-        FAILURES,
+        "DirectoryFailures._can_go_on_without",
         "return root != self._directories.metadata.root and bool(others)",
         "return bool(others)",
     ),
     Mutant(
         "the server goes on without any directory",
-        FAILURES,
+        "DirectoryFailures._can_go_on_without",
         "return root != self._directories.metadata.root and bool(others)",
         "return root != self._directories.metadata.root",
     ),
     Mutant(
         "an append is acknowledged although its fsync failed",
-        DATA,
+        "DataHandlers._produced",
         "if self._node.partitions.some_are_offline:",
         "if False:",
     ),
     Mutant(
         "a failed fsync in one directory fails the appends in all",
-        FLUSHER,
-        "            if not self._disk_errors.flush_failed(failure, path):\n",
-        "            if self._disk_errors.flush_failed(failure, path) or True:\n",
+        "LogFlusher._committed",
+        "if not self._disk_errors.flush_failed(failure, path):",
+        "if self._disk_errors.flush_failed(failure, path) or True:",
     ),
     Mutant(
         "a marker that may be lost ends its transaction",
-        MARKERS,
+        "MarkerSender._durable",
         "if not self._leads(tp.topic, tp.partition)}",
         "if False}",
     ),
     Mutant(
         "groups of a failed directory are served",
-        COORDINATORS,
-        "if group_shard.state is not ShardState.INACTIVE and not is_led:",
+        "unload_offline_groups",
+        "if shard.state is not ShardState.INACTIVE and not is_led:",
         "if False:",
     ),
     Mutant(
         "the checkpoints of a failed directory are written",
-        SPLIT_CHECKPOINT,
+        "SplitCheckpoint.write",
         "each: {} for each in self._files if each in self._directories.online",
         "each: {} for each in self._files",
     ),
     Mutant(
         "a copy counts although the directory of the log is offline",
-        LOG_HOMES,
+        "_Search._settle_copy",
         "if source not in self._ids and self._assigned.is_known(source):",
         "if False:",
     ),
     Mutant(
         "a copy without its log is removed",
-        LOG_HOMES,
-        "            directory.promote(*key, folder)\n",
-        "            self._fs.remove_tree(directory.discard(folder))\n            return\n",
+        "_Search._settle_copy",
+        "directory.promote(*key, folder)",
+        "self._fs.remove_tree(directory.discard(folder))\nreturn",
     ),
     Mutant(
         "of two logs that nobody has moved one is removed",
-        LOG_HOMES,
-        "        if len(moves) != 1:\n",
-        "        moves = moves or [(one, other)]\n        if len(moves) != 1:\n",
+        "_Search._moved_to",
+        "if len(moves) != 1:",
+        "moves = moves or [(one, other)]\nif len(moves) != 1:",
     ),
     Mutant(
         "a copy of another topic of this name goes on",
-        LOG_HOMES,
+        "_Search._settle_copy",
         "or not self._is_of_topic(home, key, folder)",
         "",
     ),
     Mutant(
         "a move ends before its copy is on stable storage",
-        MOVES,
-        "            make_safe()\n            write_checkpoints()\n",
-        "            write_checkpoints()\n",
+        "ReplicaMoves._flush",
+        "make_safe()\nwrite_checkpoints()",
+        "write_checkpoints()",
     ),
     Mutant(
         "a moved log has its deleted records again after a crash",
-        MOVES,
-        "            make_safe()\n            write_checkpoints()\n",
-        "            make_safe()\n",
+        "ReplicaMoves._flush",
+        "make_safe()\nwrite_checkpoints()",
+        "make_safe()",
     ),
     Mutant(
         "what is appended at the end of a move is lost",
-        FUTURE_LOG,
-        "                portion.run(flush=False)\n",
-        "                pass\n",
+        "FutureLog.copy_rest",
+        "portion.run(flush=False)",
+        "pass",
     ),
     Mutant(
         "a copy keeps the segments that retention has deleted",
-        FUTURE_LOG,
-        "                remove_segment_files(self._fs, self._folder, base_offset)\n",
-        "                pass\n",
+        "Portion.run",
+        "remove_segment_files(self._fs, self._folder, base_offset)",
+        "pass",
     ),
     Mutant(
         "a deleted topic leaves the copy of a move",
-        "coordinator/broker/partitions.py",
-        "        for listener in self._deletion_listeners:\n            listener(topic)\n",
+        "Partitions.delete_logs",
+        "for listener in self._deletion_listeners: listener(topic)",
         "",
     ),
 )

@@ -6,11 +6,14 @@ import signal
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
 from coordinator.pipeline.java import require_java
 from coordinator.pipeline.jvm import OPENED_PACKAGES, spark_home
 from tests.waiting import wait_for
+
+QUICK_TO_START: Final = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+"""It lives for seconds: what its second compiler and the threads of another collector would do never pays."""
 
 
 class JvmProcess:
@@ -20,7 +23,7 @@ class JvmProcess:
         folder.mkdir(parents=True)
         self.folder = folder
         self.log = folder / "log"
-        options = [f"-Xmx{heap}", "-XX:+UseSerialGC", "-XX:-UsePerfData", f"-Djava.io.tmpdir={folder}"]
+        options = [f"-Xmx{heap}", *QUICK_TO_START, "-XX:-UsePerfData", f"-Djava.io.tmpdir={folder}"]
         options += [f"--add-opens={package}=ALL-UNNAMED" for package in OPENED_PACKAGES]
         command = [str(require_java()), *options, "-cp", os.pathsep.join(classpath), *arguments]
         environment = {**os.environ, "SPARK_HOME": str(spark_home()), "SPARK_LOCAL_DIRS": str(folder)}

@@ -2,7 +2,6 @@
 
 from _wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-
 from tests.wire_client import WireClient, join_request
 
 SYNC_VERSION, JOIN_VERSION, LEAVE_VERSION = 3, 3, 3

@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Final, Self
 
 from coordinator.pipeline.jvm import spark_home
-from tests.pipeline.jvm_process import JvmProcess
+from tests.pipeline.jvm_process import QUICK_TO_START, JvmProcess
 
 START_SECONDS: Final = 60
 WORKER_MEMORY: Final = "640m"
 EXECUTOR_MEMORY: Final = "512m"
+EXECUTOR_OPTIONS: Final = f"spark.executor.extraJavaOptions={' '.join(QUICK_TO_START)}"
+"""For `--conf`."""
 
 
 class SparkCluster:

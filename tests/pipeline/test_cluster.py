@@ -19,7 +19,7 @@ from coordinator.pipeline.tables import Tables
 from tests.pipeline.processes import job_command, running
 from tests.pipeline.rebalances import make_history
 from tests.pipeline.records import contents
-from tests.pipeline.spark_cluster import EXECUTOR_MEMORY, SparkCluster
+from tests.pipeline.spark_cluster import EXECUTOR_MEMORY, EXECUTOR_OPTIONS, SparkCluster
 from tests.servers import RunningServer
 
 GROUPS, REBALANCES = 12, 5
@@ -71,7 +71,8 @@ def test_a_job_that_starts_its_own_driver(
     cluster: SparkCluster, history: str, local: dict[str, list[str]], tmp_path: Path
 ):
     before = len(cluster.executors())
-    options = ("--master", cluster.master, "--conf", f"spark.executor.memory={EXECUTOR_MEMORY}")
+    conf = ("--conf", f"spark.executor.memory={EXECUTOR_MEMORY}", "--conf", EXECUTOR_OPTIONS)
+    options = ("--master", cluster.master, *conf)
     command = job_command(history, AUDIT_TOPIC, tmp_path / "tables", *options)
     with running(command, tmp_path) as job:
         assert job.wait(JOB_SECONDS) == 0
@@ -92,6 +93,7 @@ def test_a_job_that_spark_submit_starts(
     command += ["--packages", ",".join(PACKAGES), "--exclude-packages", ",".join(EXCLUDED_PACKAGES)]
     command += ["--executor-memory", EXECUTOR_MEMORY, "--driver-memory", "512m", "--py-files", str(archive)]
     command += ["--name", "chosen by the user", "--conf", "spark.driver.host=127.0.0.1"]
+    command += ["--conf", EXECUTOR_OPTIONS]
     command += [str(program), "--bootstrap", history, "--tables", str(tmp_path / "tables")]
     with (
         (tmp_path / "log").open("wb") as log,

@@ -7,14 +7,14 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from _wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignment, TopicPartition
-from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
-from _wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue, MemberMetadata
-from _wire.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from _wire.embedded import encode_versioned
+from _wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignment, TopicPartition
+from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+from _wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue, MemberMetadata
+from _wire.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
 from coordinator.pipeline.batch import Batches
 from coordinator.pipeline.fold import FoldState, GroupState, Position, Rows
 from coordinator.pipeline.inferred import KnownGroup, Telling

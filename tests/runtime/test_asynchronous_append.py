@@ -1,39 +1,42 @@
 """A store whose appends complete later: one batch is in flight, everything else waits for it."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
 from _wire.errors import ErrorCode
 from coordinator.core.classic.states import GroupState
 from coordinator.core.stored import Stored
-from coordinator.groups.store import LogStore
+from coordinator.groups.audit_stream import AuditStream
+from coordinator.groups.offsets_stream import OffsetsStream
 from coordinator.log.partition_log import PartitionLog
-from coordinator.runtime.interfaces import AuditRecord, StoreError
+from coordinator.runtime.interfaces import StoreError
 from coordinator.runtime.shard import ShardState
+from coordinator.runtime.store import LogStore
 from tests.simulation.simulation import GROUP_ID, Simulation
 
 
 class DelayedStore(LogStore):
     """Completes its appends when a test calls `complete`, while `is_delaying`."""
 
-    def __init__(self, offsets: PartitionLog, audit: PartitionLog) -> None:
-        super().__init__(offsets, audit, 0, lambda log: None)
+    def __init__(self, offsets: PartitionLog, audit: AuditStream) -> None:
+        super().__init__(OffsetsStream(offsets, 0), audit, appended=lambda log: None)
         self.is_delaying = False
         self.in_flight: list[Callable[[], None]] = []
 
     def append(
         self,
-        audit: list[AuditRecord],
+        projected: Sequence[Any],
         stored: Sequence[Stored],
         now_ms: int,
         completed: Callable[[StoreError | None], None],
     ) -> None:
         append = super().append
         if self.is_delaying:
-            self.in_flight.append(lambda: append(audit, stored, now_ms, completed))
+            self.in_flight.append(lambda: append(projected, stored, now_ms, completed))
         else:
-            append(audit, stored, now_ms, completed)
+            append(projected, stored, now_ms, completed)
 
     def complete(self) -> None:
         """Let the append that is in flight complete."""
@@ -42,8 +45,8 @@ class DelayedStore(LogStore):
 
 
 class DelayedSimulation(Simulation):
-    def make_store(self, partition: int) -> DelayedStore:
-        self.store = DelayedStore(self.logs["__consumer_offsets", partition], self.logs["__group_audit", partition])
+    def make_store(self, partition: int, audit: AuditStream) -> DelayedStore:
+        self.store = DelayedStore(self.logs["__consumer_offsets", partition], audit)
         return self.store
 
     def complete(self) -> None:
@@ -125,11 +128,11 @@ def test_a_partition_that_is_given_up_meanwhile_ignores_the_completion(sim):
 
 
 def test_a_partition_serves_when_what_its_load_reports_is_appended(sim, monkeypatch):
-    def finish_loading(*loaded):
+    def load(*loaded):
         yield
-        return [(b"g", b"reported", ())]
+        sim.shard.projection.records.append((b"g", b"reported", ()))
 
-    monkeypatch.setattr(sim.shard.machine, "finish_loading", finish_loading)
+    monkeypatch.setattr(sim.shard.projection, "load", load)
     sim.coordinator.unload(0)
     sim.coordinator.load([0])
     sim.coordinator.drain(sim.now_ms)

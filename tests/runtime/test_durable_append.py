@@ -6,18 +6,20 @@ import pytest
 
 from _wire.errors import ErrorCode
 from coordinator.core.topic_partition import TopicPartition
-from coordinator.groups.store import LogStore
+from coordinator.groups.audit_stream import AuditStream
+from coordinator.groups.offsets_stream import OffsetsStream
+from coordinator.runtime.store import LogStore
 from tests.simulation.simulation import Simulation
 
 
 class FlushedSimulation(Simulation):
     """Appends are durable when a test calls `fsync`, while `is_delaying`; before, at once."""
 
-    def make_store(self, partition: int) -> LogStore:
+    def make_store(self, partition: int, audit: AuditStream) -> LogStore:
         self.is_delaying = False
         self.waiting: list[Callable[[None], None]] = []
-        offsets, audit = self.logs["__consumer_offsets", partition], self.logs["__group_audit", partition]
-        return LogStore(offsets, audit, 0, lambda log: None, when_durable=self.when_durable)
+        offsets = OffsetsStream(self.logs["__consumer_offsets", partition], 0)
+        return LogStore(offsets, audit, appended=lambda log: None, when_durable=self.when_durable)
 
     def when_durable(self, completed: Callable[[None], None]) -> None:
         if self.is_delaying:

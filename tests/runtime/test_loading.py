@@ -12,8 +12,8 @@ from coordinator.core.decision import NOTHING
 from coordinator.core.groups import operations
 from coordinator.core.groups.group import Group
 from coordinator.core.stored import Producer
+from coordinator.groups import offsets_stream
 from coordinator.groups import state_machine as group_state_machine
-from coordinator.groups import store
 from coordinator.runtime import coordinator_runtime
 from coordinator.runtime.load_progress import LoadProgress
 from coordinator.runtime.shard import ShardState
@@ -43,7 +43,7 @@ def test_a_long_log_is_read_in_slices(monkeypatch):
     sim = Simulation()
     for offset in range(10):
         sim.commit(offset=offset)
-    monkeypatch.setattr(store, "REPLAYED_AT_ONCE", 3)
+    monkeypatch.setattr(offsets_stream, "REPLAYED_AT_ONCE", 3)
     sim.slice_clock.steps_per_slice = 3
     start_loading(sim)
     turns = 0

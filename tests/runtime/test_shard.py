@@ -5,17 +5,17 @@ from itertools import pairwise
 from typing import Any, Final
 
 import pytest
-from _wire.messages.heartbeat import HeartbeatResponse
 from structlog.testing import capture_logs
 
 from _wire.errors import ErrorCode
+from _wire.messages.heartbeat import HeartbeatResponse
 from _wire.records import build_batch
 from coordinator.core.classic.members import SessionExpired
 from coordinator.core.classic.states import GroupState
 from coordinator.core.decision import NOTHING, Decision, OperationContext, replying
 from coordinator.core.groups import operations
 from coordinator.core.groups.stored import StoredGroups
-from coordinator.core.operation import Operation, Scope
+from coordinator.core.operation import ADVANCE, Operation, Scope
 from coordinator.runtime.interfaces import StoreError
 from tests.simulation.simulation import GROUP_ID, Sent, Simulation
 
@@ -353,7 +353,7 @@ def test_a_record_that_cannot_be_understood_fails_the_load_and_nothing_else(topi
 @pytest.mark.parametrize(
     ("due", "request_of_it"),
     [
-        (operations.ADVANCE, None),
+        (ADVANCE, None),
         (operations.EXPIRE_SESSION, SessionExpired("gone")),
         (operations.EXPIRE_OFFSETS, None),
         (operations.REBALANCE_OVERSIZED_GROUP, None),

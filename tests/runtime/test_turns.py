@@ -1,8 +1,8 @@
 """How much one turn of the event loop handles of what is queued."""
 
 import pytest
-from _wire.messages.heartbeat import HeartbeatResponse
 
+from _wire.messages.heartbeat import HeartbeatResponse
 from coordinator.core.decision import OperationContext, replying
 from coordinator.core.operation import Operation, Scope
 from coordinator.runtime.coordinator_runtime import OPERATIONS_AT_ONCE

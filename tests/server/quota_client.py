@@ -3,6 +3,7 @@
 import select
 from typing import Any, Final
 
+from _wire.errors import ErrorCode
 from _wire.messages.alter_client_quotas import (
     AlterClientQuotasEntity,
     AlterClientQuotasEntry,
@@ -11,8 +12,6 @@ from _wire.messages.alter_client_quotas import (
 )
 from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.messages.describe_client_quotas import DescribeClientQuotasComponent, DescribeClientQuotasRequest
-
-from _wire.errors import ErrorCode
 from coordinator.client.wire import Sent
 from tests.wire_client import WireClient
 

@@ -1,13 +1,13 @@
 """Retention of the audit topic on a whole server: its config counts at once, and a restart knows all live groups."""
 
 import pytest
+
 from _wire.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
 from _wire.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-
 from coordinator.audit.schema import GroupLoaded
 from coordinator.client.audit_topic import EARLIEST, LATEST, AuditTopic
 from coordinator.internal_topics import AUDIT_TOPIC

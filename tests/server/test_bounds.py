@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import pytest
+
+from _wire.errors import ErrorCode
 from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from _wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
@@ -18,8 +20,6 @@ from _wire.messages.offset_commit import (
 )
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from _wire.messages.sync_group import SyncGroupRequest
-
-from _wire.errors import ErrorCode
 from _wire.records import build_batch
 from tests.servers import QUICK_GROUPS, RunningServer
 from tests.waiting import wait_for

@@ -1,9 +1,9 @@
 """Client ids may have 32 KiB. What the server keeps of them is bounded; the answers are as with any other."""
 
 import pytest
-from _wire.messages.describe_groups import DescribeGroupsRequest
 
 from _wire.errors import ErrorCode
+from _wire.messages.describe_groups import DescribeGroupsRequest
 from coordinator.server.request_dispatcher import CLIENT_ID_CHARACTERS_MAX
 from tests.servers import QUICK_GROUPS, RunningServer
 from tests.wire_client import WireClient, join_request

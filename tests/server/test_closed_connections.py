@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from _wire.messages.sync_group import SyncGroupRequest
 
+from _wire.messages.sync_group import SyncGroupRequest
 from coordinator.audit import schema
 from coordinator.client.audit_topic import AuditTopic
 from tests.servers import QUICK_GROUPS, RunningServer

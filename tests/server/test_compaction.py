@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from _wire.errors import NONE
 from _wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from _wire.messages.offset_commit import (
     OffsetCommitRequest,
@@ -10,8 +11,6 @@ from _wire.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
-
-from _wire.errors import NONE
 from _wire.records import batch_headers, build_batch, parse_records
 from tests.servers import QUICK_GROUPS, RunningServer
 from tests.waiting import wait_for

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from _wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from _wire.messages.metadata import MetadataRequest
 
 from _wire.errors import ErrorCode
 from _wire.headers import encode_request
+from _wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from _wire.messages.metadata import MetadataRequest
 from _wire.records import build_batch, parse_records
 from tests.servers import QUICK_GROUPS, RunningServer
 from tests.waiting import wait_for

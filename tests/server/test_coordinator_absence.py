@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from _wire.messages.heartbeat import HeartbeatRequest
 from click.testing import CliRunner
 
+from _wire.messages.heartbeat import HeartbeatRequest
 from coordinator.audit import schema
 from coordinator.cli.group_history import history_command
 from coordinator.client.audit_topic import AuditTopic

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from _wire.errors import ErrorCode
 from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from _wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
-
-from _wire.errors import ErrorCode
 from _wire.records import build_batch, parse_records
 from tests.servers import QUICK_GROUPS, RunningServer
 from tests.wire_client import WireClient

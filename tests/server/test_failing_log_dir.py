@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+
+from _wire.errors import ErrorCode
 from _wire.messages.describe_log_dirs import DescribeLogDirsRequest
 from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.init_producer_id import InitProducerIdRequest
@@ -16,8 +18,6 @@ from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from _wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-
-from _wire.errors import ErrorCode
 from _wire.records import build_batch
 from coordinator.core.partitioning import partition_for
 from tests.server.faulty_serve import CONTROL, EVERYTHING_THAT_WRITES

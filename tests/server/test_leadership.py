@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
+from _wire.errors import ErrorCode
 from _wire.messages.describe_cluster import DescribeClusterRequest
 from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
@@ -15,8 +16,6 @@ from _wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
-
-from _wire.errors import ErrorCode
 from coordinator.config.group_keys import OFFSETS_TOPIC_NUM_PARTITIONS
 from coordinator.config.server_keys import NODE_ID
 from coordinator.config.settings import Config

@@ -9,6 +9,8 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 
 import pytest
+
+from _wire.errors import ErrorCode
 from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.messages.heartbeat import HeartbeatRequest
 from _wire.messages.offset_commit import (
@@ -16,8 +18,6 @@ from _wire.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-
-from _wire.errors import ErrorCode
 from _wire.records import build_batch, parse_records
 from coordinator.config.key import ConfigError, ConfigKey
 from coordinator.config.network_keys import (

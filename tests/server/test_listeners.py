@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
 from _wire.messages.describe_cluster import DescribeClusterRequest
 from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.metadata import MetadataRequest
-
 from coordinator.config.key import ConfigError
 from coordinator.config.settings import Config
 from coordinator.groups.sessions import SessionTable

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from _wire.errors import ErrorCode
 from _wire.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
 from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
-
-from _wire.errors import ErrorCode
 from _wire.records import build_batch
 from coordinator.core.partitioning import partition_for
 from coordinator.log.recovery.last_stop import BOOT_ID, read_boot_id

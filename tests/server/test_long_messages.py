@@ -4,6 +4,9 @@ from collections.abc import Iterator
 from itertools import count
 
 import pytest
+
+from _wire.errors import ErrorCode
+from _wire.headers import encode_request
 from _wire.messages.alter_client_quotas import (
     AlterClientQuotasEntity,
     AlterClientQuotasEntry,
@@ -20,9 +23,6 @@ from _wire.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
-
-from _wire.errors import ErrorCode
-from _wire.headers import encode_request
 from coordinator.runtime import slices
 from coordinator.server import request_dispatcher
 from tests.hostile.in_process import InProcessServer, Peer

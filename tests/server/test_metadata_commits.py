@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pytest
+
+from _wire.errors import ErrorCode
 from _wire.messages.alter_client_quotas import (
     AlterClientQuotasEntity,
     AlterClientQuotasEntry,
@@ -29,8 +31,6 @@ from _wire.messages.incremental_alter_configs import (
 from _wire.messages.init_producer_id import InitProducerIdRequest
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from _wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
-
-from _wire.errors import ErrorCode
 from _wire.primitives import Message
 from coordinator.log.names import METADATA_LOG
 from coordinator.metadata.producer_ids import PRODUCER_IDS_PER_BLOCK, RESERVED_AHEAD_FROM

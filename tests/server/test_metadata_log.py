@@ -3,7 +3,6 @@
 from typing import Final
 
 from _wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
-
 from coordinator.log.names import METADATA_LOG, folder_name
 from tests.servers import QUICK_GROUPS, RunningServer
 from tests.waiting import wait_for

@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+
+from _wire.errors import ErrorCode
 from _wire.messages.alter_replica_log_dirs import (
     AlterReplicaLogDir,
     AlterReplicaLogDirsRequest,
@@ -14,9 +17,6 @@ from _wire.messages.alter_replica_log_dirs import (
 from _wire.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
 from _wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
-from kafka import KafkaConsumer, KafkaProducer, TopicPartition
-
-from _wire.errors import ErrorCode
 from _wire.records import build_batch
 from tests.servers import QUICK_GROUPS, RunningServer
 from tests.waiting import wait_for

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from _wire.messages.find_coordinator import FindCoordinatorRequest
-from _wire.messages.init_producer_id import InitProducerIdRequest
 
 from _wire.errors import ErrorCode
+from _wire.messages.find_coordinator import FindCoordinatorRequest
+from _wire.messages.init_producer_id import InitProducerIdRequest
 from _wire.records import build_batch
 from tests.servers import RunningServer
 from tests.waiting import wait_for

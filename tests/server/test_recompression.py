@@ -7,8 +7,8 @@ from select import select
 from typing import Final
 
 import pytest
-from _wire.messages.api_versions import ApiVersionsRequest
 
+from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.records import batch_headers, build_batch, parse_records
 from tests.servers import QUICK_GROUPS, RunningServer
 from tests.wire_client import WireClient, fetch_request, produce_request

@@ -10,6 +10,8 @@ from typing import Any, Final
 
 import pytest
 import uvloop
+
+from _wire.errors import ErrorCode
 from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.messages.describe_groups import DescribeGroupsRequest
 from _wire.messages.find_coordinator import FindCoordinatorRequest
@@ -19,8 +21,6 @@ from _wire.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
-
-from _wire.errors import ErrorCode
 from coordinator.config.group_keys import (
     GROUP_INITIAL_REBALANCE_DELAY_MS,
     GROUP_MAX_SESSION_TIMEOUT_MS,

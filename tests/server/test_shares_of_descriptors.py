@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from _wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 
 from _wire.errors import ErrorCode
+from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from _wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from _wire.records import build_batch
 from tests.servers import QUICK_GROUPS, RunningServer
 from tests.waiting import wait_for

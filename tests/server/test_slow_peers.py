@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any, Final, cast
 
 import pytest
-from _wire.messages.api_versions import ApiVersionsRequest
 
+from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.records import build_batch
 from coordinator.config.network_keys import (
     CONNECTIONS_MAX_STALLED_MS,

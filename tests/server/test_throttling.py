@@ -5,14 +5,14 @@ from contextlib import ExitStack
 from typing import Any, Final
 
 import pytest
+
+from _wire.errors import ErrorCode
 from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from _wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from _wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from _wire.messages.heartbeat import HeartbeatRequest
 from _wire.messages.metadata import MetadataRequest
-
-from _wire.errors import ErrorCode
 from _wire.records import build_batch
 from coordinator.testing import Coordinator
 from tests.server.quota_client import LimitedClient, QuotaClient

@@ -3,8 +3,8 @@
 from typing import Final
 
 import pytest
-from _wire.messages.heartbeat import HeartbeatRequest
 
+from _wire.messages.heartbeat import HeartbeatRequest
 from coordinator.metadata.records import QuotaRecord
 from coordinator.quotas.usage import UNUSED_MS_MAX
 from coordinator.server.throttling import EXPIRY_CHECK_INTERVAL_MS, MuteKey, UsageExpiryKey

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+
+from _wire.errors import ErrorCode
 from _wire.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from _wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from _wire.messages.describe_transactions import DescribeTransactionsRequest
@@ -16,8 +18,6 @@ from _wire.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-
-from _wire.errors import ErrorCode
 from _wire.records import Record, build_batch, parse_records
 from coordinator.audit.schema import decode_event
 from coordinator.core.offsets.records import is_offset_key, read_offset_record

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from _wire.messages.describe_groups import DescribedGroup
-
 from coordinator.audit import schema
 from coordinator.core.consumer_protocol import read_assignment, subscription_topics
 

@@ -5,28 +5,32 @@ from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 import structlog
 from structlog.typing import EventDict, WrappedLogger
 
-from coordinator.audit.projector import AuditProjector
 from coordinator.audit.resume import AuditReplay
 from coordinator.audit.schema import OffsetsCommitted, decode_event
+from coordinator.audit.schema import Record as AuditRecord
 from coordinator.config.settings import Config
 from coordinator.core.causes import Cause
 from coordinator.core.classic.group import ClassicGroup
 from coordinator.core.classic.states import GroupState
 from coordinator.core.event import Event
 from coordinator.core.groups.admin import described
-from coordinator.core.groups.stored import StoredGroups
+from coordinator.core.groups.group import Group
 from coordinator.core.stored import Stored
 from coordinator.groups.audit_checkpoints import AuditCheckpoints
-from coordinator.groups.store import LogStore
+from coordinator.groups.audit_projection import AuditProjection
+from coordinator.groups.audit_stream import AuditStream
+from coordinator.groups.offsets_stream import OffsetsStream
 from coordinator.log.config import LogConfig
 from coordinator.log.partition_log import PartitionLog
-from coordinator.runtime.interfaces import AuditRecord, StoreError
+from coordinator.runtime.interfaces import Replay, StoreError
 from coordinator.runtime.slices import at_once
+from coordinator.runtime.store import LogStore
+from coordinator.wall_time import WallTime
 from tests.model.memory_files import ProcessKilled
 from tests.model.stored_log import stored_in
 from tests.simulation.audit_reader import decoded
@@ -48,19 +52,18 @@ class InstrumentedStore(LogStore):
     def __init__(
         self,
         offsets: PartitionLog,
-        audit: PartitionLog,
-        checkpoints: AuditCheckpoints,
+        audit: AuditStream,
         twins: ShardTwins,
-        *,
-        is_lingering: bool,
     ) -> None:
-        super().__init__(offsets, audit, 0, lambda log: None, checkpoints=checkpoints, is_lingering=is_lingering)
+        super().__init__(OffsetsStream(offsets, 0), audit, appended=lambda log: None)
+        self._offsets, self._audit = offsets, audit.log
         self._twins = twins
 
-    def _append(self, audit: list[AuditRecord], stored: Sequence[Stored], now_ms: int) -> StoreError | None:
+    def _append(self, projected: Sequence[Any], stored: Sequence[Stored], now_ms: int) -> StoreError | None:
+        audit = list(projected)
         audit_end, stored_end = self._audit.log_end_offset, self._offsets.log_end_offset
         try:
-            return super()._append(audit, stored, now_ms)
+            return super()._append(projected, stored, now_ms)
         except ProcessKilled:
             self._twins.in_flight = (list(stored), audit)
             raise
@@ -71,47 +74,52 @@ class InstrumentedStore(LogStore):
             if not self._twins.in_flight[0] and not self._twins.in_flight[1]:
                 self._twins.appended(list(stored) if was_stored else [], audit if was_audited else [])
 
-    def replay(self, groups: StoredGroups, from_offset: int = 0) -> Iterator[None]:
+    def replay(self, replay: Replay, from_offset: int = 0) -> Iterator[None]:
         if from_offset == 0:
             try:
                 self._twins.found_stored(stored_in(self._offsets))
             except OSError as problem:
                 raise StoreError(str(problem)) from problem
-        return super().replay(groups, from_offset)
-
-    def replay_audit(self, from_offset: int) -> Iterator[list[AuditRecord]]:
-        """The twins see the whole topic, wherever the product reads from."""
-        start = self._audit.log_start_offset
-        found = [record for records in super().replay_audit(start) for record in records]
-        self._twins.found_audited(found, start)
-        return super().replay_audit(from_offset)
+        return super().replay(replay, from_offset)
 
 
-class InstrumentedProjector(AuditProjector):
-    """The product's audit; its twins see every event, and the groups of every load."""
+class InstrumentedStream(AuditStream):
+    """The product's stream of the audit; its twins learn what is in the topic."""
 
-    def __init__(self, twins: ShardTwins) -> None:
-        super().__init__(node_id=1, checkpoint_records=CHECKPOINT_RECORDS, members_at_once=MEMBERS_AT_ONCE)
+    def __init__(
+        self, log: PartitionLog, checkpoints: AuditCheckpoints, twins: ShardTwins, *, is_lingering: bool
+    ) -> None:
+        super().__init__(log, 0, checkpoints=checkpoints, is_lingering=is_lingering)
         self._twins = twins
 
-    def project(
-        self,
-        event: Event,
-        group: ClassicGroup,
-        state_before: GroupState,
-        generation_before: int,
-        records: list[AuditRecord],
-    ) -> None:
-        self._twins.happened(event)
-        super().project(event, group, state_before, generation_before, records)
-        state = self.groups.get(event.group_id)
-        if state is not None and state.seq and group.rebalance_reason is None:  # else a rebalance follows at once
-            self._twins.shows(event.group_id, state.seq, decoded(described(group)))
-        self._twins.break_invariant(event.group_id)
+    def replay(self, from_offset: int) -> Iterator[list[AuditRecord]]:
+        """The twins see the whole topic, wherever the product reads from."""
+        start = self.log.log_start_offset
+        found = [record for records in super().replay(start) for record in records]
+        self._twins.found_audited(found, start)
+        return super().replay(from_offset)
 
-    def discard(self, group_id: str, records: list[AuditRecord], count: int) -> None:
+
+class InstrumentedAudit(AuditProjection):
+    """The product's audit; its twins see every event, and the groups of every load."""
+
+    def __init__(self, stream: AuditStream, wall: WallTime, twins: ShardTwins) -> None:
+        super().__init__(
+            stream, wall, node_id=1, checkpoint_records=CHECKPOINT_RECORDS, members_at_once=MEMBERS_AT_ONCE
+        )
+        self._twins = twins
+
+    def project(self, event: Event, group: Group, state_before: GroupState, generation_before: int) -> None:
+        self._twins.happened(event)
+        super().project(event, group, state_before, generation_before)
+        classic, state = group.classic, self.groups.get(event.key)
+        if state is not None and state.seq and classic.rebalance_reason is None:  # else a rebalance follows at once
+            self._twins.shows(event.key, state.seq, decoded(described(classic)))
+        self._twins.break_invariant(event.key)
+
+    def discard(self, group_id: str, count: int) -> None:
         self._twins.discarded(group_id)
-        super().discard(group_id, records, count)
+        super().discard(group_id, count)
 
     def resume_rebuilt(
         self, replay: AuditReplay, group_id: str, group: ClassicGroup | None, now_ms: int, cause: Cause
@@ -189,12 +197,15 @@ class InstrumentedServer(SimulatedServer):
             steps_per_slice=10,
         )
 
-    def make_store(self, partition: int) -> LogStore:
-        logs = self.logs[OFFSETS, partition], self.logs[AUDIT, partition]
-        return InstrumentedStore(*logs, self.checkpoints, self.twins[partition], is_lingering=self.setup.lingers)
+    def make_audit_stream(self, partition: int) -> InstrumentedStream:
+        log, twins = self.logs[AUDIT, partition], self.twins[partition]
+        return InstrumentedStream(log, self.checkpoints, twins, is_lingering=self.setup.lingers)
 
-    def make_projector(self, partition: int) -> InstrumentedProjector:
-        return InstrumentedProjector(self.twins[partition])
+    def make_store(self, partition: int, audit: AuditStream) -> LogStore:
+        return InstrumentedStore(self.logs[OFFSETS, partition], audit, self.twins[partition])
+
+    def make_audit(self, stream: AuditStream) -> InstrumentedAudit:
+        return InstrumentedAudit(stream, self.wall, self.twins[stream.log.partition])
 
     def twins_of(self, group_id: str) -> ShardTwins:
         return self.twins[self.coordinator.shard_of(group_id).partition]

@@ -85,8 +85,8 @@ def durable_part(group: ClassicGroup) -> object:
 
 def the_audit_tells_where_groups_are(harness: "Harness", shard: Shard[GroupStateMachine]) -> None:
     readers = harness.server.twins[shard.partition].readers
-    audit = shard.machine.audit
-    if shard.store.held_audit:
+    audit = shard.projection
+    if shard.store.held:
         return
     assert audit.next_offset == harness.server.logs[AUDIT, shard.partition].log_end_offset
     assert audit.groups.keys() == shard.machine.groups.keys(), "nothing is remembered of a group that is gone"

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from coordinator.audit.projector import AuditProjector
 from coordinator.audit.schema import CoordinatorPaused
+from coordinator.audit.schema import Record as AuditRecord
 from coordinator.config.settings import Config
 from coordinator.core.address_limits import AddressLimits
 from coordinator.core.client_connection import ClientConnection
@@ -19,18 +19,20 @@ from coordinator.core.groups.rejections import RejectedRequest
 from coordinator.core.operation import Answer, Operation, Scope
 from coordinator.core.pauses import Pauses
 from coordinator.groups.audit_checkpoints import AuditCheckpoints
+from coordinator.groups.audit_projection import AuditProjection
+from coordinator.groups.audit_stream import AuditStream
 from coordinator.groups.checked import make_state_machine
 from coordinator.groups.coordinator import GroupCoordinator
+from coordinator.groups.offsets_stream import OffsetsStream
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.state_machine import GroupStateMachine
-from coordinator.groups.store import LogStore
-from coordinator.groups.timers import GroupTimers
 from coordinator.log.config import LogConfig
 from coordinator.log.data_dirs.checkpoints import GROUP_AUDIT, CheckpointFile
 from coordinator.log.partition_log import PartitionLog
 from coordinator.runtime.coordinator_runtime import LOAD_SECONDS_AT_ONCE
-from coordinator.runtime.interfaces import AuditRecord
+from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.shard import Shard, ShardState
+from coordinator.runtime.store import LogStore
 from coordinator.server.pending_requests import PendingRequests, Waiting
 from coordinator.timers.clock import VirtualClock
 from coordinator.timers.wheel import TimerWheel
@@ -151,7 +153,7 @@ class SimulatedServer:
         self.pending = PendingRequests()
         self.wheel = TimerWheel(self.now_ms)
         self.sessions = SessionTable(self.wheel, seed=1)
-        self.timers = GroupTimers(self.wheel)
+        self.timers = KeyTimers(self.wheel, OFFSETS)
         self.logs = {
             (topic, partition): self._open(topic, partition, clean)
             for partition in range(self.partitions)
@@ -199,15 +201,20 @@ class SimulatedServer:
         )
 
     def _shard(self, partition: int) -> Shard[GroupStateMachine]:
-        store, audit = self.make_store(partition), self.make_projector(partition)
-        return Shard(partition, make_state_machine(audit, self.sessions, self.timers, self.wall), store, self.pending)
+        stream = self.make_audit_stream(partition)
+        store, audit = self.make_store(partition, stream), self.make_audit(stream)
+        machine = make_state_machine(self.sessions, audit, self.timers)
+        return Shard(partition, machine, store, self.timers, self.pending, audit)
 
-    def make_store(self, partition: int) -> LogStore:
-        logs = self.logs[OFFSETS, partition], self.logs[AUDIT, partition]
-        return LogStore(*logs, 0, lambda log: None, checkpoints=self.checkpoints, wall=self.wall)
+    def make_audit_stream(self, partition: int) -> AuditStream:
+        return AuditStream(self.logs[AUDIT, partition], 0, checkpoints=self.checkpoints)
 
-    def make_projector(self, partition: int) -> AuditProjector:
-        return AuditProjector(node_id=1, coordinator_epoch=self.starts)
+    def make_store(self, partition: int, audit: AuditStream) -> LogStore:
+        offsets = OffsetsStream(self.logs[OFFSETS, partition], 0)
+        return LogStore(offsets, audit, appended=lambda log: None, wall=self.wall)
+
+    def make_audit(self, stream: AuditStream) -> AuditProjection:
+        return AuditProjection(stream, self.wall, node_id=1, coordinator_epoch=self.starts)
 
     def set_wall_clock(self, ahead_ms: int) -> None:
         """Let it be so far ahead of the clock of the deadlines."""
@@ -351,8 +358,7 @@ class SimulatedServer:
     def replay_audit(self, partition: int = 0) -> Iterator[AuditRecord]:
         """The audit topic, from its beginning."""
         log = self.logs[AUDIT, partition]
-        store = LogStore(self.logs[OFFSETS, partition], log, 0, lambda log: None)
-        for records in store.replay_audit(log.log_start_offset):
+        for records in AuditStream(log, 0).replay(log.log_start_offset):
             yield from records
 
 

@@ -22,7 +22,6 @@ from _wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequestTopic,
 )
 from coordinator.audit import schema
-from coordinator.audit.projector import AuditProjector
 from coordinator.audit.snapshots import CHECKPOINT_RECORDS
 from coordinator.config.settings import Config
 from coordinator.core.classic.group import ClassicGroup
@@ -34,11 +33,13 @@ from coordinator.core.groups.group import Group
 from coordinator.core.offsets.committed_offsets import CommittedOffsets
 from coordinator.core.operation import Operation
 from coordinator.core.stored import Producer, TransactionMarker
+from coordinator.groups.audit_projection import AuditProjection
+from coordinator.groups.audit_stream import AuditStream
 from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.log.config import LogConfig
 from coordinator.log.partition_log import PartitionLog
-from coordinator.runtime.interfaces import AuditRecord
 from coordinator.runtime.shard import Shard
+from coordinator.wall_time import WallTime
 from tests.simulation.clients import error_of
 from tests.simulation.server import AUDIT, OFFSETS, SimulatedServer
 
@@ -77,23 +78,16 @@ class Sent:
         return error_of(self.response)
 
 
-class RecordingProjector(AuditProjector):
+class RecordingAudit(AuditProjection):
     """The audit of the product; keeps the core's own events beside."""
 
-    def __init__(self, history: list[Event], coordinator_epoch: int, checkpoint_records: int) -> None:
-        super().__init__(node_id=1, coordinator_epoch=coordinator_epoch, checkpoint_records=checkpoint_records)
+    def __init__(self, stream: AuditStream, wall: WallTime, history: list[Event], **settings: Any) -> None:
+        super().__init__(stream, wall, node_id=1, **settings)
         self._history = history
 
-    def project(
-        self,
-        event: Event,
-        group: ClassicGroup,
-        state_before: GroupState,
-        generation_before: int,
-        records: list[AuditRecord],
-    ) -> None:
+    def project(self, event: Event, group: Group, state_before: GroupState, generation_before: int) -> None:
         self._history.append(event)
-        super().project(event, group, state_before, generation_before, records)
+        super().project(event, group, state_before, generation_before)
 
 
 class Simulation(SimulatedServer):
@@ -120,8 +114,14 @@ class Simulation(SimulatedServer):
 
     restart = start
 
-    def make_projector(self, partition: int) -> AuditProjector:
-        return RecordingProjector(self.events, self.starts, self.checkpoint_records)
+    def make_audit(self, stream: AuditStream) -> AuditProjection:
+        return RecordingAudit(
+            stream,
+            self.wall,
+            self.events,
+            coordinator_epoch=self.starts,
+            checkpoint_records=self.checkpoint_records,
+        )
 
     @property
     def shard(self) -> Shard[GroupStateMachine]:

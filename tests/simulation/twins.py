@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from coordinator.audit.schema import CoordinatorPaused, decode_coordinator_event, decode_event
+from coordinator.audit.schema import Record as AuditRecord
 from coordinator.core.causes import Cause
 from coordinator.core.classic import events
 from coordinator.core.classic.group import ClassicGroup
@@ -22,7 +23,6 @@ from coordinator.core.offsets.events import (
 )
 from coordinator.core.stored import Stored
 from coordinator.core.topic_partition import TopicPartition
-from coordinator.runtime.interfaces import AuditRecord
 from tests.model.stored_log import groups_of
 from tests.simulation.audit_reader import AuditReader, Described
 from tests.simulation.client_view import Generation

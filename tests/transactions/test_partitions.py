@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
-from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 
 from _wire.errors import ErrorCode
+from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from _wire.records import batch_headers
 from coordinator.broker.list_offsets import list_offsets
 from coordinator.broker.producers import REFUSED_REMEMBERED, Marker

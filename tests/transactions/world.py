@@ -30,14 +30,16 @@ from coordinator.core.transactions.stored import records_of
 from coordinator.core.transactions.transaction import Transaction
 from coordinator.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.metadata.producer_ids import ProducerIds
+from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.shard import Shard
 from coordinator.runtime.slices import Steps, at_once
+from coordinator.runtime.store import LogStore
 from coordinator.server.pending_requests import PendingRequests
 from coordinator.timers.clock import VirtualClock
 from coordinator.transactions.coordinator import TransactionCoordinator
 from coordinator.transactions.markers import MarkerSender
 from coordinator.transactions.state_machine import TransactionStateMachine
-from coordinator.transactions.store import TransactionStore
+from coordinator.transactions.stream import TransactionStream
 from tests.broker.virtual_broker import DATA, VirtualBroker
 from tests.model.memory_files import MemoryFileSystem
 
@@ -102,22 +104,18 @@ class World:
         self.markers = MarkerSender(
             self._write_marker, self._complete_offsets, broker.slices, broker.wheel, self.now_ms, LEADER_EPOCH
         )
+        self.timers = KeyTimers(broker.wheel, TRANSACTIONS_TOPIC)
         self.coordinator = TransactionCoordinator(
-            self._shard, broker.wheel, self.markers, self.pending, self.environment, self._request
+            self._shard, broker.wheel, self.timers, self.markers, self.pending, self.environment, self._request
         )
 
     def _shard(self, index: int) -> "Shard[TransactionStateMachine]":
         log = self.broker.partitions.get(TRANSACTIONS_TOPIC, index)
-        store = TransactionStore(log, LEADER_EPOCH, self.broker.notifier.mark_appended, 1 << 20)
+        store = LogStore(TransactionStream(log, LEADER_EPOCH), appended=self.broker.notifier.mark_appended)
         assert self.environment.addresses is not None
         created = self.environment.addresses.transactional_ids
-        machine = TransactionStateMachine(
-            self.broker.wheel,
-            created,
-            partial(getattr, store, "batch_bytes_max"),
-            producer_ids=self.producer_ids,
-        )
-        return Shard(index, machine, store, self.pending)
+        machine = TransactionStateMachine(self.producer_ids, created, partial(getattr, store, "batch_bytes_max"))
+        return Shard(index, machine, store, self.timers, self.pending)
 
     def _load(self) -> None:
         count = self.broker.metadata_store.image.partition_count(TRANSACTIONS_TOPIC)

@@ -4,13 +4,13 @@ import io
 import re
 
 import pytest
+
+from _wire.__main__ import main
+from _wire.headers import encode_request, encode_response
 from _wire.messages.fetch import FetchRequest, FetchTopic
 from _wire.messages.group_metadata_record import GroupMetadataKey
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
-
-from _wire.__main__ import main
-from _wire.headers import encode_request, encode_response
 
 PROTOCOLS = [
     JoinGroupRequestProtocol(name="range", metadata=b"\1\2"),

@@ -6,8 +6,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from _wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
-from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 
 from _wire.apis import APIS
 from _wire.embedded import (
@@ -29,6 +27,8 @@ from _wire.headers import (
     request_header_version,
     response_header_version,
 )
+from _wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
+from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from _wire.primitives import Message, Struct
 from _wire.records import batch_headers
 from tests.golden_vectors import golden_vectors

@@ -1,12 +1,12 @@
 """Headers beyond what the recorded vectors show."""
 
 import pytest
-from _wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from _wire.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
-from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 
 from _wire.errors import MalformedMessage
 from _wire.headers import RequestHeader, decode_request_header, encode_request, encode_response, response_header_version
+from _wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from _wire.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
+from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 
 
 def test_the_answer_to_api_versions_keeps_the_oldest_header() -> None:

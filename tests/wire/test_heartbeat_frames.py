@@ -1,11 +1,11 @@
 """The Heartbeat read in place says what the codec says, in every version, or declines."""
 
-from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from hypothesis import given
 from hypothesis import strategies as st
 
 from _wire.errors import MalformedMessage
 from _wire.headers import decode_request_header, encode_request, encode_response
+from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.wire import heartbeat_calls
 
 LENGTH_BYTES = 4

@@ -3,6 +3,11 @@
 from typing import Any
 
 import pytest
+
+from _wire.apis import APIS, Api
+from _wire.embedded import decode_key, decode_versioned, encode_versioned
+from _wire.errors import ErrorCode, MalformedMessage
+from _wire.headers import encode_response
 from _wire.messages.consumer_group_describe import (
     Assignment,
     ConsumerGroupDescribeResponse,
@@ -17,11 +22,6 @@ from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from _wire.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
-
-from _wire.apis import APIS, Api
-from _wire.embedded import decode_key, decode_versioned, encode_versioned
-from _wire.errors import ErrorCode, MalformedMessage
-from _wire.headers import encode_response
 from _wire.primitives import Message
 
 THREE_TOPICS = [OffsetFetchRequestTopic(name="t", partition_indexes=[1, 2, 3]) for _ in range(3)]

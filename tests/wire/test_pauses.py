@@ -5,6 +5,9 @@ import sys
 import tracemalloc
 
 import pytest
+
+from _wire.errors import MalformedMessage
+from _wire.headers import decode_response_header, encode_response
 from _wire.messages.describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
 from _wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity, MemberResponse
 from _wire.messages.offset_fetch import (
@@ -13,9 +16,6 @@ from _wire.messages.offset_fetch import (
     OffsetFetchRequestTopics,
 )
 from _wire.messages.write_txn_markers import WritableTxnMarker, WritableTxnMarkerTopic, WriteTxnMarkersRequest
-
-from _wire.errors import MalformedMessage
-from _wire.headers import decode_response_header, encode_response
 from _wire.records import Record, build_batch, find_max_timestamp, find_timestamp
 from _wire.release import Release
 

@@ -5,12 +5,12 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from _wire.messages.api_versions import ApiVersionsResponse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kafka.protocol import admin, consumer, metadata, producer, sasl
 
 from _wire.apis import APIS, Api
+from _wire.messages.api_versions import ApiVersionsResponse
 from _wire.notation import Definition, Field, Struct
 from _wire.primitives import Message
 from _wire.primitives import Struct as WireStruct

@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from _wire.embedded import encode_versioned
+from _wire.errors import MalformedMessage
 from _wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 from _wire.messages.consumer_protocol_assignment import TopicPartition as AssignedPartition
 from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from _wire.messages.consumer_protocol_subscription import TopicPartition as OwnedPartition
-
-from _wire.embedded import encode_versioned
-from _wire.errors import MalformedMessage
 from coordinator.core.assignors import user_data
 from coordinator.core.assignors.model import NO_GENERATION, MemberSubscription, PartitionsByTopic, RebalanceProtocol
 from coordinator.core.assignors.registry import COOPERATIVE_STICKY, STICKY, Assignor

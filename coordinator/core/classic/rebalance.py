@@ -59,11 +59,6 @@ def next_deadline_ms(group: ClassicGroup) -> int | None:
     return None
 
 
-def no_request(group: Group | None, request: None, context: OperationContext) -> Decision:
-    """A timer of the group is due: the group advances, and nothing else happens."""
-    return NOTHING
-
-
 def _start_rebalance(group: ClassicGroup, reason: RebalanceReason, context: OperationContext) -> Decision:
     """Ask all members to join. From Empty, wait a while for others first (KIP-134)."""
     from_empty = group.state is EMPTY

@@ -1,7 +1,6 @@
 """Fields of requests, as the core represents them."""
 
 from _wire.messages.join_group import JoinGroupRequest
-
 from coordinator.core.causes import REASON_CHARACTERS_MAX
 from coordinator.core.classic.group import Protocol
 from coordinator.core.decision import OperationContext

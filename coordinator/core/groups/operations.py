@@ -35,7 +35,6 @@ DESCRIBE_GROUPS: Final = Operation("DescribeGroups", admin.describe, admin.descr
 LIST_GROUPS: Final = Operation("ListGroups", admin.list_groups, admin.list_error, scope=Scope.SHARD)
 DELETE_GROUPS: Final = Operation("DeleteGroups", admin.delete, admin.delete_error)
 
-ADVANCE: Final = Operation("advance", rebalance.no_request)
 EXPIRE_SESSION: Final = Operation("expire session", members.expire_session)
 GIVE_UP_PENDING: Final = Operation("give up pending", members.give_up_pending)
 EXPIRE_OFFSETS: Final = Operation("expire offsets", offset_expiry.expire)

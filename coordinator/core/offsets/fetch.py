@@ -6,6 +6,7 @@ Counterpart in Kafka: `KafkaApis.handleOffsetFetchRequest` and `OffsetMetadataMa
 from collections.abc import Iterable
 from typing import Final
 
+from _wire.errors import ErrorCode
 from _wire.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -17,8 +18,6 @@ from _wire.messages.offset_fetch import (
     OffsetFetchResponseTopic,
     OffsetFetchResponseTopics,
 )
-
-from _wire.errors import ErrorCode
 from coordinator.core.decision import Decision, OperationContext, Topics, replying
 from coordinator.core.groups.group import Group
 from coordinator.core.offsets.committed_offsets import CommittedOffsets

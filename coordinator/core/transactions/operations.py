@@ -2,15 +2,8 @@
 
 from typing import Final
 
-from coordinator.core.decision import NOTHING, Decision, OperationContext
 from coordinator.core.operation import Operation
 from coordinator.core.transactions import admin, end, initialization, partitions
-from coordinator.core.transactions.transaction import Transaction
-
-
-def _nothing(transaction: Transaction | None, request: None, context: OperationContext) -> Decision:
-    return NOTHING
-
 
 INIT_PRODUCER_ID: Final = Operation(
     "InitProducerId", initialization.initialize, initialization.error_response, initialization.prepare
@@ -21,8 +14,6 @@ DESCRIBE_TRANSACTIONS: Final = Operation("DescribeTransactions", admin.describe,
 COMPLETE: Final = Operation("complete", end.complete)
 ABORT_TIMED_OUT: Final = Operation("abort timed out", end.abort_timed_out)
 EXPIRE: Final = Operation("expire transactional id", end.expire)
-WAKE: Final = Operation("wake", _nothing)
-"""Nothing happens, but a transactional id that failed is read again."""
 
 OPERATIONS: Final[dict[str, Operation]] = {
     each.name: each for each in list(globals().values()) if isinstance(each, Operation)

@@ -9,9 +9,10 @@ from typing import Final
 from _wire.embedded import decode_versioned, encode_versioned, prefix_of
 from _wire.errors import MalformedMessage
 from _wire.messages.transaction_log_record import PartitionsSchema, TransactionLogKey, TransactionLogValue
+from coordinator.core.event import Event
 from coordinator.core.stored_batch import StoredBatch
 from coordinator.core.topic_partition import TopicPartition
-from coordinator.core.transactions.events import TransactionChanged, TransactionEvent
+from coordinator.core.transactions.events import TransactionChanged
 from coordinator.core.transactions.states import EMPTY, TransactionState
 from coordinator.core.transactions.transaction import NO_TIMESTAMP, Transaction
 
@@ -21,7 +22,7 @@ VALUE_VERSION: Final = 1
 STORED_STATES: Final = range(6)
 
 
-def records_of(events: Iterable[TransactionEvent], step_ms: int = 0) -> list[StoredBatch]:
+def records_of(events: Iterable[Event], step_ms: int = 0) -> list[StoredBatch]:
     """What to store for the events of a decision: a batch each, as on Kafka.
 
     Transactions have the time of deadlines; `step_ms` is added to make it that of the wall clock.
@@ -38,7 +39,7 @@ def _key(transactional_id: str) -> bytes:
     return encode_versioned(TransactionLogKey(transactional_id=transactional_id), KEY_TYPE)
 
 
-def _value(event: TransactionEvent, step_ms: int) -> bytes | None:
+def _value(event: Event, step_ms: int) -> bytes | None:
     if not isinstance(event, TransactionChanged):
         return None
     transaction = event.after

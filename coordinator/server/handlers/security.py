@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from _wire.errors import ErrorCode
 from _wire.messages.create_acls import AclCreationResult, CreateAclsRequest, CreateAclsResponse
 from _wire.messages.delete_acls import DeleteAclsFilterResult, DeleteAclsRequest, DeleteAclsResponse
 from _wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
@@ -10,8 +11,6 @@ from _wire.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsResponse,
     DescribeUserScramCredentialsResult,
 )
-
-from _wire.errors import ErrorCode
 from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.request_context import RequestContext

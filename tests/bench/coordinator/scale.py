@@ -13,7 +13,6 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
 from _wire.messages.heartbeat import HeartbeatRequest
-
 from tests.bench.coordinator.groupload import LoadGenerator
 from tests.bench.coordinator.servers import STOP_SECONDS, Starter, Target, ours, ours_starting, pin
 from tests.waiting import wait_for

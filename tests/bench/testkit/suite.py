@@ -3,11 +3,10 @@
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, Self
 
+from _wire.errors import ErrorCode
 from _wire.messages.heartbeat import HeartbeatRequest
 from _wire.messages.leave_group import LeaveGroupRequest
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-
-from _wire.errors import ErrorCode
 from coordinator.client.wire import ClientError
 from tests.waiting import wait_for
 from tests.wire_client import WireClient, join_request

@@ -36,7 +36,6 @@ from _wire.messages.offset_fetch import (
     OffsetFetchResponseTopics,
 )
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
-
 from _wire.primitives import Message
 
 MEMBERS = 100

@@ -1,10 +1,10 @@
 """The bytes are what ConsumerProtocol of Apache Kafka 4.3.1 wrote."""
 
 import pytest
-from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription, TopicPartition
 
 from _wire.embedded import encode_versioned
 from _wire.errors import MalformedMessage
+from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription, TopicPartition
 from coordinator.core.assignors.consumer_protocol import (
     decode_assignment,
     decode_subscription,

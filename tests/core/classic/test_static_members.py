@@ -1,7 +1,7 @@
 import pytest
-from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 
 from _wire.errors import ErrorCode
+from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from coordinator.core.causes import Cause
 from coordinator.core.classic import joining
 from coordinator.core.classic.events import StaticMemberReplaced

@@ -1,7 +1,7 @@
 import pytest
-from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 
 from _wire.embedded import encode_versioned
+from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from coordinator.core.classic.events import GroupEmptied
 from coordinator.core.classic.group import ClassicGroup
 from coordinator.core.classic.states import GroupState

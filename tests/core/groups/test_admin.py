@@ -1,7 +1,6 @@
+from _wire.errors import ErrorCode
 from _wire.messages.delete_groups import DeleteGroupsRequest
 from _wire.messages.describe_groups import DescribeGroupsRequest
-
-from _wire.errors import ErrorCode
 from coordinator.core.groups import admin
 from coordinator.core.groups.admin import ALL_OPERATIONS, NO_AUTHORIZED_OPERATIONS
 from tests.core.deciding import context

@@ -3,10 +3,10 @@
 from typing import Final
 
 import pytest
-from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
-from _wire.messages.sync_group import SyncGroupRequest
 
 from _wire.errors import ErrorCode
+from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from _wire.messages.sync_group import SyncGroupRequest
 from coordinator.core.classic import members
 from coordinator.core.classic.group import Member, Protocol
 from coordinator.core.classic.rebalance import advance

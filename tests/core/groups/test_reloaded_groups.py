@@ -1,13 +1,13 @@
 """What a load has to know beside the members and offsets that are served."""
 
 import pytest
+
+from _wire.errors import ErrorCode
 from _wire.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
-
-from _wire.errors import ErrorCode
 from coordinator.core.groups import operations
 from coordinator.core.groups.stored import StoredGroups
 from coordinator.core.stored_batch import StoredBatch

@@ -17,8 +17,9 @@ from coordinator.core.offsets import transactional as transactional_offsets
 from coordinator.core.offsets.events import TransactionCompleted
 from coordinator.core.offsets.records import CommittedOffset
 from coordinator.core.stored import Producer, TransactionMarker
-from coordinator.groups.store import LogStore
+from coordinator.groups.offsets_stream import GroupReplay
 from tests.core.deciding import context
+from tests.groups.stores import group_store
 from tests.simulation.simulation import GROUP_ID, Simulation, replay
 
 ONE, OTHER = Producer(1, 0), Producer(2, 0)
@@ -205,7 +206,7 @@ def test_replay_and_load_give_the_same_group():
     sim.end_transaction(ONE)
     assert replay(sim.events) == sim.whole_group
     stored = StoredGroups()
-    for _ in LogStore(sim.offsets_log, sim.audit_log, 0, lambda log: None).replay(stored):
+    for _ in group_store(sim.offsets_log, sim.audit_log).replay(GroupReplay(stored)):
         continue
     assert stored.groups[GROUP_ID].offsets == sim.offsets
 

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
-from _wire.messages.api_versions import ApiVersionsRequest
-
 from _wire.apis import Api
 from _wire.errors import MalformedMessage
 from _wire.headers import decode_response_header
+from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.notation import Definition, Struct
 from _wire.primitives import Message
 from coordinator.client import wire

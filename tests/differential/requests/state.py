@@ -19,7 +19,6 @@ from _wire.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-
 from _wire.records import build_batch
 from tests.differential.sides import is_coordinator
 from tests.waiting import wait_for

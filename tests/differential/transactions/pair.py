@@ -11,7 +11,6 @@ from typing import Final
 from _wire.messages.describe_transactions import DescribeTransactionsRequest
 from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.init_producer_id import InitProducerIdRequest
-
 from tests.differential.kafka import RunningKafka
 from tests.differential.pair import SETTINGS as GROUP_SETTINGS
 from tests.differential.pair import Pair

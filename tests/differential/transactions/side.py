@@ -3,9 +3,8 @@
 import asyncio
 from typing import Any, Final
 
-from _wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
-
 from _wire.errors import ErrorCode
+from _wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from tests.differential.sides import CLOSED, LiveSide, Server
 from tests.differential.steps import Close, Send
 from tests.differential.transactions.names import OWN, TransactionNames

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from _wire.errors import ErrorCode
 from _wire.messages.describe_groups import DescribeGroupsResponse
 from _wire.messages.join_group import JoinGroupResponse
 from _wire.messages.leave_group import MemberResponse
@@ -26,8 +27,6 @@ from _wire.messages.offset_fetch import (
     OffsetFetchResponsePartition,
     OffsetFetchResponseTopic,
 )
-
-from _wire.errors import ErrorCode
 
 NOBODY: Final = "no-such-member"
 

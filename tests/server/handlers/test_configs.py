@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+from _wire.errors import ErrorCode
 from _wire.messages import alter_configs, incremental_alter_configs
 from _wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from _wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
-
-from _wire.errors import ErrorCode
 from _wire.records import build_batch
 from coordinator.config.kafka_broker_configs import kafka_broker_configs
 from coordinator.config.settings import ALL_KEYS as SETTINGS

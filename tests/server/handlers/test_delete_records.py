@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+from _wire.errors import ErrorCode
 from _wire.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-
-from _wire.errors import ErrorCode
 from _wire.records import build_batch, parse_records
 from coordinator.log.data_dirs.checkpoints import CheckpointWriter
 from coordinator.testing import Coordinator

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import pytest
-from _wire.messages.api_versions import ApiVersionsRequest
-from _wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 
 from _wire.errors import ErrorCode
+from _wire.messages.api_versions import ApiVersionsRequest
+from _wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from tests.servers import RunningServer
 from tests.wire_client import WireClient
 

@@ -4,6 +4,8 @@ version require."""
 from typing import Final
 
 import pytest
+
+from _wire.errors import ErrorCode
 from _wire.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 from _wire.messages.describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
 from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -24,8 +26,6 @@ from _wire.messages.offset_fetch import (
     OffsetFetchResponseTopics,
 )
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
-
-from _wire.errors import ErrorCode
 from coordinator.runtime.shard import ShardState
 from tests.server.handlers.group_messages import (
     NOBODY,

@@ -4,6 +4,8 @@ what is split and merged. The rules about groups are tested in tests/core."""
 from typing import Any, Final
 
 import pytest
+
+from _wire.errors import ErrorCode
 from _wire.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 from _wire.messages.describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
 from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -19,8 +21,6 @@ from _wire.messages.offset_fetch import (
     OffsetFetchResponseGroup,
 )
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
-
-from _wire.errors import ErrorCode
 from coordinator.runtime.shard import ShardState
 from tests.server.handlers.group_messages import (
     NOBODY,

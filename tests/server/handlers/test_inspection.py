@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from _wire.errors import ErrorCode
 from _wire.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
 from _wire.messages.describe_quorum import (
     DescribeQuorumRequest,
@@ -12,8 +14,6 @@ from _wire.messages.describe_quorum import (
     DescribeQuorumRequestTopic,
 )
 from _wire.messages.list_config_resources import ListConfigResourcesRequest
-
-from _wire.errors import ErrorCode
 from _wire.records import build_batch
 from coordinator.log.files import DiskFileSystem
 from tests.server.handlers.inspecting import client_of

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 import pytest
+
+from _wire.errors import ErrorCode
 from _wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
-
-from _wire.errors import ErrorCode
 from tests.broker.virtual_broker import batch
 from tests.servers import RunningServer
 from tests.wire_client import WireClient

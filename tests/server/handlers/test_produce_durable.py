@@ -4,9 +4,9 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from _wire.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 
 from _wire.errors import ErrorCode
+from _wire.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 from coordinator.metadata.image import MetadataImage
 from coordinator.server.handlers.data import DataHandlers
 from coordinator.server.node_context import NodeContext

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 import pytest
-from _wire.messages.alter_client_quotas import AlterClientQuotasRequest
 
 from _wire.errors import ErrorCode
+from _wire.messages.alter_client_quotas import AlterClientQuotasRequest
 from coordinator.testing import Coordinator
 from tests.server.quota_client import QuotaClient
 

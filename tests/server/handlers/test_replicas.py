@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+from _wire.errors import ErrorCode
 from _wire.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -14,8 +16,6 @@ from _wire.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsTopics,
 )
-
-from _wire.errors import ErrorCode
 from tests.server.handlers.inspecting import client_of
 from tests.server.handlers.test_configs import ConfigClient
 

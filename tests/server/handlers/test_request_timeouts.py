@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import pytest
+
+from _wire.errors import ErrorCode
 from _wire.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -14,8 +16,6 @@ from _wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from _wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from _wire.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from _wire.messages.metadata import MetadataRequest
-
-from _wire.errors import ErrorCode
 from tests.servers import RunningServer
 from tests.wire_client import WireClient
 

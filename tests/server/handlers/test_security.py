@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 import pytest
+
+from _wire.errors import ErrorCode
 from _wire.messages.create_acls import AclCreation, CreateAclsRequest
 from _wire.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from _wire.messages.describe_acls import DescribeAclsRequest
 from _wire.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest, UserName
-
-from _wire.errors import ErrorCode
 from tests.server.handlers.inspecting import client_of
 from tests.server.handlers.test_configs import ConfigClient
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from _wire.messages.describe_topic_partitions import Cursor, DescribeTopicPartitionsRequest, TopicRequest
 
 from _wire.errors import ErrorCode
+from _wire.messages.describe_topic_partitions import Cursor, DescribeTopicPartitionsRequest, TopicRequest
 from tests.server.handlers.inspecting import client_of
 from tests.server.handlers.test_configs import ConfigClient
 

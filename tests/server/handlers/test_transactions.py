@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from typing import Final
 
 import pytest
+
+from _wire.errors import ErrorCode
 from _wire.messages.end_txn import EndTxnRequest
 from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
@@ -13,8 +15,6 @@ from _wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-
-from _wire.errors import ErrorCode
 from _wire.records import build_batch
 from coordinator.audit import schema
 from coordinator.client.audit_topic import AuditTopic

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import pytest
+
+from _wire.errors import ErrorCode
 from _wire.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
 from _wire.messages.describe_producers import DescribeProducersRequest, TopicRequest
 from _wire.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-
-from _wire.errors import ErrorCode
 from coordinator.broker.fetch import READ_FIRST_BYTES_MAX
 from tests.broker.virtual_broker import batch
 from tests.server.handlers.inspecting import client_of

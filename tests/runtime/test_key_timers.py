@@ -2,11 +2,12 @@
 
 import pytest
 
-from coordinator.groups.timer_keys import GroupTimerKey
-from coordinator.groups.timers import GroupTimers
+from coordinator.runtime.key_timers import KeyTimers
+from coordinator.runtime.timer_keys import KeyTimerKey
 from coordinator.timers.wheel import TimerWheel
 
-KEY = GroupTimerKey("g")
+TOPIC = "__consumer_offsets"
+KEY = KeyTimerKey(TOPIC, "g")
 
 
 @pytest.fixture
@@ -15,8 +16,8 @@ def wheel() -> TimerWheel:
 
 
 @pytest.fixture
-def timers(wheel) -> GroupTimers:
-    return GroupTimers(wheel)
+def timers(wheel) -> KeyTimers:
+    return KeyTimers(wheel, TOPIC)
 
 
 def test_a_timer_fires_at_its_deadline(timers, wheel):
@@ -51,18 +52,18 @@ def test_groups_have_timers_of_their_own(timers, wheel):
     timers.arm("g", 100)
     timers.arm("other", 100)
     timers.arm("g", None)
-    assert wheel.advance(100) == [GroupTimerKey("other")]
+    assert wheel.advance(100) == [KeyTimerKey(TOPIC, "other")]
 
 
 def test_a_timer_that_fired_can_be_armed_for_the_same_time_again(timers, wheel):
     timers.arm("g", 100)
     wheel.advance(100)
-    timers.fired("g")
+    timers.fired(KEY)
     assert timers.deadline_ms("g") is None
     timers.arm("g", 100)
     assert wheel.advance(100) == [KEY]
 
 
 def test_a_timer_nobody_armed_may_fire(timers):
-    timers.fired("g")
+    timers.fired(KEY)
     assert timers.deadline_ms("g") is None
