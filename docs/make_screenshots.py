@@ -20,7 +20,6 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from _wire.messages.delete_groups import DeleteGroupsRequest  # noqa: E402
-
 from _wire.records import build_batch  # noqa: E402
 from tests.dashboard.pages import CHROMIUM, FLAGS, dashboard  # noqa: E402
 from tests.dashboard.test_actions import commit  # noqa: E402

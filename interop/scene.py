@@ -8,11 +8,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeVar
 
-from _wire.messages.describe_groups import DescribeGroupsRequest
-from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from kafka import KafkaAdminClient, KafkaProducer
 from kafka.admin import NewTopic
 
+from _wire.messages.describe_groups import DescribeGroupsRequest
+from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from coordinator.audit import schema
 from coordinator.client.audit_topic import AuditTopic
 from coordinator.client.groups import coordinator_of

@@ -122,7 +122,7 @@ class LogFlusher:
         self._suspended: set[PartitionLog] = set()
         """Those of them of which no flush is under way."""
         if self.is_durable_only:
-            notifier.defer = self.appended
+            notifier.defer_to(self.appended)
 
     def start(self, now_ms: int) -> None:
         """Start the timer of the checkpoints."""
@@ -302,7 +302,7 @@ class LogFlusher:
 
         The logs are flushed when they are closed.
         """
-        self._notifier.defer = None
+        self._notifier.defer_to(None)
         while self._dirty or self._committing or self._waiting:
             durable = (self._committing or []) + self._waiting
             self._committing, self._waiting, self._dirty = None, [], {}
