@@ -6,9 +6,10 @@ many bytes it will hold after its next step; the others yield nothing.
 """
 
 from collections import OrderedDict, deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from time import perf_counter
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -18,7 +19,8 @@ seconds: Callable[[], float] = perf_counter
 
 Steps = Generator[Any, None, T]
 """Steps of work with the result T. They yield an int, the bytes that the work holds after the next step, or None: as
-before. (Any: mypy demands a value of each `yield` of any other type than None.)"""
+before; or an `Awaited`, without whose answer there is no next step. (Any: mypy demands a value of each `yield` of any
+other type than None.)"""
 
 TURN_SECONDS: Final = 0.005
 """How long new work, and work that goes on, may each take in one iteration of the event loop. A step may be longer."""
@@ -34,17 +36,82 @@ MERGED_AT_ONCE: Final = 500
 """Elements of a request that are looked at in one step of `merge`: about as many as a client sends."""
 
 
+class Awaited(Generic[T]):
+    """An answer that steps wait for. `answer` is called once, at once or later."""
+
+    __slots__ = ("_go_on", "_value", "is_answered", "is_urgent")
+
+    def __init__(self, is_urgent: bool) -> None:
+        self.is_answered = False
+        self.is_urgent = is_urgent
+        """Whether the next step is taken with the answer, before anything else can happen."""
+        self._value: T
+        self._go_on: Callable[[Awaited[T]], None] | None = None
+
+    def answer(self, value: T) -> None:
+        self._value, self.is_answered = value, True
+        if self._go_on is not None:
+            self._go_on(self)
+
+    def when_answered(self, go_on: "Callable[[Awaited[T]], None]") -> None:
+        self._go_on = go_on
+
+    def steps(self) -> Steps[T]:
+        if not self.is_answered:
+            yield self
+        return self._value
+
+
+def awaited(ask: Callable[[Callable[[T], None]], object], *, is_urgent: bool = False) -> Steps[T]:
+    """Ask at once; the steps end with the answer. `ask` gets the function that takes it.
+
+    The work may be cancelled meanwhile: then nobody takes the answer.
+    """
+    waiting: Awaited[T] = Awaited(is_urgent)
+    ask(waiting.answer)
+    return waiting.steps()
+
+
+def awaited_all(asks: Sequence[Callable[[Callable[[T], None]], object]]) -> Steps[list[T]]:
+    """Ask all of them at once; the steps end with the answers, in the order of `asks`, when all have come."""
+    answers: list[Any] = [None] * len(asks)
+    waiting: Awaited[list[T]] = Awaited(is_urgent=False)
+    missing = len(asks)
+
+    def take(position: int, value: T) -> None:
+        nonlocal missing
+        answers[position] = value
+        missing -= 1
+        if missing == 0:
+            waiting.answer(answers)
+
+    for position, ask in enumerate(asks):
+        ask(partial(take, position))
+    if not asks:
+        waiting.answer(answers)
+    return waiting.steps()
+
+
 class SlicedWork:
     """Work under way. `done` or `failed` is called at its end, unless it was cancelled."""
 
-    __slots__ = ("_done", "_failed", "_steps", "held_bytes", "source")
+    __slots__ = ("_done", "_failed", "_go_on", "_steps", "held_bytes", "is_waiting", "source")
 
     def __init__(
-        self, steps: Steps[Any], done: Callable[[Any], None], failed: Callable[[Exception], None], source: str | None
+        self,
+        steps: Steps[Any],
+        done: Callable[[Any], None],
+        failed: Callable[[Exception], None],
+        source: str | None,
+        go_on: "Callable[[SlicedWork, bool], None]",
     ) -> None:
+        """`go_on` is called with the work, and whether that is urgent, when what it waits for is answered."""
         self._steps: Steps[Any] | None = steps
         self._done = done
         self._failed = failed
+        self._go_on = go_on
+        self.is_waiting = False
+        """Whether it waits for an answer: it has no turn until then."""
         self.source = source
         """The address of the client that asked for it; None: work of the server itself."""
         self.held_bytes = 0
@@ -63,9 +130,10 @@ class SlicedWork:
             steps.close()
 
     def run(self, until: float, held_bytes_max: int = UNBOUNDED_BYTES) -> bool:
-        """Take steps until that time of `time.perf_counter`, at least one; return whether the work has ended.
+        """Take steps until that time of `time.perf_counter`, at least one; return whether it needs no further turn.
 
-        Stop before a step after which the work would hold more than `held_bytes_max`.
+        It needs none when it has ended, or waits for an answer. Stop before a step after which the work would hold more
+        than `held_bytes_max`.
         """
         while True:
             steps = self._steps
@@ -82,11 +150,20 @@ class SlicedWork:
                 self._failed(problem)
                 return True
             if held_bytes is not None:
+                if type(held_bytes) is Awaited:
+                    self.is_waiting = self._steps is not None
+                    held_bytes.when_answered(self._answered)
+                    return True
                 self.held_bytes = held_bytes
                 if held_bytes > held_bytes_max:
                     return self._steps is None
             if seconds() >= until:
                 return self._steps is None
+
+    def _answered(self, waited_for: Awaited[Any]) -> None:
+        if self._steps is not None:
+            self.is_waiting = False
+            self._go_on(self, waited_for.is_urgent)
 
 
 def _ignore(result: object) -> None:
@@ -169,13 +246,13 @@ class Slices:
         When too much was begun in this iteration already, it begins in a later one. `source` is the address of the
         client that asks for it: addresses have turns. None is for work of the server itself.
         """
-        work = SlicedWork(steps, done, failed, source)
+        work = SlicedWork(steps, done, failed, source, self._answered)
         if self._is_stopped:
             return work
         if (source is not None or not self._own.by_source) and self.has_time():
             held_bytes_max = MUCH_BYTES if self._held.sum_bytes else UNBOUNDED_BYTES
             if work.run(self._now + SLICE_SECONDS, held_bytes_max):
-                return None
+                return work if work.is_waiting else None
             self._wait(work)
         elif source is None:
             self._own.add(work)
@@ -186,12 +263,24 @@ class Slices:
 
     def later(self, steps: Steps[None], source: str) -> None:
         """Do work that nobody waits for, from the next iteration on. It must not fail."""
-        self._begun.add(SlicedWork(steps, _ignore, _raise, source))
+        self._begun.add(SlicedWork(steps, _ignore, _raise, source, self._answered))
         self._request_turn()
 
     def stop(self) -> None:
         """Before the logs are closed: nothing goes on or begins from now on, and nobody is told."""
         self._is_stopped = True
+
+    def _answered(self, work: SlicedWork, is_urgent: bool) -> None:
+        """Go on with work whose answer came: at once if it is urgent or there is time in this iteration."""
+        if self._is_stopped:
+            return
+        if not (is_urgent or self.has_time()) or not work.run(seconds() + SLICE_SECONDS, self._held.room_bytes(work)):
+            self._wait(work)
+        else:
+            self._held.count(work)
+            self._resume_suspended(work.source)
+            return
+        self._request_turn()
 
     def _run(self, work: SlicedWork) -> None:
         """Take the steps of a slice. If the work has not ended then, it waits for its next turn."""
@@ -311,10 +400,11 @@ def merge(into: dict[K, T], elements: list[T], key_of: Callable[[T], K]) -> Step
 
 
 def at_once(steps: Steps[T]) -> T:
-    """Do sliced work without a break."""
+    """Do sliced work without a break. What it waits for has to be answered already."""
     while True:
         try:
-            next(steps)
+            waited_for = next(steps)
+            assert type(waited_for) is not Awaited, "nobody answers meanwhile"
         except StopIteration as end:
             result: T = end.value
             return result

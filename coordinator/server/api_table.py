@@ -10,7 +10,6 @@ from coordinator.server.group_parts import GroupParts
 from coordinator.server.handlers.cluster import ClusterHandlers
 from coordinator.server.handlers.configs import ConfigHandlers
 from coordinator.server.handlers.data import DataHandlers
-from coordinator.server.handlers.deferred import Deferral
 from coordinator.server.handlers.delete_records import DeleteRecordsHandler
 from coordinator.server.handlers.features import FeatureHandlers
 from coordinator.server.handlers.groups import GroupHandlers
@@ -25,7 +24,6 @@ from coordinator.server.handlers.transactional_writes import TransactionalWriteH
 from coordinator.server.handlers.transactions import TransactionHandlers
 from coordinator.server.node_context import GroupContext, NodeContext
 from coordinator.server.node_loop import NodeLoop
-from coordinator.server.request_runner import RequestRunner
 from coordinator.server.storage import Storage
 from coordinator.server.throttling import Throttling
 
@@ -39,19 +37,17 @@ class HandlerParts:
     storage: Storage
     groups: GroupParts
     data_plane: DataPlane | None
-    runner: RequestRunner
     throttling: Throttling
 
 
 def dispatch_table(parts: HandlerParts) -> DispatchTable:
     """Everything this server answers; without a data plane, what a node of groups alone does."""
     table = DispatchTable()
-    deferral = Deferral(parts.groups.pending, parts.runner, parts.storage.metadata)
     _add_groups(table, parts)
-    _add_cluster(table, parts, deferral)
-    _add_configs(table, parts, deferral)
+    _add_cluster(table, parts)
+    _add_configs(table, parts)
     if parts.data_plane is not None:
-        _add_data_plane(table, parts, parts.data_plane, deferral)
+        _add_data_plane(table, parts, parts.data_plane)
     return table
 
 
@@ -62,7 +58,7 @@ def _add_groups(table: DispatchTable, parts: HandlerParts) -> None:
     )
 
 
-def _add_cluster(table: DispatchTable, parts: HandlerParts, deferral: Deferral) -> None:
+def _add_cluster(table: DispatchTable, parts: HandlerParts) -> None:
     config, storage, plane = parts.config, parts.storage, parts.data_plane
     node_id, now_ms = config[NODE_ID], parts.loop.now_ms
     ClusterHandlers(
@@ -70,11 +66,11 @@ def _add_cluster(table: DispatchTable, parts: HandlerParts, deferral: Deferral) 
         cluster_id=storage.directories.cluster_id,
         config=config,
         image=storage.image,
+        metadata=storage.metadata,
         leadership=storage.leadership,
         topics=storage.topics,
         start_transactions=None if plane is None else plane.start_transactions,
         now_ms=now_ms,
-        deferral=deferral,
     ).add_to(table)
     TopicHandlers(
         config=config,
@@ -82,7 +78,6 @@ def _add_cluster(table: DispatchTable, parts: HandlerParts, deferral: Deferral) 
         topics=storage.topics,
         topics_deleted=parts.groups.coordinator.topics_deleted,
         now_ms=now_ms,
-        deferral=deferral,
     ).add_to(table)
     TopicPartitionsHandler(config=config, image=storage.image, leadership=storage.leadership).add_to(table)
     ReplicaHandlers(image=storage.image, leadership=storage.leadership, node_id=node_id).add_to(table)
@@ -96,25 +91,23 @@ def _add_cluster(table: DispatchTable, parts: HandlerParts, deferral: Deferral) 
     ).add_to(table)
 
 
-def _add_configs(table: DispatchTable, parts: HandlerParts, deferral: Deferral) -> None:
+def _add_configs(table: DispatchTable, parts: HandlerParts) -> None:
     config, storage, now_ms = parts.config, parts.storage, parts.loop.now_ms
-    QuotaHandlers(
-        config=config, metadata=storage.metadata, throttling=parts.throttling, now_ms=now_ms, deferral=deferral
+    QuotaHandlers(config=config, metadata=storage.metadata, throttling=parts.throttling, now_ms=now_ms).add_to(table)
+    FeatureHandlers(metadata=storage.metadata, node_id=config[NODE_ID], now_ms=now_ms).add_to(table)
+    ConfigHandlers(
+        config=config, image=storage.image, metadata=storage.metadata, topics=storage.topics, now_ms=now_ms
     ).add_to(table)
-    FeatureHandlers(metadata=storage.metadata, node_id=config[NODE_ID], now_ms=now_ms, deferral=deferral).add_to(table)
-    ConfigHandlers(config=config, image=storage.image, topics=storage.topics, now_ms=now_ms, deferral=deferral).add_to(
-        table
-    )
     SecurityHandlers().add_to(table)
 
 
-def _add_data_plane(table: DispatchTable, parts: HandlerParts, plane: DataPlane, deferral: Deferral) -> None:
+def _add_data_plane(table: DispatchTable, parts: HandlerParts, plane: DataPlane) -> None:
     storage, groups = parts.storage, parts.groups
     context = NodeContext(
         config=parts.config,
         coordinator=groups.coordinator,
         pending=groups.pending,
-        deferral=deferral,
+        metadata=storage.metadata,
         producer_ids=storage.producer_ids,
         partitions=storage.partitions,
         transactions=plane.transactions,

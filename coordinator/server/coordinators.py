@@ -157,11 +157,11 @@ def make_transaction_coordinator(
         marker_writer.write_own,
         complete,
         loop.slices,
-        loop.scheduler,
+        loop.delays,
         loop.now_ms,
-        partitions.leader_epoch,
-        when_durable,
-        partitions.leads,
+        coordinator_epoch=partitions.leader_epoch,
+        when_durable=when_durable,
+        leads=partitions.leads,
     )
     return TransactionCoordinator(
         make_shard, loop.wheel, timers, markers, pending, environment, loop.scheduler.request_iteration

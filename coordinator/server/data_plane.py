@@ -74,7 +74,7 @@ def make_data_plane(config: Config, loop: NodeLoop, storage: Storage, groups: Gr
         load_producers=load_producers,
         marker_writer=marker_writer,
         transactions=transactions,
-        partition_adder=PartitionAdder(transactions.ask, loop.scheduler, now_ms, config),
+        partition_adder=PartitionAdder(transactions.add_partitions, loop.delays, now_ms, config),
         produce_service=ProduceService(storage.image, partitions, notifier, config, producers),
         recompression_threads=RecompressionThreads(loop.compression_threads),
         fetch_service=FetchService(

@@ -59,7 +59,6 @@ def make_front(
             storage=storage,
             groups=groups,
             data_plane=data_plane,
-            runner=runner,
             throttling=throttling,
         )
     )

@@ -135,7 +135,7 @@ class Node:
         scheduler.on_iteration_end(self.storage.notifier.notify)
         scheduler.on_due(groups.coordinator.due)
         if plane is not None:
-            for due in (plane.transactions.due, plane.partition_adder.due, plane.expire_fetch, plane.producers.due):
+            for due in (plane.transactions.due, plane.expire_fetch, plane.producers.due):
                 scheduler.on_due(due)
 
     def _begin(self) -> None:

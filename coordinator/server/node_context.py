@@ -11,8 +11,8 @@ from coordinator.config.settings import Config
 from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.producer_ids import ProducerIds
+from coordinator.metadata.store import MetadataStore
 from coordinator.runtime.slices import Steps
-from coordinator.server.handlers.deferred import Deferral
 from coordinator.server.pending_requests import PendingRequests
 from coordinator.transactions.coordinator import TransactionCoordinator
 from coordinator.transactions.partition_adder import PartitionAdder
@@ -31,7 +31,7 @@ class GroupContext:
 class NodeContext(GroupContext):
     """What requests to transactions need beside it."""
 
-    deferral: Deferral
+    metadata: MetadataStore
     producer_ids: ProducerIds
     partitions: Partitions
     transactions: TransactionCoordinator

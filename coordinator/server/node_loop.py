@@ -6,6 +6,7 @@ from collections.abc import Callable
 from coordinator.broker.recompression_threads import RUNNING_MAX
 from coordinator.log.disk_threads import DiskThreads, InLine
 from coordinator.log.errors import LogError
+from coordinator.runtime.delays import Delays
 from coordinator.runtime.slices import Slices
 from coordinator.server.host import Host
 from coordinator.server.loop_scheduler import LoopScheduler
@@ -26,6 +27,8 @@ class NodeLoop:
         self.wall = WallTime(self.wall_ms, log_step)
         self.wheel = TimerWheel(self.now_ms())
         self.scheduler = LoopScheduler(loop, self.wheel, self.now_ms)
+        self.delays = Delays(self.scheduler)
+        self.scheduler.on_due(self.delays.due)
         self.slices = Slices(loop.call_soon)
         self.call_soon: Callable[[Callable[[], None]], object] = loop.call_soon
         self.deliver: Callable[[Callable[[], None]], object] = loop.call_soon_threadsafe

@@ -19,7 +19,7 @@ DESCRIPTORS_TOLD_EVERY_SECONDS: Final = 1.0
 
 
 class RequestRunner:
-    """Runs requests to their response, also those that were deferred and go on."""
+    """Runs requests to their response."""
 
     def __init__(self, slices: Slices, on_flush_failure: Callable[[LogFlushError], None]) -> None:
         """`on_flush_failure` is called when an fsync failed: the process has to stop."""

@@ -19,6 +19,7 @@ from coordinator.core.operation import Operation
 from coordinator.core.transactions import operations
 from coordinator.core.transactions.admin import Filter
 from coordinator.core.transactions.end import Completed
+from coordinator.core.transactions.partitions import PartitionErrors, PartitionsRequest
 from coordinator.core.transactions.transaction import Transaction
 from coordinator.deadlines import deadline_after
 from coordinator.internal_topics import TRANSACTIONS_TOPIC
@@ -94,7 +95,6 @@ class TransactionCoordinator(CoordinatorRuntime[TransactionStateMachine]):
             operations.ABORT_TIMED_OUT.name: config[TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS],
             operations.EXPIRE.name: config[TRANSACTION_REMOVE_EXPIRED_TRANSACTION_CLEANUP_INTERVAL_MS],
         }
-        markers.on_complete = self._markers_written
 
     def counts(self) -> tuple[int, int, int, int]:
         """Transactional ids, open transactions, those whose markers are being written, and how many timed out."""
@@ -152,6 +152,10 @@ class TransactionCoordinator(CoordinatorRuntime[TransactionStateMachine]):
         context = OperationContext(request_id, api_version, "", "", self.environment, 0, 0)
         self.enqueue(operation, transactional_id, request, context)
 
+    def add_partitions(self, request: PartitionsRequest, reply: Callable[[PartitionErrors], None]) -> None:
+        """Add partitions to a transaction, or verify that they are in it."""
+        self.ask(operations.ADD_PARTITIONS, request.transactional_id, request, reply)
+
     def list_transactions(self, wanted: Filter, now_ms: int) -> Steps[list[Listed] | ErrorCode]:
         """The transactions that a filter matches; an error as long as a partition of this node is not loaded."""
         found: list[Listed] = []
@@ -177,7 +181,7 @@ class TransactionCoordinator(CoordinatorRuntime[TransactionStateMachine]):
         """After the replies: who got one that a partition is in the transaction writes to it before its marker."""
         prepared, shard.machine.to_complete = shard.machine.to_complete, []
         for transaction in prepared:
-            self._markers.send(transaction)
+            self._markers.send(transaction, self._markers_written)
 
     def _markers_written(self, transaction: Transaction) -> None:
         completed = Completed(transaction.producer_id, transaction.epoch)
@@ -187,7 +191,6 @@ class TransactionCoordinator(CoordinatorRuntime[TransactionStateMachine]):
 
     def due(self, key: object, now_ms: int) -> None:
         """A timer is due: it becomes operations of the shards."""
-        self._markers.due(key, now_ms)
         match key:
             case CheckKey(name, rest):
                 self._check(name, rest, now_ms)

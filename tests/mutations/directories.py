@@ -49,7 +49,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a marker that may be lost ends its transaction",
-        "MarkerSender._durable",
+        "MarkerSender._send",
         "if not self._leads(tp.topic, tp.partition)}",
         "if False}",
     ),

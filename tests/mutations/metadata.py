@@ -13,9 +13,9 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a client is answered before its change is durable",
-        "Deferral.answer_when_committed",
-        "if not self._metadata.is_pending:",
-        "if True:",
+        "answer_when_committed",
+        "if metadata.is_pending:",
+        "if False:",
     ),
     Mutant(
         "a change is seen before it is durable",

@@ -97,15 +97,15 @@ COORDINATOR_MUTANTS: Final = (
     ),
     Mutant(
         "a partition that cannot be written counts as written",
-        "MarkerSender._settle",
-        "if error in SETTLED:",
-        "if True:",
+        "MarkerSender._write_all",
+        "if error not in SETTLED",
+        "if False",
     ),
     Mutant(
         "a partition that fails at once is tried twice as often",
         "MarkerSender._send",
-        "sending.is_writing = True",
-        "sending.is_writing = bool(data)",
+        "retry_ms = min(retry_ms * 2, RETRY_MS_AT_MOST)",
+        "pass",
     ),
     Mutant(
         "a pattern may match the beginning of an id",
@@ -136,9 +136,9 @@ PARTITION_MUTANTS: Final = (
     ),
     Mutant(
         "a marker that cannot be written counts as written",
-        "MarkerSender._settle",
-        "if error in SETTLED:",
-        "if error is not None:",
+        "MarkerSender._write_all",
+        "if error not in SETTLED",
+        "if error is None",
     ),
     Mutant(
         "the epoch of markers opens a transaction that never ends",
@@ -190,9 +190,9 @@ PARTITION_MUTANTS: Final = (
     ),
     Mutant(
         "a produce does not wait for the transaction before it",
-        "PartitionAdder._add",
-        "in errors.values() and now_ms < addition.until_ms:",
-        "in errors.values() and False:",
+        "PartitionAdder.add",
+        "not in errors.values() or now_ms >= until_ms:",
+        "not in errors.values() or True:",
     ),
     Mutant(
         "an address may have transactional ids without end",

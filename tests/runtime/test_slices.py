@@ -2,11 +2,23 @@
 
 from collections.abc import Callable
 from itertools import groupby
+from typing import Any
 
 import pytest
 
 from coordinator.runtime import slices as module
-from coordinator.runtime.slices import HELD_BYTES_MAX, MERGED_AT_ONCE, MUCH_BYTES, Slices, at_once, merge
+from coordinator.runtime.slices import (
+    HELD_BYTES_MAX,
+    MERGED_AT_ONCE,
+    MUCH_BYTES,
+    SlicedWork,
+    Slices,
+    Steps,
+    at_once,
+    awaited,
+    awaited_all,
+    merge,
+)
 
 
 class Loop:
@@ -244,3 +256,88 @@ def test_what_nobody_waits_for_begins_in_the_next_iteration(loop):
     assert loop.trace == []
     loop.next_iteration()
     assert loop.trace == ["later", "later"]
+
+
+# ---- answers that work waits for
+
+
+class Asked:
+    """Somebody who answers when a test says so."""
+
+    def __init__(self) -> None:
+        self.replies: list[Callable[[Any], None]] = []
+
+    def __call__(self, reply: Callable[[Any], None]) -> None:
+        self.replies.append(reply)
+
+
+def outcome_of(slices: Slices, steps: Steps[Any], source: str | None = "/a") -> tuple[list[Any], SlicedWork | None]:
+    """What the steps come to, once they have ended; and the work, if it has not."""
+    results: list[Any] = []
+    return results, slices.start(steps, results.append, pytest.fail, source)
+
+
+def test_an_answer_that_is_there_is_not_waited_for():
+    results, work = outcome_of(Slices(lambda callback: None), awaited(lambda reply: reply("now")))
+    assert (results, work) == (["now"], None)
+
+
+def test_work_that_waits_has_no_turn_and_goes_on_with_its_answer():
+    soon: list[Callable[[], None]] = []
+    asked, slices = Asked(), Slices(soon.append)
+    results, work = outcome_of(slices, awaited(asked))
+    assert work is not None and work.is_waiting
+    soon.clear()
+    (reply,) = asked.replies
+    reply("later")
+    assert results == ["later"]
+
+
+def test_several_are_asked_together_and_awaited_together():
+    first, second = Asked(), Asked()
+    results, _ = outcome_of(Slices(lambda callback: None), awaited_all([first, second]))
+    second.replies[0](2)
+    assert results == []
+    first.replies[0](1)
+    assert results == [[1, 2]]
+    assert outcome_of(Slices(lambda callback: None), awaited_all([]))[0] == [[]]
+
+
+def test_the_answer_to_cancelled_work_changes_nothing():
+    asked = Asked()
+    ended: list[str] = []
+
+    def steps() -> Steps[str]:
+        try:
+            yield from awaited(asked)
+        finally:
+            ended.append("closed")
+        return "answered"
+
+    results, work = outcome_of(Slices(lambda callback: None), steps())
+    assert work is not None
+    work.cancel()
+    asked.replies[0](None)
+    assert (results, ended) == ([], ["closed"])
+
+
+@pytest.mark.parametrize("is_urgent", [True, False])
+def test_an_urgent_answer_is_taken_in_an_iteration_that_has_no_time_left(monkeypatch, is_urgent):
+    now = [100.0]
+    monkeypatch.setattr(module, "seconds", lambda: now[0])
+    soon: list[Callable[[], None]] = []
+    asked, slices = Asked(), Slices(soon.append)
+    results, _ = outcome_of(slices, awaited(asked, is_urgent=is_urgent))
+    now[0] += module.TURN_SECONDS
+    asked.replies[0]("answer")
+    assert results == (["answer"] if is_urgent else [])
+    while not results:
+        calls, soon[:] = list(soon), []
+        for call in calls:
+            call()
+    assert results == ["answer"]
+
+
+def test_work_that_is_to_be_done_at_once_may_not_wait():
+    with pytest.raises(AssertionError, match="nobody answers meanwhile"):
+        at_once(awaited(Asked()))

@@ -12,6 +12,7 @@ from coordinator.core.transactions.admin import Filter
 from coordinator.core.transactions.states import TransactionState
 from coordinator.core.transactions.transaction import Transaction
 from coordinator.logger import lines_of_this_thread_to
+from coordinator.runtime.delays import Delays
 from coordinator.runtime.slices import Slices, Steps, at_once
 from coordinator.transactions.markers import MarkerSender
 from tests.transactions.world import TOPIC, World, orders
@@ -34,6 +35,7 @@ def test_a_marker_in_a_directory_that_fails_before_it_is_durable_is_written_agai
     offline: set[int] = set()
     completed: list[Transaction] = []
     timers = Timers()
+    delays = Delays(timers)
 
     def write(topic: str, partition: int, marker: Marker) -> Steps[ErrorCode]:
         written.append(partition)
@@ -44,20 +46,19 @@ def test_a_marker_in_a_directory_that_fails_before_it_is_durable_is_written_agai
         write,
         lambda partition, marker, reply: reply(ErrorCode.NONE),
         Slices(lambda callback: None),
-        timers,
+        delays,
         lambda: 0,
-        0,
-        waiting.append,
-        lambda topic, partition: partition not in offline,
+        coordinator_epoch=0,
+        when_durable=waiting.append,
+        leads=lambda topic, partition: partition not in offline,
     )
-    markers.on_complete = completed.append
-    markers.send(transaction)
+    markers.send(transaction, completed.append)
     offline.add(1)
     waiting.pop()(None)
     assert (written, completed) == ([0, 1], [])
     offline.clear()
     (key,) = timers.keys
-    markers.due(key, 0)
+    delays.due(key, 0)
     waiting.pop()(None)
     assert (written, completed) == ([0, 1, 1], [transaction])
 

@@ -1,7 +1,7 @@
 """A Produce that comes before the markers of the transaction before it waits a moment (KIP-890)."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
@@ -9,6 +9,8 @@ from _wire.errors import ErrorCode
 from coordinator.config.settings import Config
 from coordinator.core.topic_partition import TopicPartition
 from coordinator.core.transactions.partitions import PartitionErrors, PartitionsRequest
+from coordinator.runtime.delays import Delays
+from coordinator.runtime.slices import SlicedWork, Slices
 from coordinator.transactions.partition_adder import PartitionAdder
 
 TP: Final = TopicPartition("orders", 0)
@@ -25,12 +27,13 @@ class Asked:
         self.count = 0
         self.timers: list[tuple[int, object]] = []
         self.replies: list[tuple[int, ErrorCode]] = []
-        self.is_awaited = True
         self._answers = answers
-        self.adder = PartitionAdder(self._ask, self, lambda: self.now_ms, Config(settings or {}))
+        self._slices = Slices(lambda callback: None)
+        self._delays = Delays(self)
+        self.adder = PartitionAdder(self._add_partitions, self._delays, lambda: self.now_ms, Config(settings or {}))
 
-    def _ask(self, operation: Any, key: str, request: Any, reply: Callable[[PartitionErrors], None]) -> None:
-        assert (operation.name, key, request) == ("add partitions", "t", REQUEST)
+    def _add_partitions(self, request: PartitionsRequest, reply: Callable[[PartitionErrors], None]) -> None:
+        assert request == REQUEST
         self.count += 1
         reply({TP: self._answers[min(self.count, len(self._answers)) - 1]})
 
@@ -38,13 +41,25 @@ class Asked:
         self.timers.append((deadline_ms, key))
         return len(self.timers)
 
-    def run(self) -> list[tuple[int, ErrorCode]]:
-        """Add, let the time pass that it takes; when it was answered, and what."""
-        self.adder.add(REQUEST, lambda: self.is_awaited, lambda errors: self.replies.append((self.now_ms, errors[TP])))
+    def begin(self) -> SlicedWork | None:
+        return self._slices.start(self.adder.add(REQUEST), self._added, self._failed)
+
+    def _added(self, errors: PartitionErrors) -> None:
+        self.replies.append((self.now_ms, errors[TP]))
+
+    def _failed(self, problem: Exception) -> None:
+        raise problem
+
+    def let_time_pass(self) -> list[tuple[int, ErrorCode]]:
+        """Until no timer is left; when it was answered, and what."""
         while self.timers:
             self.now_ms, key = self.timers.pop(0)
-            self.adder.due(key, self.now_ms)
+            self._delays.due(key, self.now_ms)
         return self.replies
+
+    def run(self) -> list[tuple[int, ErrorCode]]:
+        self.begin()
+        return self.let_time_pass()
 
 
 @pytest.mark.parametrize("error", [NONE, ErrorCode.PRODUCER_FENCED, ErrorCode.NOT_COORDINATOR])
@@ -74,12 +89,8 @@ def test_both_times_are_settings() -> None:
 
 def test_nobody_is_asked_for_a_client_that_is_gone() -> None:
     asked = Asked(CONCURRENT)
-    asked.is_awaited = False
-    assert asked.run() == [(1_020, CONCURRENT)]
+    work = asked.begin()
+    assert work is not None
+    work.cancel()
+    assert asked.let_time_pass() == []
     assert asked.count == 1
-
-
-def test_a_key_of_somebody_else_is_ignored() -> None:
-    asked = Asked(NONE)
-    asked.adder.due(object(), 0)
-    assert asked.count == 0

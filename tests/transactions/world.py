@@ -30,6 +30,7 @@ from coordinator.core.transactions.stored import records_of
 from coordinator.core.transactions.transaction import Transaction
 from coordinator.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.metadata.producer_ids import ProducerIds
+from coordinator.runtime.delays import Delays
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.shard import Shard
 from coordinator.runtime.slices import Steps, at_once
@@ -101,8 +102,14 @@ class World:
             producer_ids=self.producer_ids,
         )
         self.writer = MarkerWriter(broker.partitions, broker.producers, broker.notifier, self.now_ms)
+        self.delays = Delays(broker.wheel)
         self.markers = MarkerSender(
-            self._write_marker, self._complete_offsets, broker.slices, broker.wheel, self.now_ms, LEADER_EPOCH
+            self._write_marker,
+            self._complete_offsets,
+            broker.slices,
+            self.delays,
+            self.now_ms,
+            coordinator_epoch=LEADER_EPOCH,
         )
         self.timers = KeyTimers(broker.wheel, TRANSACTIONS_TOPIC)
         self.coordinator = TransactionCoordinator(
@@ -178,6 +185,7 @@ class World:
             self.broker.clock.advance(now_ms - self.now_ms())
             for key in self.broker.wheel.advance(now_ms):
                 self.coordinator.due(key, now_ms)
+                self.delays.due(key, now_ms)
                 self.broker.producers.due(key, now_ms)
             self.run()
             if now_ms == until_ms:

@@ -33,10 +33,11 @@ from coordinator.log.names import check_legal_name
 from coordinator.metadata.features import HIGHEST_LEVELS, LOWEST_LEVEL, levels
 from coordinator.metadata.image import MetadataImage, Topic
 from coordinator.metadata.leadership import NO_LEADER, Leadership, RemoteNode
+from coordinator.metadata.store import MetadataStore
 from coordinator.runtime.slices import Steps
 from coordinator.server.authorization import AclOperation, as_bits
 from coordinator.server.dispatch import DispatchTable, Route
-from coordinator.server.handlers.deferred import Deferral
+from coordinator.server.handlers.deferred import answer_when_committed, committed
 from coordinator.server.protocol_types import COORDINATOR_KEYS_VERSION, CoordinatorType
 from coordinator.server.request_context import RequestContext
 
@@ -108,7 +109,7 @@ class ClusterHandlers:
         topics: Topics,
         start_transactions: Callable[[], None] | None,
         now_ms: Callable[[], int],
-        deferral: Deferral,
+        metadata: MetadataStore,
     ) -> None:
         """`routes` are all that are served. Without `start_transactions` no node coordinates transactions."""
         self._routes = routes
@@ -119,7 +120,7 @@ class ClusterHandlers:
         self._topics = topics
         self._start_transactions = start_transactions
         self._now_ms = now_ms
-        self._deferral = deferral
+        self._metadata = metadata
         self._node_id = config[NODE_ID]
 
     def add_to(self, table: DispatchTable) -> None:
@@ -186,7 +187,7 @@ class ClusterHandlers:
             topics=topics,
             cluster_authorized_operations=_cluster_operations(request.include_cluster_authorized_operations),
         )
-        return self._deferral.answer_when_committed(call, response) if has_created else response
+        return (yield from answer_when_committed(self._metadata, response)) if has_created else response
 
     def _nodes(self, call: RequestContext) -> list[RemoteNode]:
         """All nodes of the cluster, this one by the listener that the client came in by."""
@@ -281,16 +282,13 @@ class ClusterHandlers:
             cluster_authorized_operations=_cluster_operations(request.include_cluster_authorized_operations),
         )
 
-    def find_coordinator(self, request: FindCoordinatorRequest, call: RequestContext) -> Any:
+    def find_coordinator(self, request: FindCoordinatorRequest, call: RequestContext) -> Steps[FindCoordinatorResponse]:
         keys = request.coordinator_keys if call.api_version >= COORDINATOR_KEYS_VERSION else [request.key]
         if request.key_type == CoordinatorType.TRANSACTION and keys and self._start_transactions is not None:
             # With the first transactional id: the topic tells the node of which it is the coordinator.
             self._topics.create_transactions_topic(self._now_ms())
             if TRANSACTIONS_TOPIC not in self._image.topics:
-                return self._deferral.go_on_when_committed(call, lambda: self._find(request, call))
-        return self._find(request, call)
-
-    def _find(self, request: FindCoordinatorRequest, call: RequestContext) -> Steps[FindCoordinatorResponse]:
+                yield from committed(self._metadata)
         if request.key_type == CoordinatorType.TRANSACTION and self._start_transactions is not None:
             self._start_transactions()
         if call.api_version >= COORDINATOR_KEYS_VERSION:

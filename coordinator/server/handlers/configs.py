@@ -25,10 +25,11 @@ from coordinator.config.settings import Config
 from coordinator.log.errors import InvalidTopicName
 from coordinator.log.names import check_topic_name
 from coordinator.metadata.image import MetadataImage, Topic
+from coordinator.metadata.store import MetadataStore
 from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.handlers.broker_configs import broker_configs
-from coordinator.server.handlers.deferred import Deferral
+from coordinator.server.handlers.deferred import answer_when_committed
 from coordinator.server.protocol_types import ConfigResourceType
 from coordinator.server.request_context import RequestContext
 
@@ -82,13 +83,13 @@ class ConfigHandlers:
         image: MetadataImage,
         topics: Topics,
         now_ms: Callable[[], int],
-        deferral: Deferral,
+        metadata: MetadataStore,
     ) -> None:
         self._config = config
         self._image = image
         self._topics = topics
         self._now_ms = now_ms
-        self._deferral = deferral
+        self._metadata = metadata
         self._node_id = config[NODE_ID]
 
     def add_to(self, table: DispatchTable) -> None:
@@ -201,7 +202,7 @@ class ConfigHandlers:
         results = yield from self._change(wanted, request.validate_only)
         responses = [incremental_alter_configs.AlterConfigsResourceResponse(**each) for each in results]
         response = incremental_alter_configs.IncrementalAlterConfigsResponse(responses=responses)
-        return self._deferral.answer_when_committed(call, response)
+        return (yield from answer_when_committed(self._metadata, response))
 
     def replace(self, request: alter_configs.AlterConfigsRequest, call: RequestContext) -> Steps[Any]:
         wanted = []
@@ -212,7 +213,9 @@ class ConfigHandlers:
             yield
         results = yield from self._change(wanted, request.validate_only)
         responses = [alter_configs.AlterConfigsResourceResponse(**each) for each in results]
-        return self._deferral.answer_when_committed(call, alter_configs.AlterConfigsResponse(responses=responses))
+        return (
+            yield from answer_when_committed(self._metadata, alter_configs.AlterConfigsResponse(responses=responses))
+        )
 
     def _change(self, wanted: Sequence[Wanted], validate_only: bool) -> Steps[list[dict[str, Any]]]:
         """Change the configs of each resource, or none of its; return the fields of the responses."""

@@ -1,6 +1,6 @@
 """Produce, Fetch, ListOffsets, OffsetForLeaderEpoch: the data plane."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
@@ -27,17 +27,17 @@ from coordinator.broker.leader_epochs import NO_EPOCH, epoch_error
 from coordinator.broker.list_offsets import list_offsets
 from coordinator.broker.list_offsets import rejected_partition as rejected_list_offsets
 from coordinator.broker.log_flusher import LogFlusher
-from coordinator.broker.produce import NOTHING_VERIFIED, ProduceSteps, Verified
+from coordinator.broker.produce import NOTHING_VERIFIED
 from coordinator.broker.produce import rejected_partition as rejected_produce
 from coordinator.broker.recompression import Recompression
 from coordinator.broker.recompression_threads import RecompressionThreads
 from coordinator.core.error_responses import ErrorForEachPartition
 from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.image import MetadataImage
-from coordinator.runtime.slices import Slices, Steps
+from coordinator.runtime.slices import Slices, Steps, awaited
 from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable
 from coordinator.server.handlers.each_partition import answer_each_partition
-from coordinator.server.handlers.transactional_writes import TransactionalProduce
+from coordinator.server.handlers.transactional_writes import PartitionVerification
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
 
@@ -73,6 +73,7 @@ class DataHandlers:
         self._recompression_threads = recompression_threads
         self._slices = slices
         self._wall_ms = wall_ms
+        self._verification = PartitionVerification(node)
 
     def add_to(self, table: DispatchTable) -> None:
         table.add(
@@ -95,57 +96,40 @@ class DataHandlers:
         return self._produce_in_steps(request, call)
 
     def _produce_in_steps(self, request: ProduceRequest, call: RequestContext) -> Steps[Any]:
-        if request.transactional_id is not None:
-            service, now_ms = self._node.produce_service, self._wall_ms()
-            to_verify = yield from service.to_verify(request, call.api_version, now_ms)
-            if to_verify:
-                TransactionalProduce(self._node, request, call, to_verify).ask(self._produce)
-                return DEFERRED
-        return (yield from self._produce(request, call, NOTHING_VERIFIED))
+        """The partitions are verified first, if they are not known to be in the transaction; then what can is appended.
 
-    def _produce(
-        self, request: ProduceRequest, call: RequestContext, verified: Mapping[tuple[str, int], Verified]
-    ) -> Steps[Any]:
-        service, now_ms = self._node.produce_service, self._wall_ms()
-        steps = service.produce(request, call.api_version, now_ms, verified, call.client_host)
-        return (yield from self._append_in_steps(request, call, steps))
-
-    def _append_in_steps(
-        self,
-        request: ProduceRequest,
-        call: RequestContext,
-        steps: ProduceSteps[ProduceResponse],
-        resumed_ms: int | None = None,
-    ) -> Steps[Any]:
-        """Append what can be appended; while a batch is compressed again in a thread, the request is deferred.
-
-        `resumed_ms` is the time after that.
+        A batch that is to be compressed again is awaited.
         """
+        service, verified = self._node.produce_service, NOTHING_VERIFIED
+        if request.transactional_id is not None:
+            to_verify = yield from service.to_verify(request, call.api_version, self._wall_ms())
+            if to_verify:
+                verified = yield from self._verification.verify(request, call.api_version, to_verify)
+        steps = service.produce(request, call.api_version, self._wall_ms(), verified, call.client_host)
+        resumed_ms = None
         while True:
             try:
                 recompression = steps.send(resumed_ms)
             except StopIteration as end:
                 return self._answered(request, call, end.value)
-            if recompression is not None:
-                self._recompress(
-                    recompression, call, lambda: self._append_in_steps(request, call, steps, self._wall_ms())
-                )
-                return DEFERRED
             resumed_ms = None
-            yield
+            if recompression is None:
+                yield
+            else:
+                yield from self._recompress(recompression, call.client_host)
+                resumed_ms = self._wall_ms()
 
-    def _recompress(
-        self, recompression: Recompression, call: RequestContext, go_on_with: Callable[[], Steps[Any]]
-    ) -> None:
-        """Defer the request until the batch is compressed again."""
-        node = self._node
-        request_id = call.request_id = node.pending.register(call.connection)
-        self._recompression_threads.run(
-            recompression,
-            call.client_host,
-            lambda: request_id in node.pending.unanswered,
-            lambda: node.deferral.go_on(call, go_on_with),
-        )
+    def _recompress(self, recompression: Recompression, client_host: str) -> Steps[None]:
+        """Have the batch compressed again in a thread, unless the client disconnects before."""
+        is_wanted = True
+
+        def run(done: Callable[[None], None]) -> None:
+            self._recompression_threads.run(recompression, client_host, lambda: is_wanted, lambda: done(None))
+
+        try:
+            yield from awaited(run)
+        finally:
+            is_wanted = False
 
     def _answered(self, request: ProduceRequest, call: RequestContext, response: ProduceResponse) -> Any:
         if request.acks != 0:

@@ -9,7 +9,7 @@ from coordinator.metadata.features import UPGRADE, FeatureUpdate, InvalidFeature
 from coordinator.metadata.store import MetadataStore
 from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable
-from coordinator.server.handlers.deferred import Deferral
+from coordinator.server.handlers.deferred import answer_when_committed
 from coordinator.server.request_context import RequestContext
 
 UPGRADE_TYPE_VERSION: Final = 1
@@ -26,12 +26,10 @@ class FeatureHandlers:
         metadata: MetadataStore,
         node_id: int,
         now_ms: Callable[[], int],
-        deferral: Deferral,
     ) -> None:
         self._metadata = metadata
         self._node_id = node_id
         self._now_ms = now_ms
-        self._deferral = deferral
 
     def add_to(self, table: DispatchTable) -> None:
         table.add("UpdateFeatures", self.update, _error, versions=(0, 2))
@@ -39,7 +37,7 @@ class FeatureHandlers:
     def update(self, request: UpdateFeaturesRequest, call: RequestContext) -> Steps[Any]:
         """All updates of a request are made, or none of them; none with `validate_only`."""
         response = yield from self._update(request, call.api_version)
-        return self._deferral.answer_when_committed(call, response)
+        return (yield from answer_when_committed(self._metadata, response))
 
     def _update(self, request: UpdateFeaturesRequest, version: int) -> Steps[UpdateFeaturesResponse]:
         image = self._metadata.latest_image

@@ -25,7 +25,7 @@ from coordinator.quotas.alteration import Alteration, Changes, InvalidQuota, Ope
 from coordinator.quotas.matching import Component, InvalidFilter, matcher
 from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable
-from coordinator.server.handlers.deferred import Deferral
+from coordinator.server.handlers.deferred import answer_when_committed
 from coordinator.server.request_context import RequestContext
 from coordinator.server.throttling import Throttling
 
@@ -40,13 +40,11 @@ class QuotaHandlers:
         metadata: MetadataStore,
         throttling: Throttling,
         now_ms: Callable[[], int],
-        deferral: Deferral,
     ) -> None:
         self._config = config
         self._metadata = metadata
         self._throttling = throttling
         self._now_ms = now_ms
-        self._deferral = deferral
 
     def add_to(self, table: DispatchTable) -> None:
         table.add("DescribeClientQuotas", self.describe, _describe_error, versions=(0, 1))
@@ -82,7 +80,7 @@ class QuotaHandlers:
         if changes.records and not request.validate_only:
             self._metadata.change_quotas(changes.records, self._now_ms(), self._throttling.load)
         response = AlterClientQuotasResponse(entries=[_result(*each) for each in changes.problems.items()])
-        return self._deferral.answer_when_committed(call, response)
+        return (yield from answer_when_committed(self._metadata, response))
 
 
 def _result(entity: QuotaEntity, problem: InvalidQuota | None) -> AlterClientQuotasEntryResult:

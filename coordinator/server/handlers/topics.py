@@ -33,7 +33,7 @@ from coordinator.config.settings import Config
 from coordinator.metadata.store import MetadataStore, NewTopic
 from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable
-from coordinator.server.handlers.deferred import Deferral
+from coordinator.server.handlers.deferred import answer_when_committed
 from coordinator.server.handlers.request_timeouts import within_timeout
 from coordinator.server.protocol_types import TOPIC_STATES_VERSION
 from coordinator.server.request_context import RequestContext
@@ -65,14 +65,12 @@ class TopicHandlers:
         topics: Topics,
         topics_deleted: Callable[[Iterable[str]], None],
         now_ms: Callable[[], int],
-        deferral: Deferral,
     ) -> None:
         self._config = config
         self._metadata = metadata
         self._topics = topics
         self._topics_deleted = topics_deleted
         self._now_ms = now_ms
-        self._deferral = deferral
         self._node_id = config[NODE_ID]
 
     def add_to(self, table: DispatchTable) -> None:
@@ -100,7 +98,7 @@ class TopicHandlers:
                         result.topic_id = self._metadata.latest_image.topic_id(result.name)
             response.topics += results
             yield
-        return self._deferral.answer_when_committed(call, response)
+        return (yield from answer_when_committed(self._metadata, response))
 
     def _plan_one(
         self,
@@ -145,7 +143,7 @@ class TopicHandlers:
             else:
                 results.append(self._add_partitions(topic, request.validate_only, count))
             yield
-        return self._deferral.answer_when_committed(call, CreatePartitionsResponse(results=results))
+        return (yield from answer_when_committed(self._metadata, CreatePartitionsResponse(results=results)))
 
     def _add_partitions(
         self, wanted: CreatePartitionsTopic, validate_only: bool, count_mutations: Callable[[int], None]
@@ -169,7 +167,7 @@ class TopicHandlers:
             wanted = [DeleteTopicState(name=name) for name in request.topic_names]
         valid, responses = yield from _split_valid(wanted)
         responses += yield from self._delete_each_once(valid, mutation_counter(call, DELETE_STRICT_SINCE))
-        return self._deferral.answer_when_committed(call, DeleteTopicsResponse(responses=responses))
+        return (yield from answer_when_committed(self._metadata, DeleteTopicsResponse(responses=responses)))
 
     def _delete_each_once(
         self, wanted: list[DeleteTopicState], count_mutations: Callable[[int], None]

@@ -5,7 +5,7 @@ partition is part of it, or to add it (KIP-890; `AddPartitionsToTxnManager`).
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -44,15 +44,14 @@ from coordinator.core.groups.rejections import RejectedRequest
 from coordinator.core.offsets.transactional import error_response as offsets_error
 from coordinator.core.stored import Producer, TransactionMarker
 from coordinator.core.topic_partition import TopicPartition
-from coordinator.core.transactions import operations
 from coordinator.core.transactions.partitions import PartitionErrors, PartitionsRequest
 from coordinator.core.transactions.transaction import EPOCH_BUMP_VERSION
 from coordinator.internal_topics import OFFSETS_TOPIC
 from coordinator.log.errors import InvalidTopicName
 from coordinator.log.names import check_legal_name
 from coordinator.log.partition_log import PartitionLog
-from coordinator.runtime.slices import Steps, at_once
-from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable
+from coordinator.runtime.slices import Steps, at_once, awaited, awaited_all
+from coordinator.server.dispatch import NO_RESPONSE, DispatchTable
 from coordinator.server.node_context import GroupContext, NodeContext
 from coordinator.server.request_context import RequestContext
 from coordinator.transactions.coordinator import ReplyTo
@@ -76,67 +75,61 @@ PRODUCER_BYTES: Final = 33
 MARKERS_QUEUED_MAX: Final = 200
 """Markers of one request that wait in shards before the next ones are queued: others have their turn between."""
 
-Continue = Callable[[ProduceRequest, RequestContext, Mapping[tuple[str, int], Verified]], Steps[Any]]
 
+class PartitionVerification:
+    """Asks the coordinator of a transaction about the partitions of a Produce."""
 
-class TransactionalProduce:
-    """A Produce that waits for the answer about its partitions."""
-
-    def __init__(
-        self, node: NodeContext, request: ProduceRequest, call: RequestContext, to_verify: list[ToVerify]
-    ) -> None:
+    def __init__(self, node: NodeContext) -> None:
         self._node = node
-        self._request = request
-        self._call = call
-        self._to_verify = to_verify
 
-    def ask(self, append: Continue) -> None:
-        """Ask the coordinator; then `append` appends what may be appended and responds."""
-        request, call = self._request, self._call
-        call.request_id = self._node.pending.register(call.connection)
-        adds = call.api_version >= PRODUCE_ADDS
-        may_be_asked = [each for each in self._to_verify if each.error is NONE]
-        if not may_be_asked:
-            self._replied(append, {})
-            return
-        first = may_be_asked[0]
+    def verify(
+        self, request: ProduceRequest, api_version: int, to_verify: Sequence[ToVerify]
+    ) -> Steps[Mapping[tuple[str, int], Verified]]:
+        """Add the partitions to the transaction, or verify that they are in it, as the client's version wants it."""
+        errors: PartitionErrors = {}
+        try:
+            errors = yield from self._ask(request, api_version, [each for each in to_verify if each.error is NONE])
+        finally:  # also when the client has disconnected
+            for each in to_verify:
+                is_verified = errors.get(TopicPartition(each.topic, each.partition)) is NONE
+                self._node.produce_service.end_verification(each, is_verified=is_verified)
+        return {
+            (each.topic, each.partition): Verified(
+                each.verification,
+                _produce_error(each.error or errors[TopicPartition(each.topic, each.partition)], api_version),
+            )
+            for each in to_verify
+        }
+
+    def _ask(self, request: ProduceRequest, api_version: int, to_verify: Sequence[ToVerify]) -> Steps[PartitionErrors]:
+        if not to_verify:
+            return {}
+        first, adds = to_verify[0], api_version >= PRODUCE_ADDS
         asked = PartitionsRequest(
             request.transactional_id or "",
             first.producer_id,
             first.producer_epoch,
-            tuple(TopicPartition(each.topic, each.partition) for each in may_be_asked),
+            tuple(TopicPartition(each.topic, each.partition) for each in to_verify),
             EPOCH_BUMP_VERSION if adds else 0,
             only_verify=not adds,
         )
-        replied = partial(self._replied, append)
-        if any(each.producer_id != first.producer_id for each in may_be_asked):
-            replied(dict.fromkeys(asked.partitions, ErrorCode.INVALID_PRODUCER_ID_MAPPING))
-        elif adds:
-            self._node.partition_adder.add(asked, self._is_awaited, replied)
-        else:
-            self._node.transactions.ask(operations.ADD_PARTITIONS, asked.transactional_id, asked, replied)
+        if any(each.producer_id != first.producer_id for each in to_verify):
+            return dict.fromkeys(asked.partitions, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+        if adds:
+            return (yield from self._node.partition_adder.add(asked))
+        errors: PartitionErrors = yield from awaited(partial(self._node.transactions.add_partitions, asked))
+        return errors
 
-    def _is_awaited(self) -> bool:
-        return self._call.request_id in self._node.pending.unanswered
 
-    def _replied(self, append: Continue, errors: PartitionErrors) -> None:
-        verified: dict[tuple[str, int], Verified] = {}
-        for each in self._to_verify:
-            error = each.error or errors[TopicPartition(each.topic, each.partition)]
-            self._node.produce_service.end_verification(each, is_verified=error is NONE)
-            verified[each.topic, each.partition] = Verified(each.verification, self._known_error(error))
-        self._node.deferral.go_on(self._call, lambda: append(self._request, self._call, verified))
-
-    def _known_error(self, error: ErrorCode) -> ErrorCode:
-        """The error as Produce reports it (`ReplicaManager.handleProduceAppend`)."""
-        version = self._call.api_version
-        if error is ErrorCode.PRODUCER_FENCED:
-            return ErrorCode.INVALID_PRODUCER_EPOCH
-        if error is ErrorCode.TRANSACTION_ABORTABLE and version < PRODUCE_KNOWS_ABORTABLE:
-            return ErrorCode.INVALID_TXN_STATE
-        if error in UNAVAILABLE or (error is ErrorCode.CONCURRENT_TRANSACTIONS and version < PRODUCE_ADDS):
-            return ErrorCode.NOT_ENOUGH_REPLICAS
-        return error
+def _produce_error(error: ErrorCode, api_version: int) -> ErrorCode:
+    """The error as Produce reports it (`ReplicaManager.handleProduceAppend`)."""
+    if error is ErrorCode.PRODUCER_FENCED:
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    if error is ErrorCode.TRANSACTION_ABORTABLE and api_version < PRODUCE_KNOWS_ABORTABLE:
+        return ErrorCode.INVALID_TXN_STATE
+    if error in UNAVAILABLE or (error is ErrorCode.CONCURRENT_TRANSACTIONS and api_version < PRODUCE_ADDS):
+        return ErrorCode.NOT_ENOUGH_REPLICAS
+    return error
 
 
 MarkerResults = dict[int, dict[TopicPartition, ErrorCode]]
@@ -175,24 +168,20 @@ class TransactionalWriteHandlers:
             EPOCH_BUMP_VERSION if adds else 0,
             only_verify=not adds,
         )
-        request_id = call.request_id = self._node.pending.register(call.connection)
+        # Urgent: the marker of the transaction must not reach the group before its offsets.
+        errors = yield from awaited(partial(self._node.transactions.add_partitions, asked), is_urgent=True)
+        error = _commit_error(errors[tp], call.api_version)
+        if error is not NONE:
+            self._report_fenced(request, error, call)
+            return _with_rejected(offsets_error(request, error, call.api_version), rejected)
+        return _with_rejected((yield from awaited(partial(self._commit, request, call))), rejected)
 
-        def respond(response: TxnOffsetCommitResponse) -> None:
-            self._node.pending.reply(request_id, _with_rejected(response, rejected))
-
-        def verified(errors: PartitionErrors) -> None:
-            error = _commit_error(errors[tp], call.api_version)
-            if error is not NONE:
-                respond(offsets_error(request, error, call.api_version))
-                self._report_fenced(request, error, call)
-                return
-            # At once: the marker of the transaction must not reach the group before.
-            failed = partial(_failed_commit, request, call.api_version)
-            context = _context(call, self._node.pending.register(ReplyTo(respond, failed)))
-            self._node.coordinator.enqueue(group_operations.TXN_OFFSET_COMMIT, request.group_id, request, context)
-
-        self._node.transactions.ask(operations.ADD_PARTITIONS, request.transactional_id, asked, verified)
-        return DEFERRED
+    def _commit(
+        self, request: TxnOffsetCommitRequest, call: RequestContext, reply: Callable[[TxnOffsetCommitResponse], None]
+    ) -> None:
+        failed = partial(_failed_commit, request, call.api_version)
+        context = _context(call, self._node.pending.register(ReplyTo(reply, failed)))
+        self._node.coordinator.enqueue(group_operations.TXN_OFFSET_COMMIT, request.group_id, request, context)
 
     def _report_fenced(self, request: TxnOffsetCommitRequest, error: ErrorCode, call: RequestContext) -> None:
         """Record in the audit of the group that a newer producer has the transactional id."""
@@ -237,42 +226,32 @@ class TransactionalWriteHandlers:
                     wanted.append((position, TopicPartition(topic.name, index)))
                     yield
         results: MarkerResults = defaultdict(dict)
-        return (yield from self._write_portion(request, call, iter(wanted), results))
+        for first in range(0, len(wanted), MARKERS_QUEUED_MAX):
+            yield from self._write_portion(request, wanted[first : first + MARKERS_QUEUED_MAX], results)
+        return (yield from _markers_response(request, lambda position, tp: results[position][tp]))
 
     def _write_portion(
         self,
         request: WriteTxnMarkersRequest,
-        call: RequestContext,
-        wanted: Iterator[tuple[int, TopicPartition]],
+        wanted: Sequence[tuple[int, TopicPartition]],
         results: MarkerResults,
-    ) -> Steps[Any]:
-        """Write markers, until enough of them are queued in shards; when these are written it goes on with the rest."""
-        queued: list[tuple[int, TopicPartition, TransactionMarker]] = []
+    ) -> Steps[None]:
+        """Write some of the markers; those of groups are queued in their shards together, and awaited at the end."""
+        of_groups: list[tuple[int, TopicPartition]] = []
+        asks: list[Callable[[Callable[[ErrorCode], None]], None]] = []
         for position, tp in wanted:
             marker = _marker_of(request.markers[position])
             if tp.topic == OFFSETS_TOPIC and marker.is_of_producer:
                 producer = Producer(marker.producer_id, marker.producer_epoch)
-                queued.append((position, tp, TransactionMarker(producer, marker.committed, marker.coordinator_epoch)))
-                if len(queued) == MARKERS_QUEUED_MAX:
-                    break
+                of_group = TransactionMarker(producer, marker.committed, marker.coordinator_epoch)
+                of_groups.append((position, tp))
+                asks.append(partial(complete_offsets, self._node, tp.partition, of_group))
             else:
                 results[position][tp] = yield from self._node.marker_writer.write(tp.topic, tp.partition, marker)
             yield
-        if not queued:
-            return (yield from _markers_response(request, lambda position, tp: results[position][tp]))
-        call.request_id = self._node.pending.register(call.connection)
-        missing = len(queued)
-
-        def settle(position: int, tp: TopicPartition, error: ErrorCode) -> None:
-            nonlocal missing
+        errors = yield from awaited_all(asks)
+        for (position, tp), error in zip(of_groups, errors, strict=True):
             results[position][tp] = error
-            missing -= 1
-            if missing == 0:
-                self._node.deferral.go_on(call, lambda: self._write_portion(request, call, wanted, results))
-
-        for position, tp, of_group in queued:
-            complete_offsets(self._node, tp.partition, of_group, partial(settle, position, tp))
-        return DEFERRED
 
     # ------------------------------------------------------------------------------------------------------- producers
 

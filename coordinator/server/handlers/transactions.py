@@ -3,9 +3,8 @@
 This module has no rules about transactions; `coordinator/core/transactions/operations.py` is the table of them.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
-from itertools import islice
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
@@ -33,8 +32,9 @@ from coordinator.core.transactions.transaction import EPOCH_BUMP_VERSION
 from coordinator.internal_topics import OFFSETS_TOPIC
 from coordinator.log.errors import LogAppendError
 from coordinator.patterns import InvalidPattern
-from coordinator.runtime.slices import Steps, at_once
+from coordinator.runtime.slices import Steps, at_once, awaited, awaited_all
 from coordinator.server.dispatch import DEFERRED, DispatchTable
+from coordinator.server.handlers.deferred import committed
 from coordinator.server.handlers.portions import Asked, Portions
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
@@ -74,13 +74,23 @@ class TransactionHandlers:
         if request.transactional_id is None:
             if not initialization.names_whole_producer(request):
                 return initialization.error_response(request, ErrorCode.INVALID_REQUEST, call.api_version)
-            producer_id = self._node.producer_ids.allocate(self._node.now_ms())
-            if producer_id is None:
-                return self._wait_for_producer_ids(request, call)
-            return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
+            return self._assign_producer_id()
         if self._are_producer_ids_missing():
-            return self._wait_for_producer_ids(request, call)
+            return self._initialize_later(request.transactional_id, request, call)
         return self._enqueue(operations.INIT_PRODUCER_ID, request.transactional_id, request, call)
+
+    def _assign_producer_id(self) -> Steps[InitProducerIdResponse]:
+        """To a producer without transactions, when one is reserved."""
+        while (producer_id := self._node.producer_ids.allocate(self._node.now_ms())) is None:
+            yield from committed(self._node.metadata)
+        return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
+
+    def _initialize_later(
+        self, transactional_id: str, request: InitProducerIdRequest, call: RequestContext
+    ) -> Steps[Any]:
+        while self._are_producer_ids_missing():
+            yield from committed(self._node.metadata)
+        return self._enqueue(operations.INIT_PRODUCER_ID, transactional_id, request, call)
 
     def _are_producer_ids_missing(self) -> bool:
         """Whether the coordinator of a transactional id would get no producer id now, but in a moment."""
@@ -88,9 +98,6 @@ class TransactionHandlers:
             return not self._node.producer_ids.is_any_left(self._node.now_ms())
         except LogAppendError:
             return False  # perhaps it needs none
-
-    def _wait_for_producer_ids(self, request: InitProducerIdRequest, call: RequestContext) -> Any:
-        return self._node.deferral.go_on_when_committed(call, lambda: self.init_producer_id(request, call))
 
     def end(self, request: EndTxnRequest, call: RequestContext) -> Any:
         return self._enqueue(operations.END_TXN, request.transactional_id, request, call)
@@ -124,13 +131,8 @@ class TransactionHandlers:
             wanted,
             client_version,
         )
-        call.request_id = self._node.pending.register(call.connection)
-
-        def replied(errors: PartitionErrors) -> None:
-            self._node.deferral.go_on(call, lambda: _added(topics, errors, version))
-
-        self._node.transactions.ask(operations.ADD_PARTITIONS, asked.transactional_id, asked, replied)
-        return DEFERRED
+        errors = yield from awaited(partial(self._node.transactions.add_partitions, asked))
+        return (yield from _added(topics, errors, version))
 
     def _add_many(self, request: AddPartitionsToTxnRequest, call: RequestContext, client_version: int) -> Steps[Any]:
         """Many transactions: Kafka never answers a request without any, here it is answered without results."""
@@ -145,34 +147,13 @@ class TransactionHandlers:
                 each.transactional_id, each.producer_id, each.producer_epoch, wanted, client_version, each.verify_only
             )
             asked.append((position, one))
-        return (yield from self._add_portion(request, call, iter(asked), results))
-
-    def _add_portion(
-        self,
-        request: AddPartitionsToTxnRequest,
-        call: RequestContext,
-        asked: Iterator[tuple[int, PartitionsRequest]],
-        results: list[PartitionErrors | None],
-    ) -> Steps[Any]:
-        """Ask about some transactions; when these are answered it goes on with the rest."""
-        portion = list(islice(asked, TRANSACTIONS_AT_ONCE))
-        missing = len(portion)
-        if not missing:
-            return (yield from _added_to_all(request, results, call.api_version))
-        call.request_id = self._node.pending.register(call.connection)
-
-        def replied(position: int, errors: PartitionErrors) -> None:
-            nonlocal missing
-            results[position] = errors
-            missing -= 1
-            if not missing:
-                self._node.deferral.go_on(call, lambda: self._add_portion(request, call, asked, results))
-
-        for position, one in portion:
-            self._node.transactions.ask(
-                operations.ADD_PARTITIONS, one.transactional_id, one, partial(replied, position)
-            )
-        return DEFERRED
+        add = self._node.transactions.add_partitions
+        for first in range(0, len(asked), TRANSACTIONS_AT_ONCE):
+            portion = asked[first : first + TRANSACTIONS_AT_ONCE]
+            added = yield from awaited_all([partial(add, one) for _, one in portion])
+            for (position, _), errors in zip(portion, added, strict=True):
+                results[position] = errors
+        return (yield from _added_to_all(request, results, call.api_version))
 
     def _split_known(
         self, topics: Iterable[AddPartitionsToTxnTopic]
@@ -193,7 +174,7 @@ class TransactionHandlers:
         unknown, untried = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.OPERATION_NOT_ATTEMPTED
         return {tp: unknown if tp in missing else untried for tp in wanted}, tuple(wanted)
 
-    def add_offsets(self, request: AddOffsetsToTxnRequest, call: RequestContext) -> Any:
+    def add_offsets(self, request: AddOffsetsToTxnRequest, call: RequestContext) -> Steps[AddOffsetsToTxnResponse]:
         tp = TopicPartition(OFFSETS_TOPIC, self._node.coordinator.partition_of(request.group_id))
         asked = PartitionsRequest(
             request.transactional_id,
@@ -202,14 +183,8 @@ class TransactionHandlers:
             (tp,),
             EPOCH_BUMP_VERSION if call.api_version >= EPOCH_BUMP_ADD_OFFSETS else 0,
         )
-        request_id = call.request_id = self._node.pending.register(call.connection)
-
-        def replied(errors: PartitionErrors) -> None:
-            error = known_error("AddOffsetsToTxn", errors[tp], call.api_version)
-            self._node.pending.reply(request_id, AddOffsetsToTxnResponse(error_code=error))
-
-        self._node.transactions.ask(operations.ADD_PARTITIONS, request.transactional_id, asked, replied)
-        return DEFERRED
+        errors = yield from awaited(partial(self._node.transactions.add_partitions, asked))
+        return AddOffsetsToTxnResponse(error_code=known_error("AddOffsetsToTxn", errors[tp], call.api_version))
 
     # ----------------------------------------------------------------------------------------------------------- admin
 
