@@ -30,7 +30,7 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.core.transactions": "_wire coordinator.config coordinator.core coordinator.patterns",
         "coordinator.log": "_wire coordinator.config crc32c",
         "coordinator.metadata": "_wire coordinator.log msgspec",
-        "coordinator.kafka_folder": "_wire coordinator.log coordinator.metadata",
+        "coordinator.kafka_folder": "_wire coordinator.config coordinator.log coordinator.metadata",
         "coordinator.quotas": "_wire coordinator.metadata coordinator.config",
         "coordinator.audit": "_wire coordinator.core msgspec",
         "coordinator.runtime": "_wire coordinator.core.causes coordinator.core.decision coordinator.core.event"

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from _wire.errors import ErrorCode
 from _wire.messages.fetch import (
@@ -19,6 +19,7 @@ from _wire.messages.fetch import (
 from _wire.records import CorruptBatch, next_offset_after
 from coordinator.broker.append_notifier import AppendNotifier, Listener
 from coordinator.broker.leader_epochs import epoch_error
+from coordinator.broker.list_offsets import READ_COMMITTED, Load
 from coordinator.broker.long_reads import PART_BYTES, read_on, read_part
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.producers import ProducerStates
@@ -28,10 +29,10 @@ from coordinator.log.recovery.damage import DamagedOffsets
 from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage
 from coordinator.runtime.slices import MERGED_AT_ONCE, SlicedWork, Slices, Steps, merge
+from coordinator.timers.timers import CancellableTimers
 
 TOPIC_ID_VERSION: Final = 13
 """From this version on, topics are identified by id only (KIP-516)."""
-READ_COMMITTED: Final = 1
 FULL_FETCH_EPOCHS: Final = (0, -1)
 """The epochs of a full fetch (KIP-227): it starts a session, or has none. Before v7 the epoch is -1."""
 
@@ -42,22 +43,11 @@ READ_FIRST_BYTES_MAX: Final = 1 << 16
 
 BY_PARTITION: Final = attrgetter("partition")
 
-Load = Callable[[PartitionLog], Steps[object]]
-"""Reads what is not known yet of the transactions in a log; may raise OSError."""
-
 
 class FetchTimeoutKey(NamedTuple):
     """The timer key of a delayed fetch: `max_wait_ms` have passed."""
 
     fetch: "DelayedFetch"
-
-
-class Timers(Protocol):
-    """Timers of the event loop. `start` returns the id that `cancel` takes."""
-
-    def start(self, key: object, deadline_ms: int) -> int: ...
-
-    def cancel(self, timer: int) -> bool: ...
 
 
 @dataclass(slots=True)
@@ -111,7 +101,7 @@ class FetchService:
         image: MetadataImage,
         partitions: Partitions,
         notifier: AppendNotifier,
-        timers: Timers,
+        timers: CancellableTimers,
         slices: Slices,
         *,
         max_bytes: int,

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from coordinator.broker.cleaner_thread import CleanerThread, Pace
 from coordinator.broker.partitions import Partitions
-from coordinator.broker.retention import NEXT_TURN_MS, TURN_SECONDS, RemovalKey, Timers
+from coordinator.broker.retention import NEXT_TURN_MS, TURN_SECONDS, RemovalKey
 from coordinator.broker.topic_config_keys import CLEANUP_POLICY
 from coordinator.config.cleaner_keys import (
     LOG_CLEANER_BACKOFF_MS,
@@ -41,6 +41,7 @@ from coordinator.log.partition_log import PartitionLog
 from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage, Topic
 from coordinator.runtime import slices
+from coordinator.timers.timers import Timers
 
 RETRY_MS: Final = 300_000
 """How long a log is left alone whose files could not be read or written, or that has a transaction open."""
@@ -163,7 +164,7 @@ class LogCleaner:
         try:
             return None if self._round is None else next(self._round, None)
         except Exception:
-            logger.exception("unhandled exception in the log cleaner; it goes on with its next look")
+            logger.exception("unhandled exception in the log cleaner; continuing with the next check")
             return None
 
     def _pause_seconds(self) -> float:
@@ -215,7 +216,7 @@ class LogCleaner:
         except UncleanableLog as problem:
             self._give_up(log, str(problem))
         except CleaningAborted as problem:
-            logger.info("the compaction of a log was given up", log=log.name, reason=str(problem))
+            logger.info("compaction of a log aborted", log=log.name, reason=str(problem))
         except (OSError, MemoryError) as problem:
             self._try_later(log, now_ms, problem)
         else:
@@ -304,7 +305,9 @@ class LogCleaner:
             log = self._log_to_look_at(topic, partition)
             return None if log is None else self._target_of(log)
         except OSError as problem:
-            logger.error("cannot look at a log to compact", log=f"{topic.name}-{partition}", problem=str(problem))
+            logger.error(
+                "cannot check whether a log needs compaction", log=f"{topic.name}-{partition}", problem=str(problem)
+            )
             return None
 
     def _target_of(self, log: PartitionLog) -> CleanableLog | None:

@@ -17,6 +17,7 @@ from coordinator.log.data_dirs.directory import LogDirectory
 from coordinator.log.errors import LogFlushError, OfflineDirectory
 from coordinator.log.files import FileSystem
 from coordinator.log.names import folder_name
+from coordinator.log.open_files import OUT_OF_DESCRIPTORS
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.recovery.damage import DamagedOffsets
 from coordinator.log.segments.stored_segments import StoredSegments
@@ -26,7 +27,6 @@ from coordinator.metadata.image import MetadataImage, Topic
 from coordinator.metadata.leadership import NO_LEADER, Leadership
 from coordinator.runtime.slices import Slices, Steps
 
-OUT_OF_DESCRIPTORS: Final = (errno.EMFILE, errno.ENFILE)
 """Says nothing of the log, and is handled where connections are accepted."""
 RECOVERED_WHEN_USED_BYTES_MAX: Final = 4 << 20
 """Below it, a log is recovered in a few ms, and so when it is first used."""

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
-from typing import Final, Protocol
+from typing import Final
 from weakref import WeakKeyDictionary, ref
 
 from _wire.control_records import read_end_txn_marker
@@ -32,6 +32,7 @@ from coordinator.log.partition_log import PartitionLog
 from coordinator.log.segments import producer_snapshot
 from coordinator.logger import logger
 from coordinator.runtime.slices import Steps, at_once
+from coordinator.timers.timers import Timers
 
 PRODUCERS_PER_TURN: Final = 20_000
 """So many are looked at in a few ms."""
@@ -54,12 +55,6 @@ class ExpirationKey:
 
 class SnapshotKey:
     """The key of the timer at which a snapshot is encoded further."""
-
-
-class Timers(Protocol):
-    """A timing wheel, or what wakes up the event loop for one."""
-
-    def start(self, key: object, deadline_ms: int) -> int: ...
 
 
 class ProducerDirectory:

@@ -20,7 +20,6 @@ from coordinator.broker.cleaner_thread import Pace
 from coordinator.broker.directory_assignment import DirectoryAssignment
 from coordinator.broker.log_flusher import LogFlusher
 from coordinator.broker.partitions import Partitions
-from coordinator.broker.retention import Timers
 from coordinator.deadlines import deadline_after
 from coordinator.log.data_dirs.checkpoints import TopicPartition
 from coordinator.log.data_dirs.directories import LogDirectories
@@ -35,6 +34,7 @@ from coordinator.log.partition_log import PartitionLog
 from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage, Topic
 from coordinator.runtime.slices import Slices, Steps
+from coordinator.timers.timers import Timers
 
 PORTION_BYTES: Final = 4 << 20
 """How much is copied before others have their turn."""

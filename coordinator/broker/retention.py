@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from coordinator.broker.partitions import Partitions
 from coordinator.config.log_keys import LOG_RETENTION_CHECK_INTERVAL_MS
@@ -21,6 +21,7 @@ from coordinator.log.segments.stored_segments import StoredSegments
 from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage, Topic
 from coordinator.runtime import slices
+from coordinator.timers.timers import Timers
 
 FIRST_CHECK_MS: Final = 30_000
 """The first check after a start is not later, as by Kafka's default of log.initial.task.delay.ms."""
@@ -45,12 +46,6 @@ class RemovalKey(NamedTuple):
 
     log: PartitionLog
     segments: int
-
-
-class Timers(Protocol):
-    """Timers of the event loop."""
-
-    def start(self, key: object, deadline_ms: int) -> int: ...
 
 
 RetentionRule = Callable[[PartitionLog, int], int]

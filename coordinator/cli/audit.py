@@ -13,7 +13,8 @@ from coordinator.audit.chain import verify as verify_chain
 from coordinator.cli.describe import BOOTSTRAP_OPTION
 from coordinator.cli.source import Source, source_options
 from coordinator.cli.terminal import JSON_OPTION, UTC_OPTION, Clock, clock, one_line_errors
-from coordinator.client.audit_topic import EARLIEST, AuditRecord, AuditTopic
+from coordinator.client.audit_topic import AuditRecord, AuditTopic
+from coordinator.client.cluster import EARLIEST
 from coordinator.explain.words import plain, quoted
 
 TAIL_EVENTS: Final = 20

@@ -16,7 +16,8 @@ from coordinator.cli.log_dump import command as dump_command
 from coordinator.cli.log_forget import command as forget_command
 from coordinator.cli.log_kafka import export_command, import_command
 from coordinator.cli.terminal import INTERRUPTED
-from coordinator.log.config import INT64_MAX, LogConfig
+from coordinator.config.key import INT64_MAX
+from coordinator.log.config import LogConfig
 from coordinator.log.data_dirs.directory import LOCK, LogDirectory
 from coordinator.log.data_dirs.meta_properties import META_PROPERTIES, parse_properties
 from coordinator.log.errors import LogError

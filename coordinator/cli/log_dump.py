@@ -14,7 +14,8 @@ from _wire.messages import RECORD_MODULES
 from _wire.primitives import Struct
 from _wire.records import BatchHeader, Record, parse_records
 from coordinator.cli.terminal import INTERRUPTED
-from coordinator.log.config import INT64_MAX, LogConfig
+from coordinator.config.key import INT64_MAX
+from coordinator.log.config import LogConfig
 from coordinator.log.names import METADATA_LOG, folder_name
 from coordinator.log.read_only import ReadOnlyFileSystem
 from coordinator.log.recovery.damage import Damage, scan

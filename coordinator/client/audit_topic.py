@@ -14,6 +14,7 @@ from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, Parti
 from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from coordinator.audit.schema import AuditEvent, CoordinatorEvent, Record, decode_coordinator_event, decode_event
+from coordinator.client.cluster import EARLIEST, LATEST
 from coordinator.client.groups import raise_for_error
 from coordinator.client.wire import ClientError, WireConnection
 from coordinator.core.partitioning import partition_for
@@ -23,8 +24,6 @@ CLIENT_ID: Final = "coordinator-audit"
 ANSWER_SECONDS: Final = 4
 """How long a server may take to answer, so that an unreachable one is reported within five seconds."""
 
-EARLIEST: Final = -2
-LATEST: Final = -1
 """Timestamps of ListOffsets that mean the first and the next offset."""
 
 FETCH_BYTES: Final = 16 << 20

@@ -8,7 +8,8 @@ from contextlib import suppress
 from typing import Final
 
 from coordinator.audit.schema import AuditEvent
-from coordinator.client.audit_topic import EARLIEST, LATEST, AuditRecord, AuditTopic, NoAuditTopic, Offsets
+from coordinator.client.audit_topic import AuditRecord, AuditTopic, NoAuditTopic, Offsets
+from coordinator.client.cluster import EARLIEST, LATEST
 from coordinator.client.wire import ClientError
 from coordinator.dashboard.board import Board
 from coordinator.logger import logger

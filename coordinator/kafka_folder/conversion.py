@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from coordinator.config.key import INT32_MAX
 from coordinator.kafka_folder.change import METADATA_FOLDER, NEW_FOLDER, FolderChange, locked
 from coordinator.kafka_folder.metadata_log import TOPIC_RESOURCE, KafkaImage, read_kafka_metadata, write_kafka_snapshot
 from coordinator.kafka_folder.records import (
@@ -60,7 +61,6 @@ damage, which is read around."""
 FILES_OPEN: Final = 64
 LEADER_EPOCHS: Final = "leader-epoch-checkpoint"
 EPOCH: Final = re.compile(rb"[0-9]{1,10}")
-INT32_MAX: Final = 2**31 - 1
 
 Accept = Callable[[str, Mapping[str, str]], tuple[dict[str, str], list[str]]]
 """Topic and its configs → those that this server can have, and the names of the others."""

@@ -9,6 +9,7 @@ from typing import Final
 
 from _wire.errors import MalformedMessage
 from _wire.records import BatchHeader, build_batch, parse_records
+from coordinator.config.key import INT64_MAX
 from coordinator.kafka_folder.records import (
     ABORT_TRANSACTION,
     BEGIN_TRANSACTION,
@@ -26,7 +27,7 @@ from coordinator.kafka_folder.records import (
     decode_kafka_record,
     encode_kafka_record,
 )
-from coordinator.log.config import INT64_MAX, LogConfig
+from coordinator.log.config import LogConfig
 from coordinator.log.files import FileSystem, read_file, write_file
 from coordinator.log.recovery.damage import INCOMPLETE, Damage, scan
 from coordinator.log.segments.files import base_offsets

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-INT64_MAX = 2**63 - 1
+from coordinator.config.key import INT64_MAX
 
 
 class TargetCompression(NamedTuple):

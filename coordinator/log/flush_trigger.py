@@ -2,7 +2,8 @@
 
 from typing import Generic, Protocol, TypeVar
 
-from coordinator.log.config import INT64_MAX, LogConfig
+from coordinator.config.key import INT64_MAX
+from coordinator.log.config import LogConfig
 
 
 class FlushedLater(Protocol):

@@ -2,21 +2,16 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from coordinator.runtime.slices import Steps, awaited
+from coordinator.timers.timers import Timers
 
 
 class DelayKey(NamedTuple):
     """The key of a timer at which steps go on."""
 
     end: Callable[[None], None]
-
-
-class Timers(Protocol):
-    """Timers of the event loop."""
-
-    def start(self, key: object, deadline_ms: int) -> int: ...
 
 
 class Delays:

@@ -153,21 +153,21 @@ class Acceptor:
         """Stop accepting until there is room. Without a reason there is nothing to tell: the rate is kept."""
         if reason and not self._told:
             self._told = reason
-            logger.warning("accepting no connections until others have gone", reason=reason)
+            logger.warning("connection limit reached; accepting paused", reason=reason)
         if reason:
             self._paused_at = self._loop.time()
         if not self._is_paused:
             self._is_paused = True
             for sock in self._listeners:
                 self._loop.remove_reader(sock)
-        self._look_again_in(seconds)
+        self._retry_in(seconds)
 
-    def _look_again_in(self, seconds: float) -> None:
+    def _retry_in(self, seconds: float) -> None:
         if self._retry is not None:
             self._retry.cancel()
-        self._retry = self._loop.call_later(seconds, self._look_again)
+        self._retry = self._loop.call_later(seconds, self._retry_accepting)
 
-    def _look_again(self) -> None:
+    def _retry_accepting(self) -> None:
         """Go on if there is room; tell of it when there was room for a while."""
         self._retry = None
         if self._room(next(iter(self._listeners))) <= 0:
@@ -179,7 +179,7 @@ class Acceptor:
                 self._loop.add_reader(sock, self._accept_from, sock)
         if self._told:
             if self._loop.time() - self._paused_at >= QUIET_SECONDS:
-                logger.info("accepting connections again", after=self._told)
+                logger.info("accepting resumed", after=self._told)
                 self._told = ""
             else:
-                self._look_again_in(RETRY_SECONDS)
+                self._retry_in(RETRY_SECONDS)

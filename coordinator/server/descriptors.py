@@ -4,11 +4,12 @@ Connections have three quarters of the limit. The last quarter is for the files 
 again as they are needed (`log/open_files.py`), and for all else. Neither can take what belongs to the other one.
 """
 
-import errno
 import os
 import resource
 from collections.abc import Callable
 from typing import Final
+
+from coordinator.log.open_files import OUT_OF_DESCRIPTORS
 
 RESERVE_MIN: Final = 256
 RESERVE_SHARE: Final = 4
@@ -22,7 +23,6 @@ LIMITS_TRIED: Final = (1 << 20, 10_240)
 """Where the hard limit is infinite, as on macOS, the soft one has another bound, which the system does not tell."""
 
 UNBOUNDED: Final = 1 << 31
-OUT_OF_DESCRIPTORS: Final = (errno.EMFILE, errno.ENFILE)
 
 
 def raise_limit() -> int:

@@ -113,7 +113,7 @@ class Node:
             directories.close_unused()
             raise
         if checks_are_armed():
-            logger.warning("the checks of the coordinator are armed; it is slow", switch=SWITCH)
+            logger.warning("coordinator checks are enabled; the server is slow", switch=SWITCH)
         admin = {} if self.admin is None else {"admin": self.admin}
         logger.info("serving", bootstrap=self.bootstrap, **admin, data=",".join(map(str, directories.paths)))
 

@@ -9,9 +9,9 @@ from typing import Any, Final
 from _wire.errors import ErrorCode
 from coordinator.broker.storage_errors import StorageErrors
 from coordinator.log.errors import LogAppendError, LogFlushError
+from coordinator.log.open_files import OUT_OF_DESCRIPTORS
 from coordinator.logger import logger
 from coordinator.runtime.slices import Slices
-from coordinator.server.descriptors import OUT_OF_DESCRIPTORS
 from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, Handler
 from coordinator.server.request_context import RequestContext
 

@@ -55,7 +55,7 @@ class StallMeter:
         self.suspended = 0.0
         """For how long the process was suspended since the last look."""
 
-    def look(self, turned_at: float, clocks: Clocks) -> None:
+    def sample(self, turned_at: float, clocks: Clocks) -> None:
         """Bring the attributes up to date, given when the loop last turned."""
         last, self._last = self._last, clocks
         elapsed, computed = clocks.now - last.now, clocks.cpu - last.cpu
@@ -89,7 +89,7 @@ class Watchdog:
         self._loop_thread = threading.get_ident()
         self._loop_task = threading.get_native_id()
         self._now = now
-        self._turned_at = self._looked_at = now()
+        self._turned_at = self._sampled_at = now()
         self._cpu = self._waited = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._stopping = threading.Event()
@@ -112,8 +112,8 @@ class Watchdog:
         cpu, waited = time.process_time(), waited_seconds(self._loop_task)
         if paused > STALL_SECONDS:
             # The thread did not look while nobody ran. It may have looked just now, when the process went on.
-            looked = self._turned_at + 2 * INTERVAL_SECONDS < self._looked_at < now - INTERVAL_SECONDS
-            self._on_pause(paused, pause_kind(paused, cpu - self._cpu, waited - self._waited, looked=looked))
+            looked = self._turned_at + 2 * INTERVAL_SECONDS < self._sampled_at < now - INTERVAL_SECONDS
+            self._on_pause(paused, pause_kind(paused, cpu - self._cpu, waited - self._waited, sampled=looked))
         self._turned_at, self._cpu, self._waited = now, cpu, waited
         self._timer = self._loop.call_later(INTERVAL_SECONDS, self._turn)
 
@@ -128,8 +128,8 @@ class Watchdog:
             # First of all: the loop may go on while the clocks are read.
             is_late = self._now() - self._turned_at > STALL_SECONDS
             stack = stack_of(sys._current_frames().get(self._loop_thread)) if is_late else ""
-            meter.look(self._turned_at, self._clocks(own_task))
-            self._looked_at = self._now()
+            meter.sample(self._turned_at, self._clocks(own_task))
+            self._sampled_at = self._now()
             if meter.suspended > STALL_SECONDS:
                 logger.warning(f"process was suspended for {meter.suspended:.1f} s")
             if meter.stalled < reported_seconds:
@@ -141,11 +141,11 @@ class Watchdog:
                 reported_seconds = meter.stalled
 
 
-def pause_kind(paused: float, computed: float, waited: float, *, looked: bool) -> str:
-    """What a pause of the loop was. Times are in seconds; `looked`: another thread of the process ran meanwhile."""
+def pause_kind(paused: float, computed: float, waited: float, *, sampled: bool) -> str:
+    """What a pause of the loop was. Times are in seconds; `sampled`: another thread of the process ran meanwhile."""
     if waited > paused / 2:
         return WITHOUT_CPU
-    return BLOCKED if looked or computed > paused / 2 else SUSPENDED
+    return BLOCKED if sampled or computed > paused / 2 else SUSPENDED
 
 
 def _report(meter: StallMeter, stack: str) -> None:

@@ -6,7 +6,8 @@ import pytest
 
 from coordinator.audit.schema import AuditEvent, CoordinatorPaused, GenerationStable, GroupCreated, encode_event
 from coordinator.client import audit_topic
-from coordinator.client.audit_topic import EARLIEST, AuditTopic, audit_record
+from coordinator.client.audit_topic import AuditTopic, audit_record
+from coordinator.client.cluster import EARLIEST
 from coordinator.explain.history import GroupHistory
 from tests.servers import RunningServer
 from tests.wire_client import WireClient

@@ -124,7 +124,7 @@ ACCEPTING_MUTANTS: Final = (
     ),
     Mutant(
         "accepting never goes on after a pause",
-        "Acceptor._look_again",
+        "Acceptor._retry_accepting",
         "self._loop.add_reader(sock, self._accept_from, sock)",
         "pass",
     ),
@@ -142,7 +142,7 @@ ACCEPTING_MUTANTS: Final = (
     ),
     Mutant(
         "the end of a pause is not logged",
-        "Acceptor._look_again",
+        "Acceptor._retry_accepting",
         "if self._loop.time() - self._paused_at >= QUIET_SECONDS:",
         "if False:",
     ),
@@ -229,25 +229,25 @@ TELLING_MUTANTS: Final = (
     ),
     Mutant(
         "a suspended process is reported",
-        "StallMeter.look",
+        "StallMeter.sample",
         "new = min(new, explained)",
         "pass",
     ),
     Mutant(
         "a stall that holds the interpreter is not reported",
-        "StallMeter.look",
+        "StallMeter.sample",
         "max(computed + max(loop_waited, own_waited), INTERVAL_SECONDS)",
         "INTERVAL_SECONDS",
     ),
     Mutant(
         "a loop without a processor counts as blocked",
-        "StallMeter.look",
+        "StallMeter.sample",
         "self.without_cpu += min(loop_waited, new)",
         "",
     ),
     Mutant(
         "a stall does not end with a turn",
-        "StallMeter.look",
+        "StallMeter.sample",
         "self.stalled = self.without_cpu = 0.0",
         "pass",
     ),

@@ -23,8 +23,8 @@ from tests.server.log_lines import LogLines, log_lines
 
 UNLIMITED: Final = 1 << 30
 DEADLINE_SECONDS: Final = 10
-PAUSED: Final = "accepting no connections until others have gone"
-AGAIN: Final = "accepting connections again"
+PAUSED: Final = "connection limit reached; accepting paused"
+AGAIN: Final = "accepting resumed"
 LOOPS: Final = pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
 
 

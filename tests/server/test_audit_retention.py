@@ -9,7 +9,8 @@ from _wire.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from coordinator.audit.schema import GroupLoaded
-from coordinator.client.audit_topic import EARLIEST, LATEST, AuditTopic
+from coordinator.client.audit_topic import AuditTopic
+from coordinator.client.cluster import EARLIEST, LATEST
 from coordinator.internal_topics import AUDIT_TOPIC
 from coordinator.testing import Coordinator
 from tests.waiting import wait_for

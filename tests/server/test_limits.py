@@ -104,14 +104,14 @@ def test_at_the_limit_of_all_connections_a_client_waits_until_another_has_gone(l
         assert is_served(first) and is_served(second)
         waiting = stack.enter_context(WireClient(server.bootstrap))
         sent = waiting.send(ApiVersionsRequest(), 0)
-        wait_for(lambda: "accepting no connections" in server.log.read_text(), 5, "the pause")
+        wait_for(lambda: "accepting paused" in server.log.read_text(), 5, "the pause")
         assert not select.select([waiting.socket], [], [], 0)[0]
         assert is_served(first) and is_served(second)
         first.socket.close()
         assert waiting.receive(sent).error_code == 0
         waiting.socket.close()
         second.socket.close()
-        wait_for(lambda: "accepting connections again" in server.log.read_text(), 5, "the end of the pause")
+        wait_for(lambda: "accepting resumed" in server.log.read_text(), 5, "the end of the pause")
     lines = [line for line in server.log.read_text().splitlines() if "accepting" in line]
     assert len(lines) == 2
     assert "there are 2 connections (max.connections)" in lines[0]
@@ -166,14 +166,14 @@ def test_floods_of_many_addresses_make_accepting_pause(tmp_path):
     with RunningServer(tmp_path, open_files_max=(256, 256)) as server, ExitStack() as stack:
         for number in range(400):
             stack.enter_context(connect_from(server, f"127.0.{number // 100 + 1}.{number % 100 + 1}"))
-        wait_for(lambda: "accepting no connections" in server.log.read_text(), 10, "the pause")
+        wait_for(lambda: "accepting paused" in server.log.read_text(), 10, "the pause")
         assert open_files(server) <= 129 + FILES_OF_THE_LOGS
         with WireClient(server.bootstrap) as late:
             sent = late.send(ApiVersionsRequest(), 0)
             stack.close()
             assert late.receive(sent).error_code == 0, "it waited in the queue of the system"
-        wait_for(lambda: "accepting connections again" in server.log.read_text(), 10, "the end of the pause")
-    said = [line for line in server.log.read_text().splitlines() if "] accepting" in line]
+        wait_for(lambda: "accepting resumed" in server.log.read_text(), 10, "the end of the pause")
+    said = [line for line in server.log.read_text().splitlines() if "accepting" in line]
     assert len(said) == 2
 
 

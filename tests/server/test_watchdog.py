@@ -39,7 +39,7 @@ class Looked:
     def _clocks(self) -> Clocks:
         return Clocks(self._now, self._cpu, self._loop_waited, self._own_waited)
 
-    def look(
+    def sample(
         self,
         turned: bool = False,
         elapsed: float = INTERVAL_SECONDS,
@@ -53,41 +53,41 @@ class Looked:
         self._own_waited += own_waited
         if turned:
             self._turned_at = self._now
-        self.meter.look(self._turned_at, self._clocks())
+        self.meter.sample(self._turned_at, self._clocks())
         return self.meter.stalled
 
 
 def test_a_loop_that_is_ready_and_not_run_had_no_cpu():
     looked = Looked()
     for _ in range(6):
-        looked.look(cpu=0.01, loop_waited=0.24)
+        looked.sample(cpu=0.01, loop_waited=0.24)
     assert looked.meter.stalled == pytest.approx(1.5)
     assert looked.meter.without_cpu == pytest.approx(1.44)
-    looked.look(turned=True)
+    looked.sample(turned=True)
     assert looked.meter.without_cpu == 0
 
 
 def test_a_blocked_loop_on_a_busy_machine_is_blocked():
     looked = Looked()
     for _ in range(6):
-        looked.look(cpu=0.2, loop_waited=0.05)
+        looked.sample(cpu=0.2, loop_waited=0.05)
     assert looked.meter.without_cpu < looked.meter.stalled / 2
 
 
 def test_a_process_without_cpu_was_not_suspended():
     """The thread that watches had no processor either."""
     looked = Looked()
-    assert looked.look(elapsed=3.0, cpu=0.02, loop_waited=2.9, own_waited=2.7) == pytest.approx(2.92)
+    assert looked.sample(elapsed=3.0, cpu=0.02, loop_waited=2.9, own_waited=2.7) == pytest.approx(2.92)
     assert looked.meter.without_cpu == pytest.approx(2.9)
     assert looked.meter.suspended == 0
 
 
 def test_a_suspension_is_measured():
     looked = Looked()
-    looked.look(elapsed=60.0, cpu=0.01)
+    looked.sample(elapsed=60.0, cpu=0.01)
     assert looked.meter.suspended == pytest.approx(60, abs=2 * INTERVAL_SECONDS)
     assert looked.meter.without_cpu == 0
-    looked.look(turned=True)
+    looked.sample(turned=True)
     assert looked.meter.suspended == 0
 
 
@@ -98,31 +98,31 @@ def test_the_wait_of_a_thread_for_a_processor_is_read():
 
 def test_the_time_without_a_turn_is_added_up_until_the_next_one():
     looked = Looked()
-    assert [looked.look() for _ in range(5)] == pytest.approx([0.25, 0.5, 0.75, 1.0, 1.25])
-    assert looked.look(turned=True) == 0
-    assert looked.look() == pytest.approx(0.25)
+    assert [looked.sample() for _ in range(5)] == pytest.approx([0.25, 0.5, 0.75, 1.0, 1.25])
+    assert looked.sample(turned=True) == 0
+    assert looked.sample() == pytest.approx(0.25)
 
 
 def test_a_suspended_process_is_no_stall():
     looked = Looked()
-    assert looked.look(elapsed=3600.0) <= INTERVAL_SECONDS
-    assert looked.look(turned=True) == 0
+    assert looked.sample(elapsed=3600.0) <= INTERVAL_SECONDS
+    assert looked.sample(turned=True) == 0
 
 
 def test_many_short_suspensions_are_none_either():
     looked = Looked()
     for _ in range(100):
-        assert looked.look(elapsed=60.0, cpu=0.01) < STALL_SECONDS
-        assert looked.look(turned=True) == 0
+        assert looked.sample(elapsed=60.0, cpu=0.01) < STALL_SECONDS
+        assert looked.sample(turned=True) == 0
 
 
 def test_a_thread_that_overslept_while_the_process_computed_saw_a_stall():
     """Something held the interpreter's lock for three seconds."""
-    assert Looked().look(elapsed=3.0, cpu=2.9) == pytest.approx(2.9)
+    assert Looked().sample(elapsed=3.0, cpu=2.9) == pytest.approx(2.9)
 
 
 def test_computing_while_the_loop_turns_is_no_stall():
-    assert Looked().look(turned=True, elapsed=3.0, cpu=2.9) == 0
+    assert Looked().sample(turned=True, elapsed=3.0, cpu=2.9) == 0
 
 
 def test_the_stack_is_one_line_that_begins_with_the_innermost_call():
@@ -148,7 +148,7 @@ def test_the_stack_is_one_line_that_begins_with_the_innermost_call():
     ],
 )
 def test_the_kind_of_a_pause(computed, waited, looked, kind):
-    assert pause_kind(5.0, computed, waited, looked=looked) == kind
+    assert pause_kind(5.0, computed, waited, sampled=looked) == kind
 
 
 PROGRAM: Final = textwrap.dedent(

@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Final
 
 from _wire.records import CorruptBatch
+from coordinator.config.key import INT32_MAX
 from coordinator.log.compaction.cleanable import CleanableLog
 from coordinator.log.compaction.cleaned_segment import complete_cleaned, keep_modified_time
 from coordinator.log.compaction.key_scan import KeyScan
@@ -19,7 +20,7 @@ from coordinator.log.compaction.offset_map import OffsetMap
 from coordinator.log.compaction.record_filter import RecordFilter
 from coordinator.log.compaction.transactions import Transactions
 from coordinator.log.files import FileSystem
-from coordinator.log.segments.batch_header import INT32_MAX, LENGTH_END
+from coordinator.log.segments.batch_header import LENGTH_END
 from coordinator.log.segments.files import CLEANED_SUFFIX, SWAP_SUFFIX, remove_segment_files
 from coordinator.log.segments.reads import position_of
 from coordinator.log.segments.segment import Segment

@@ -27,7 +27,7 @@ def next_coordinator_epoch(fs: FileSystem, root: Path) -> int:
     if epoch == 0:
         # No start was ever counted so far; the audit needs a number that is larger than those before it.
         epoch = int(time.time())
-        logger.error("the number of the last start is damaged; counting on", file=str(path), number=epoch)
+        logger.error("coordinator epoch file is damaged; using the time of this start", file=str(path), epoch=epoch)
     write_file_atomically(fs, path, f"{epoch} {checksum(b'%d' % epoch)}\n".encode())
     return epoch
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from _wire.records import BATCH_HEADER_BYTES, BatchHeader, CorruptBatch, batch_headers
-from coordinator.log.segments.batch_header import INT32_MAX, LENGTH_END, MAGIC_POSITION, OFFSET_BYTES, RECORD_FORMAT
+from coordinator.config.key import INT32_MAX
+from coordinator.log.segments.batch_header import LENGTH_END, MAGIC_POSITION, OFFSET_BYTES, RECORD_FORMAT
 from coordinator.logger import logger
 
 INCOMPLETE: Final = "the file ends within a batch"

@@ -15,11 +15,11 @@ from enum import Enum, auto
 from itertools import islice
 from pathlib import Path
 
+from coordinator.config.key import INT32_MAX, INT64_MAX
 from coordinator.log.compaction.swap import complete_swaps
-from coordinator.log.config import INT64_MAX, LogConfig
+from coordinator.log.config import LogConfig
 from coordinator.log.files import FileSystem
 from coordinator.log.recovery.damage import Damage, is_unacknowledged, scan
-from coordinator.log.segments.batch_header import INT32_MAX
 from coordinator.log.segments.files import DELETED_SUFFIX, remove_segment_files, segment_path
 from coordinator.log.segments.files import base_offsets as find_base_offsets
 from coordinator.log.segments.load import load

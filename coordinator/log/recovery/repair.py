@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from coordinator.log.config import INT64_MAX, LogConfig
+from coordinator.config.key import INT64_MAX
+from coordinator.log.config import LogConfig
 from coordinator.log.data_dirs.directory import LogDirectory
 from coordinator.log.files import FileSystem
 from coordinator.log.names import METADATA_LOG, folder_name

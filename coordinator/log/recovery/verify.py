@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from _wire.checksums import checksum
-from coordinator.log.config import INT64_MAX, LogConfig
+from coordinator.config.key import INT64_MAX
+from coordinator.log.config import LogConfig
 from coordinator.log.data_dirs.checkpoints import (
     CLEANER_OFFSETS,
     LOG_START_OFFSETS,

@@ -14,5 +14,4 @@ HEAD_BYTES: Final = 27
 TIMESTAMP_BYTES: Final = 8
 TIMESTAMPS_END: Final = 43
 """The part of a header up to the end of its largest timestamp."""
-INT32_MAX: Final = 2**31 - 1
 """The largest distance of an offset from the base offset of its segment."""

@@ -1,8 +1,9 @@
 """Loading of a segment after a clean stop: its indexes are trusted as far as they fit (LogSegment.sanityCheck)."""
 
 from _wire.records import BatchHeader, CorruptBatch
+from coordinator.config.key import INT32_MAX
 from coordinator.log.files import FileSystem
-from coordinator.log.segments.batch_header import INT32_MAX, RECORD_FORMAT
+from coordinator.log.segments.batch_header import RECORD_FORMAT
 from coordinator.log.segments.reads import time_entry_fits
 from coordinator.log.segments.segment import NO_TIMESTAMP, Segment
 

@@ -13,7 +13,7 @@ from _wire.records import (
     end_of_whole_batches,
     find_batch,
 )
-from coordinator.log.config import INT64_MAX
+from coordinator.config.key import INT64_MAX
 from coordinator.log.recovery.damage import Damage, DamagedOffsets, scan
 from coordinator.log.segments.batch_header import (
     DELTA_POSITION,

@@ -12,11 +12,12 @@ from _wire.records import (
     CorruptBatch,
     batch_headers,
 )
+from coordinator.config.key import INT32_MAX
 from coordinator.log.config import LogConfig
 from coordinator.log.files import FileSystem, OpenFile
 from coordinator.log.names import PathAttribute
 from coordinator.log.recovery.damage import Damage
-from coordinator.log.segments.batch_header import INT32_MAX, LENGTH_BYTES, LENGTH_END, OFFSET_BYTES
+from coordinator.log.segments.batch_header import LENGTH_BYTES, LENGTH_END, OFFSET_BYTES
 from coordinator.log.segments.files import CLEANED_SUFFIX, DELETED_SUFFIX, SWAP_SUFFIX, segment_path
 from coordinator.log.segments.index import OFFSET_ENTRY, OffsetIndex, TimeIndex
 from coordinator.log.segments.transaction_index import TransactionIndex
