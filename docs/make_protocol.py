@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from unittest.mock import Mock
+from unittest.mock import MagicMock
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
@@ -26,7 +26,7 @@ because of librdkafka (KAFKA-18659). Flexible versions have compact lengths and 
 
 def page() -> str:
     definitions = read_definitions()
-    table, _ = dispatch_table(Mock())  # the handlers are listed, none of them is called
+    table = dispatch_table(MagicMock())  # the handlers are listed, none of them is called
     lines = [HEAD, "", "## APIs", "", *apis(definitions, table.routes)]
     lines += ["", "## Records of internal topics", "", *records(definitions)]
     lines += ["", "## Other embedded formats", "", *others(definitions)]

@@ -18,8 +18,11 @@ class AppendNotifier:
         self._request_iteration = request_iteration
         self._listeners: dict[PartitionLog, dict[Listener, None]] = {}
         self._changed: dict[PartitionLog, None] = {}
-        self.defer: Listener | None = None
-        """Gets the logs that were appended to, if that counts only later (`mark_durable`)."""
+        self._deferred: Listener | None = None
+
+    def defer_to(self, deferred: Listener | None) -> None:
+        """From now on appends count only later (`mark_durable`), and `deferred` gets the logs; None: they count."""
+        self._deferred = deferred
 
     def add_listener(self, logs: Iterable[PartitionLog], listener: Listener) -> None:
         for log in logs:
@@ -34,8 +37,8 @@ class AppendNotifier:
                     del self._listeners[log]
 
     def mark_appended(self, log: PartitionLog) -> None:
-        if self.defer is not None:
-            self.defer(log)
+        if self._deferred is not None:
+            self._deferred(log)
         elif log in self._listeners:
             self._mark_changed(log)
 

@@ -17,7 +17,31 @@ from coordinator.log.names import folder_name
 from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage, Topic
 from coordinator.metadata.leadership import NO_LEADER, Leadership, RemoteNode
-from coordinator.metadata.store import MetadataStore, NewTopic
+from coordinator.metadata.store import MetadataStore, NewTopic, in_the_only_directory
+
+
+def has_several(directories: LogDirectories, image: MetadataImage) -> bool:
+    """Whether the server has, or ever had, more than one log directory."""
+    return bool(image.log_directories) or len(directories.paths) > 1
+
+
+def place(directories: LogDirectories, image: MetadataImage, topics: Sequence[NewTopic]) -> list[list[str]]:
+    """Return the ids for the partitions of new topics: each in the directory with the fewest (nextLogDirs).
+
+    A partition of the audit is where that of the groups is: without one of them, the other is of no use. `image` has
+    what is placed already.
+    """
+    if not has_several(directories, image):
+        return in_the_only_directory(image, topics)
+    free = _Free(image.partitions_by_directory, directories)
+    placed = []
+    for topic in topics:
+        groups = image.topics.get(OFFSETS_TOPIC)
+        if topic.name == AUDIT_TOPIC and groups is not None and groups.partitions == topic.partitions:
+            placed.append(list(groups.directories))
+        else:
+            placed.append([free.next() for _ in range(topic.partitions)])
+    return placed
 
 
 class DirectoryAssignment:
@@ -29,25 +53,7 @@ class DirectoryAssignment:
         self._directories = directories
         self._offline: set[str] = set()
         """The ids of the directories whose partitions nobody can lead."""
-        self._has_several = bool(store.image.log_directories) or len(directories.paths) > 1
-        if self._has_several:
-            store.place = self.place
-
-    def place(self, topics: Sequence[NewTopic]) -> list[list[str]]:
-        """Return the ids for the partitions of new topics: each in the directory with the fewest (nextLogDirs).
-
-        A partition of the audit is where that of the groups is: without one of them, the other is of no use.
-        """
-        image = self._store.latest_image
-        free = _Free(image.partitions_by_directory, self._directories)
-        placed = []
-        for topic in topics:
-            groups = image.topics.get(OFFSETS_TOPIC)
-            if topic.name == AUDIT_TOPIC and groups is not None and groups.partitions == topic.partitions:
-                placed.append(list(groups.directories))
-            else:
-                placed.append([free.next() for _ in range(topic.partitions)])
-        return placed
+        self._has_several = has_several(directories, store.image)
 
     def settle(self, now_ms: int) -> None:
         """At the start: note where partitions were found, and assign those that are in no directory yet.

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from coordinator.broker.directory_assignment import DirectoryAssignment
+from coordinator.broker.disk_errors import DiskErrors
 from coordinator.broker.partitions import Partitions
 from coordinator.log.data_dirs.directories import LogDirectories
 from coordinator.log.data_dirs.directory import LogDirectory
@@ -33,10 +34,16 @@ class DirectoryFailures:
         partitions: Partitions,
         assignment: DirectoryAssignment,
         slices: Slices,
+        *,
+        disk_errors: DiskErrors,
         call_soon: Callable[[Callable[[], None]], object],
         stop: Callable[[LogError], None],
     ) -> None:
-        """`call_soon` calls back in the event loop; `stop` is called when the process has to stop."""
+        """Handle what is reported to `disk_errors`.
+
+        `call_soon` calls back in the event loop; `stop` is called when the process has to stop.
+        """
+        disk_errors.handle_with(self)
         self._directories = directories
         self._partitions = partitions
         self._assignment = assignment

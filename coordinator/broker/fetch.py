@@ -103,6 +103,7 @@ class FetchService:
         notifier: AppendNotifier,
         timers: CancellableTimers,
         slices: Slices,
+        *,
         max_bytes: int,
         load: Load,
     ) -> None:

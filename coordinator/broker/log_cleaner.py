@@ -77,6 +77,7 @@ class LogCleaner:
         partitions: Partitions,
         config: Config,
         timers: Timers,
+        *,
         checkpoint: SplitCheckpoint,
         now_ms: Callable[[], int],
         wall_ms: Callable[[], int],

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
 from coordinator.broker.append_notifier import AppendNotifier
+from coordinator.broker.disk_errors import DiskErrors
 from coordinator.config.log_keys import LOG_FLUSH_OFFSET_CHECKPOINT_INTERVAL_MS, LOG_FLUSH_POLICY
 from coordinator.config.settings import Config
 from coordinator.deadlines import deadline_after
@@ -89,14 +90,13 @@ class LogFlusher:
         notifier: AppendNotifier,
         scheduler: Scheduler,
         threads: DiskThreads | InLine,
+        *,
         on_failure: Callable[[LogFlushError], None],
         clock: Callable[[], int],
+        disk_errors: DiskErrors | None = None,
     ) -> None:
         """`clock` gives ms since the epoch. `on_failure` is called when an fsync failed: the process has to stop."""
-        self.directory_failed: Callable[[Exception, Path], bool] = lambda problem, path: False
-        """DirectoryFailures.flush_failed."""
-        self.disk_error: Callable[[Exception, Path | None], bool] = lambda problem, path: False
-        """DirectoryFailures.report."""
+        self._disk_errors = disk_errors or DiskErrors()
         self.is_durable_only: Final = config[LOG_FLUSH_POLICY] == ALWAYS
         """Whether each append is flushed before it counts."""
         self._checkpoint_interval_ms = config[LOG_FLUSH_OFFSET_CHECKPOINT_INTERVAL_MS]
@@ -122,7 +122,7 @@ class LogFlusher:
         self._suspended: set[PartitionLog] = set()
         """Those of them of which no flush is under way."""
         if self.is_durable_only:
-            notifier.defer = self.appended
+            notifier.defer_to(self.appended)
 
     def start(self, now_ms: int) -> None:
         """Start the timer of the checkpoints."""
@@ -149,7 +149,7 @@ class LogFlusher:
             self._threads.run([self._directories.prepare_checkpoints()], self._checkpointed)
 
     def _checkpointed(self, problem: Exception | None) -> None:
-        if problem is not None and not self.disk_error(problem, None):
+        if problem is not None and not self._disk_errors.report(problem, None):
             logger.error("cannot store the recovery points", problem=str(problem))
         self._scheduler.start(CheckpointKey(), deadline_after(self._clock(), self._checkpoint_interval_ms))
 
@@ -187,7 +187,7 @@ class LogFlusher:
             self._suspensions.pop(log, None)
             failure = _flush_error(problem)
             # Without threads this is called in the middle of an append.
-            if not self.disk_error(failure, log.folder):
+            if not self._disk_errors.report(failure, log.folder):
                 self._on_failure(failure)
             return
         log.finish_flush(flush)
@@ -271,7 +271,7 @@ class LogFlusher:
     def _committed(self, round_: GroupCommit, problem: Exception | None) -> None:
         for path, failed in round_.failed.items():
             failure = _flush_error(failed)
-            if not self.directory_failed(failure, path):
+            if not self._disk_errors.flush_failed(failure, path):
                 self._on_failure(failure)
                 return  # nobody is answered: what was to be durable may be lost
         for log, flush in round_.flushes:
@@ -292,7 +292,7 @@ class LogFlusher:
 
         def stored(problem: Exception | None) -> None:
             if problem is not None:
-                self.disk_error(problem, None)
+                self._disk_errors.report(problem, None)
             done(problem)
 
         self._threads.run([self._directories.prepare_log_start_offsets()], stored)
@@ -302,7 +302,7 @@ class LogFlusher:
 
         The logs are flushed when they are closed.
         """
-        self._notifier.defer = None
+        self._notifier.defer_to(None)
         while self._dirty or self._committing or self._waiting:
             durable = (self._committing or []) + self._waiting
             self._committing, self._waiting, self._dirty = None, [], {}

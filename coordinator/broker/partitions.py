@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from _wire.errors import ErrorCode, MalformedMessage
+from coordinator.broker.disk_errors import DiskErrors
 from coordinator.broker.storage_errors import StorageErrors
 from coordinator.broker.topic_configs import log_config
 from coordinator.config.server_keys import NODE_ID
@@ -46,8 +47,17 @@ class Partitions:
     """Topic and partition → log. A log is opened at its first use."""
 
     def __init__(
-        self, directories: LogDirectories, image: MetadataImage, config: Config, leadership: Leadership, slices: Slices
+        self,
+        directories: LogDirectories,
+        image: MetadataImage,
+        config: Config,
+        leadership: Leadership,
+        slices: Slices,
+        *,
+        disk_errors: DiskErrors | None = None,
+        on_open: Callable[[PartitionLog], None] = lambda log: None,
     ) -> None:
+        """`on_open` is called with each log that was opened; may raise LogFlushError."""
         self._directories = directories
         self._image = image
         self._config = config
@@ -63,12 +73,13 @@ class Partitions:
         self._deleting: dict[str, Deletion] = {}
         """By the name of the deleted topic."""
         self._removal_listeners: list[Callable[[PartitionLog], None]] = []
-        self.on_open: Callable[[PartitionLog], None] = lambda log: None
-        """Is called with each log that was opened; may raise LogFlushError."""
-        self.on_delete: Callable[[Topic], None] = lambda topic: None
-        """Is called with each topic that was deleted, before its logs are."""
-        self.on_disk_error: Callable[[Exception, Path | None, bool], bool] = lambda problem, path, is_read: False
-        """DirectoryFailures.report."""
+        self._deletion_listeners: list[Callable[[Topic], None]] = []
+        self._on_open = on_open
+        self.disk_errors = disk_errors or DiskErrors()
+
+    def add_deletion_listener(self, listener: Callable[[Topic], None]) -> None:
+        """Call `listener` with each topic that was deleted, before its logs are."""
+        self._deletion_listeners.append(listener)
 
     def add_removal_listener(self, listener: Callable[[PartitionLog], None]) -> None:
         """Call `listener` with each open log that is deleted with its topic, or whose log directory has failed."""
@@ -123,7 +134,7 @@ class Partitions:
             if problem.errno in OUT_OF_DESCRIPTORS:
                 raise
             home = self.directory_of(topic, partition)
-            if home is None or not self.on_disk_error(problem, home.root, True):
+            if home is None or not self.disk_errors.report(problem, home.root, True):
                 self._storage_errors.report(folder_name(topic, partition), problem)
             return ErrorCode.KAFKA_STORAGE_ERROR
 
@@ -139,7 +150,7 @@ class Partitions:
 
     def is_disk_failure(self, log: PartitionLog, problem: Exception, *, is_read: bool = False) -> bool:
         """Whether an error means that the log directory has failed, which then has a line of its own."""
-        return self.on_disk_error(problem, log.folder, is_read)
+        return self.disk_errors.report(problem, log.folder, is_read)
 
     def take_offline(self, directory: LogDirectory) -> None:
         """Forget the logs of a log directory that has failed. Nobody leads their partitions any more."""
@@ -241,7 +252,8 @@ class Partitions:
 
     def delete_logs(self, topic: Topic) -> None:
         """Close and delete the logs of a topic that has been deleted from the metadata, in slices."""
-        self.on_delete(topic)
+        for listener in self._deletion_listeners:
+            listener(topic)
         self._log_configs.pop(topic.name, None)
         deletion = self._deleting.setdefault(topic.name, Deletion({}, []))
         for partition in range(topic.partitions):
@@ -258,7 +270,7 @@ class Partitions:
         yield from self._directories.remove_renamed(deletion.renamed)
 
     def _deletion_failed(self, problem: Exception) -> None:
-        if not self.on_disk_error(problem, None, False):
+        if not self.disk_errors.report(problem, None, False):
             logger.error(
                 "cannot delete the logs of a topic; what is left is set aside at the next start", problem=str(problem)
             )
@@ -288,7 +300,7 @@ class Partitions:
         )
         self._logs[topic.name, partition] = log
         try:
-            self.on_open(log)
+            self._on_open(log)
         except LogFlushError as problem:
             if not self.is_disk_failure(log, problem):
                 raise

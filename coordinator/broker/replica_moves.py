@@ -101,6 +101,7 @@ class ReplicaMoves:
         partitions: Partitions,
         assignment: DirectoryAssignment,
         flusher: LogFlusher,
+        *,
         is_cleaning: Callable[[PartitionLog], bool],
         threads: DiskThreads | InLine,
         slices: Slices,
@@ -127,6 +128,7 @@ class ReplicaMoves:
         self._now_ms = now_ms
         self._portion_bytes = max(min(PORTION_BYTES, bytes_per_second), 1)
         self._pace = Pace(bytes_per_second, lambda: now_ms() / 1000)
+        partitions.add_deletion_listener(self.topic_deleted)
         self._moves: dict[TopicPartition, Move] = {}
         self._queues: dict[LogDirectory, deque[Move]] = {}
         """By target, those with something to copy; the first one is under way, the others wait."""
@@ -292,7 +294,7 @@ class ReplicaMoves:
         self._slices.start(removal, lambda _: None, partial(self._removal_failed, folder))
 
     def _removal_failed(self, folder: Path, problem: Exception) -> None:
-        if not self._partitions.on_disk_error(problem, folder, False):
+        if not self._partitions.disk_errors.report(problem, folder, False):
             logger.error("cannot remove the former folder of a log", folder=str(folder), problem=str(problem))
 
     def _failed(self, move: Move, problem: Exception, *, is_read: bool = False) -> None:
@@ -303,7 +305,7 @@ class ReplicaMoves:
             self._cancel(move)
 
     def _report(self, move: Move, problem: Exception, path: Path | None, *, is_read: bool = False) -> None:
-        if not self._partitions.on_disk_error(problem, path, is_read):
+        if not self._partitions.disk_errors.report(problem, path, is_read):
             logger.error(
                 "cannot move a partition to another log directory; it stays where it is",
                 log=move.log.name,

@@ -61,6 +61,7 @@ class Retention:
         partitions: Partitions,
         config: Config,
         timers: Timers,
+        *,
         store_start_offsets: Callable[[Callable[[Exception | None], None]], None],
         wall_ms: Callable[[], int],
         audit_retained_from: RetentionRule = retained_from,

@@ -16,7 +16,7 @@ from coordinator.faults.specs import (
     fields_of,
     parse_spec,
 )
-from coordinator.server.dispatch import DispatchTable
+from coordinator.server.request_chain import RequestChain
 
 FAULTS_MAX: Final = 10_000
 """The most faults that one node is given."""
@@ -124,10 +124,10 @@ class Faults:
     hits, and no number is given twice.
     """
 
-    def __init__(self, around: Surroundings, table: DispatchTable, before: "Faults | None" = None) -> None:
+    def __init__(self, around: Surroundings, chain: RequestChain, before: "Faults | None" = None) -> None:
         """`before` are the faults of the same node before a restart."""
         self._around = around
-        self._interception = Interception(table)
+        self._interception = Interception(chain)
         self._specs: dict[int, AnySpec] = {}
         self._installed: dict[int, Installed] = {}
         self._removed: dict[int, int] = {}
@@ -153,16 +153,16 @@ class Faults:
         return self.report(fault_id)
 
     def _install(self, spec: AnySpec) -> Installed:
-        parts = self._around.parts
+        groups, now_ms = self._around.groups, self._around.now_ms
         if isinstance(spec, RequestSpec):
-            matcher = Matcher(spec, lambda group_id: group_of(parts, group_id), parts.now_ms)
+            matcher = Matcher(spec, lambda group_id: group_of(groups, group_id), now_ms)
             self._interception.check(spec.api)
             return _OfRequests(self._interception, FAULTS[type(spec)](spec, matcher, self._around))
         if isinstance(spec, Fill):
-            return _Filled(self._interception, FillFault(spec, parts))
+            return _Filled(self._interception, FillFault(spec, groups))
         if isinstance(spec, Unavailable):
             return _Unavailable(UnavailableFault(spec, self._around))
-        inject(spec, parts)
+        inject(spec, groups)
         return _Done()
 
     def remove(self, fault_id: int) -> FaultReport:

@@ -18,7 +18,7 @@ from coordinator.faults.answers import Send, catch_answer
 from coordinator.faults.request_faults import Surroundings
 from coordinator.faults.specs import Expire, FaultError, Fence, Fill, Immediate, Rebalance, Unavailable
 from coordinator.runtime.shard import ShardState
-from coordinator.server.node_context import NodeContext
+from coordinator.server.group_parts import GroupParts
 from coordinator.server.request_context import RequestContext
 
 CLIENT: Final = "fault"
@@ -26,33 +26,33 @@ CLIENT: Final = "fault"
 JOIN_VERSION: Final = 9
 
 
-def group_of(parts: NodeContext, group_id: str) -> ClassicGroup | None:
+def group_of(groups: GroupParts, group_id: str) -> ClassicGroup | None:
     """The group; None if there is none, or if its partition is not served now."""
-    found = parts.coordinator.shard_of(group_id).machine.groups.get(group_id)
+    found = groups.coordinator.shard_of(group_id).machine.groups.get(group_id)
     return None if found is None else found.classic
 
 
-def inject(spec: Immediate, parts: NodeContext) -> None:
+def inject(spec: Immediate, groups: GroupParts) -> None:
     """Change a group now, by an operation that is decided after what is queued already.
 
     Raises:
         FaultError: there is no such group, member or instance, or the group does not fit the fault.
     """
-    group = _existing(parts, spec.group)
+    group = _existing(groups, spec.group)
     match spec:
         case Expire():
             expired = SessionExpired(_member(group, spec.member).member_id, Cause.FAULT, "expire")
-            _enqueue(parts, operations.EXPIRE_SESSION, group, expired)
+            _enqueue(groups, operations.EXPIRE_SESSION, group, expired)
         case Rebalance():
             if group.state not in (STABLE, COMPLETING_REBALANCE):
                 raise FaultError(f"group {spec.group} is {group.state}: only one with a generation can rebalance")
-            _enqueue(parts, operations.FORCE_REBALANCE, group, ForcedRebalance(Cause.FAULT, spec.reason))
+            _enqueue(groups, operations.FORCE_REBALANCE, group, ForcedRebalance(Cause.FAULT, spec.reason))
         case Fence():
-            _fence(parts, group, spec.instance)
+            _fence(groups, group, spec.instance)
 
 
-def _existing(parts: NodeContext, group_id: str) -> ClassicGroup:
-    group = group_of(parts, group_id)
+def _existing(groups: GroupParts, group_id: str) -> ClassicGroup:
+    group = group_of(groups, group_id)
     if group is None:
         raise FaultError(f"there is no group {group_id}")
     return group
@@ -69,9 +69,9 @@ def _member(group: ClassicGroup, name: str) -> Member:
     return found[0]
 
 
-def _enqueue(parts: NodeContext, operation: Any, group: ClassicGroup, request: Any) -> None:
-    context = OperationContext(None, 0, CLIENT, "", parts.coordinator.environment, 0, 0)
-    parts.coordinator.enqueue(operation, group.group_id, request, context)
+def _enqueue(groups: GroupParts, operation: Any, group: ClassicGroup, request: Any) -> None:
+    context = OperationContext(None, 0, CLIENT, "", groups.coordinator.environment, 0, 0)
+    groups.coordinator.enqueue(operation, group.group_id, request, context)
 
 
 class _Nobody:
@@ -84,7 +84,7 @@ class _Nobody:
         """Nobody reads it."""
 
 
-def _fence(parts: NodeContext, group: ClassicGroup, instance_id: str) -> None:
+def _fence(groups: GroupParts, group: ClassicGroup, instance_id: str) -> None:
     """Have another client join with the instance id, with what its holder said when it joined."""
     if instance_id not in group.static_members:
         known = ", ".join(group.static_members) or "none"
@@ -100,10 +100,10 @@ def _fence(parts: NodeContext, group: ClassicGroup, instance_id: str) -> None:
         protocols=[JoinGroupRequestProtocol(name=each.name, metadata=each.metadata) for each in holder.protocols],
         reason="fence",
     )
-    request_id = parts.pending.register(_Nobody())
-    context = OperationContext(request_id, JOIN_VERSION, CLIENT, "", parts.coordinator.environment, 0, 0)
+    request_id = groups.pending.register(_Nobody())
+    context = OperationContext(request_id, JOIN_VERSION, CLIENT, "", groups.coordinator.environment, 0, 0)
     taken = TakenInstance(request, Cause.FAULT)
-    parts.coordinator.enqueue(operations.TAKE_INSTANCE, group.group_id, taken, context)
+    groups.coordinator.enqueue(operations.TAKE_INSTANCE, group.group_id, taken, context)
 
 
 class FillFault:
@@ -111,10 +111,10 @@ class FillFault:
 
     api: Final = "JoinGroup"
 
-    def __init__(self, spec: Fill, parts: NodeContext) -> None:
+    def __init__(self, spec: Fill, groups: GroupParts) -> None:
         self.hits = 0
         self._group_id = spec.group
-        group = _existing(parts, spec.group)
+        group = _existing(groups, spec.group)
         self._size = spec.size or max(1, len(group.members))
 
     def takes(self, request: Any, context: RequestContext) -> bool:
@@ -141,19 +141,19 @@ class UnavailableFault:
     """A partition of groups that is not led, or whose load does not come to its end, until the fault ends."""
 
     def __init__(self, spec: Unavailable, around: Surroundings) -> None:
-        self._parts = around.parts
-        self._partition = around.parts.coordinator.partition_of(spec.group)
+        self._groups = around.groups
+        self._partition = around.groups.coordinator.partition_of(spec.group)
         self._around = around
         self._is_over = False
-        shard = around.parts.coordinator.shards[self._partition]
+        shard = around.groups.coordinator.shards[self._partition]
         if shard.state is not ShardState.ACTIVE:
             raise FaultError(f"the partition of group {spec.group} is not served: it is {shard.state.name}")
-        self._parts.coordinator.unload(self._partition)
+        self._groups.coordinator.unload(self._partition)
         if spec.error == "COORDINATOR_LOAD_IN_PROGRESS":
             shard.start_loading(Cause.FAULT)
         self._timer = 0
         if spec.seconds is not None:
-            at_ms = deadline_after(self._parts.now_ms(), round(spec.seconds * 1000))
+            at_ms = deadline_after(around.now_ms(), round(spec.seconds * 1000))
             self._timer = around.scheduler.start(EndUnavailabilityKey(self.end), at_ms)
 
     def end(self) -> None:
@@ -162,4 +162,4 @@ class UnavailableFault:
             self._is_over = True
             if self._timer:
                 self._around.scheduler.cancel(self._timer)
-            self._parts.coordinator.load([self._partition], Cause.FAULT)
+            self._groups.coordinator.load([self._partition], Cause.FAULT)

@@ -1,7 +1,6 @@
-"""Puts faults into the dispatch table, and takes them out again: without one the table is as it was made."""
+"""The step of the request chain at which faults act: it is off for each API without a fault."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from types import GeneratorType
 from typing import Any, Protocol
@@ -9,7 +8,8 @@ from typing import Any, Protocol
 from _wire.apis import APIS
 from coordinator.faults.specs import FaultError, nearest
 from coordinator.runtime.slices import at_once
-from coordinator.server.dispatch import DispatchTable, Route
+from coordinator.server.dispatch import Handler, Route
+from coordinator.server.request_chain import RequestChain
 from coordinator.server.request_context import RequestContext
 
 
@@ -24,10 +24,10 @@ class Interceptor(Protocol):
 class Interception:
     """The faults of each API, in the order in which they were installed."""
 
-    def __init__(self, table: DispatchTable) -> None:
-        self._table = table
-        self._originals: dict[int, Route] = {}
+    def __init__(self, chain: RequestChain) -> None:
+        self._chain = chain
         self._interceptors: dict[int, list[Interceptor]] = {}
+        chain.add(self._step)
 
     def check(self, api: str) -> int:
         """The key of a served API.
@@ -35,7 +35,7 @@ class Interception:
         Raises:
             FaultError: the server does not serve an API of this name.
         """
-        served = {route.api.name: key for key, route in self._table.routes.items()}
+        served = {route.api.name: key for key, route in self._chain.routes.items()}
         if api not in served:
             raise FaultError(f"no API {api!r} is served; {nearest(api, sorted(served))}")
         return APIS.named(api).key
@@ -43,24 +43,24 @@ class Interception:
     def install(self, api: str, interceptor: Interceptor) -> None:
         """Raises FaultError: the server does not serve an API of this name."""
         key = self.check(api)
-        if key not in self._originals:
-            original = self._originals[key] = self._table.routes[key]
-            self._table.routes[key] = replace(original, handler=partial(self._handle, key))
         self._interceptors.setdefault(key, []).append(interceptor)
+        self._chain.compose_route(key)
 
     def remove(self, api: str, interceptor: Interceptor) -> None:
         key = APIS.named(api).key
         self._interceptors[key].remove(interceptor)
         if not self._interceptors[key]:
             del self._interceptors[key]
-            self._table.routes[key] = self._originals.pop(key)
+        self._chain.compose_route(key)
 
-    def _handle(self, key: int, request: Any, context: RequestContext) -> Any:
-        handler = partial(_at_once, self._originals[key].handler)
-        return _through(tuple(self._interceptors[key]), 0, handler, request, context)
+    def _step(self, route: Route, proceed: Handler) -> Handler:
+        interceptors = self._interceptors.get(route.api.key)
+        if not interceptors:
+            return proceed
+        return partial(_through, tuple(interceptors), 0, partial(_at_once, proceed))
 
 
-def _at_once(handler: Callable[[Any, RequestContext], Any], request: Any, context: RequestContext) -> Any:
+def _at_once(handler: Handler, request: Any, context: RequestContext) -> Any:
     """Handle a request without a break, so that a fault comes before or after all of it."""
     response = handler(request, context)
     return at_once(response) if isinstance(response, GeneratorType) else response
@@ -69,7 +69,7 @@ def _at_once(handler: Callable[[Any, RequestContext], Any], request: Any, contex
 def _through(
     interceptors: tuple[Interceptor, ...],
     first: int,
-    handler: Callable[[Any, RequestContext], Any],
+    handler: Handler,
     request: Any,
     context: RequestContext,
 ) -> Any:

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-GROUP_KEY: Final = 0
-"""FindCoordinator's `key_type` of a group; the other types are transactions and shares."""
+from coordinator.server.protocol_types import CoordinatorType
 
 
 class NamedMember(NamedTuple):
@@ -19,7 +18,7 @@ NOBODY: Final = NamedMember("", None)
 
 def groups_of(request: Any) -> Iterator[str]:
     """The ids of the groups that a request is about."""
-    if getattr(request, "key_type", GROUP_KEY) != GROUP_KEY:
+    if getattr(request, "key_type", CoordinatorType.GROUP) != CoordinatorType.GROUP:
         return
     for name in ("group_id", "key"):
         found = getattr(request, name, None)

@@ -1,7 +1,7 @@
 """What each fault of requests does with a request that it takes."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any, Final, NamedTuple
 
 from _wire.errors import ErrorCode
@@ -13,10 +13,10 @@ from coordinator.faults.matching import Matcher
 from coordinator.faults.named import groups_of, members_of
 from coordinator.faults.specs import Answer, Close, Delay, Drop, Hold, RequestSpec, Throttle, error_named
 from coordinator.server.dispatch import DEFERRED
+from coordinator.server.group_parts import GroupParts
 from coordinator.server.loop_scheduler import LoopScheduler
-from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
-from coordinator.server.request_dispatcher import RequestDispatcher
+from coordinator.server.request_runner import RequestRunner
 
 Proceed = Callable[[], Any]
 """Handles the request as without the fault; returns what a handler returns."""
@@ -25,9 +25,12 @@ Proceed = Callable[[], Any]
 class Surroundings(NamedTuple):
     """The parts of the node that faults act on."""
 
-    parts: NodeContext
+    groups: GroupParts
     scheduler: LoopScheduler
-    dispatcher: RequestDispatcher
+    now_ms: Callable[[], int]
+    runner: RequestRunner
+    connections: Container[Any]
+    """Those that are open, always."""
 
 
 class DelayedAnswerKey(NamedTuple):
@@ -56,11 +59,11 @@ class AnswerFault(RequestFault):
     def act(self, request: Any, context: RequestContext, proceed: Proceed) -> Any:
         assert isinstance(self.spec, Answer)
         error = error_named(self.spec.error)
-        tell_injected(self.around.parts, request, context, error)
+        tell_injected(self.around.groups, request, context, error)
         return context.route.error_response(request, error, context.api_version)
 
 
-def tell_injected(parts: NodeContext, request: Any, context: RequestContext, error: ErrorCode) -> None:
+def tell_injected(groups: GroupParts, request: Any, context: RequestContext, error: ErrorCode) -> None:
     """Have the audit tell of the error, in each group that the request names, for each member that it names there.
 
     A group that does not exist is told nothing: its events begin when it is created.
@@ -68,7 +71,7 @@ def tell_injected(parts: NodeContext, request: Any, context: RequestContext, err
     for group_id in dict.fromkeys(groups_of(request)):
         for member in members_of(request):
             rejected = RejectedRequest(context.route.api.name, member, error, injected=True)
-            parts.coordinator.enqueue(operations.TELL_REJECTION, group_id, rejected, context)
+            groups.coordinator.enqueue(operations.TELL_REJECTION, group_id, rejected, context)
 
 
 class DelayFault(RequestFault):
@@ -77,7 +80,7 @@ class DelayFault(RequestFault):
 
     def _later(self, response: Any, send: Send) -> None:
         assert isinstance(self.spec, Delay)
-        at_ms = deadline_after(self.around.parts.now_ms(), self.spec.ms)
+        at_ms = deadline_after(self.around.now_ms(), self.spec.ms)
         self.around.scheduler.start(DelayedAnswerKey(lambda: send(response)), at_ms)
 
 
@@ -120,7 +123,7 @@ class HoldFault(RequestFault):
             return proceed()
 
         def go_on() -> None:
-            self.around.dispatcher.handle(lambda request, call: proceed(), request, context)
+            self.around.runner.run(lambda request, call: proceed(), request, context)
 
         self._held.append((raw_connection(context.connection), go_on))
         self.around.scheduler.request_iteration()
@@ -129,7 +132,7 @@ class HoldFault(RequestFault):
     @property
     def waiting(self) -> int:
         """How many requests wait whose client is still connected."""
-        return sum(connection in self.around.dispatcher.connections for connection, _ in self._held)
+        return sum(connection in self.around.connections for connection, _ in self._held)
 
     def release(self, count: int | None = None) -> int:
         """Let the first `count` requests go on, or all that wait and all that come; returns how many went on."""
@@ -137,7 +140,7 @@ class HoldFault(RequestFault):
         released = 0
         while self._held and (count is None or released < count):
             connection, go_on = self._held.popleft()
-            if connection in self.around.dispatcher.connections:
+            if connection in self.around.connections:
                 released += 1
                 go_on()
         return released

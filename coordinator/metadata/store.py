@@ -49,6 +49,15 @@ class NewTopic(NamedTuple):
     configs: dict[str, str]
 
 
+Place = Callable[[MetadataImage, Sequence[NewTopic]], list[list[str]]]
+"""(the newest image, new topics) → the ids of the log directories for their partitions (TopicRecord.directories)."""
+
+
+def in_the_only_directory(image: MetadataImage, topics: Sequence[NewTopic]) -> list[list[str]]:
+    """Where there is one directory, nothing is stored of it."""
+    return [[] for _ in topics]
+
+
 Applied = Callable[[], None]
 """Is called when a change is durable and in the image, before later changes are."""
 
@@ -68,8 +77,17 @@ class MetadataStore:
     nothing has changed.
     """
 
-    def __init__(self, log: PartitionLog, new_topic_id: Callable[[], bytes]) -> None:
-        """Replay the log.
+    def __init__(
+        self,
+        log: PartitionLog,
+        new_topic_id: Callable[[], bytes],
+        *,
+        place: Place = in_the_only_directory,
+        on_disk_error: Callable[[Exception, Path], object] = lambda problem, path: None,
+    ) -> None:
+        """Replay the log. `place` says where the partitions of new topics are to be.
+
+        `on_disk_error` is called when a change cannot be appended, with the folder of the log.
 
         Raises:
             MetadataError: the log or a record cannot be read.
@@ -78,12 +96,9 @@ class MetadataStore:
         self.image = MetadataImage()
         self._log = log
         self._new_topic_id = new_topic_id
-        self.on_change: Callable[[], None] = _nothing
-        """Is called after each commit."""
-        self.on_disk_error: Callable[[Exception, Path], object] = lambda problem, path: None
-        """Is called when a change cannot be appended, with the folder of the log."""
-        self.place: Callable[[Sequence[NewTopic]], list[list[str]]] = lambda topics: [[] for _ in topics]
-        """Returns the ids of the log directories for the partitions of new topics (TopicRecord.directories)."""
+        self._place = place
+        self._on_disk_error = on_disk_error
+        self._commit_listeners: list[Callable[[], None]] = []
         try:
             for _, batch in log.batches(log.log_start_offset):
                 for record in parse_records(batch):
@@ -103,8 +118,13 @@ class MetadataStore:
             reason = f"{problem} does not exist" if isinstance(problem, KeyError) else str(problem)
             raise MetadataError(f"{METADATA_LOG} offset {record.offset}: {reason}; {WHAT_TO_DO}") from None
 
+    def add_commit_listener(self, listener: Callable[[], None]) -> None:
+        """Call `listener` after each commit."""
+        self._commit_listeners.append(listener)
+
     def _committed(self) -> None:
-        self.on_change()
+        for listener in self._commit_listeners:
+            listener()
 
     @property
     def log(self) -> PartitionLog:
@@ -169,7 +189,7 @@ class MetadataStore:
             check_topic_name(topic.name)
             assert topic.name not in self.latest_image.topics, topic.name
         if topics:
-            placed = zip(topics, self.place(topics), strict=True)
+            placed = zip(topics, self._place(self.latest_image, topics), strict=True)
             self._append(
                 [TopicRecord(each.name, self._new_topic_id().hex(), *each[1:], ids) for each, ids in placed], now_ms
             )
@@ -178,7 +198,7 @@ class MetadataStore:
         """Give a topic more partitions, so many in all."""
         topic = self.latest_image.topics[name]
         assert partitions > topic.partitions, (name, partitions)
-        (added,) = self.place([NewTopic(name, partitions - topic.partitions, {})])
+        (added,) = self._place(self.latest_image, [NewTopic(name, partitions - topic.partitions, {})])
         directories = [*topic.directories, *added] if added else []
         self._append((PartitionsRecord(name, partitions, directories),), now_ms)
 
@@ -236,7 +256,7 @@ class MetadataStore:
         try:
             self._log.append(batches, 0, now_ms)
         except LogAppendError as problem:
-            self.on_disk_error(problem, self._log.folder)
+            self._on_disk_error(problem, self._log.folder)
             raise
         for record in records:
             self.latest_image.apply(record)

@@ -6,6 +6,7 @@ from _wire.errors import ErrorCode
 from coordinator.core.client_connection import ClientConnection
 from coordinator.groups.sessions import SessionTable
 from coordinator.metrics.request_meter import ListenerMeter
+from coordinator.server.authorization import Principal
 from coordinator.server.request_context import Endpoint, RequestContext
 from coordinator.server.throttling import Charge
 
@@ -23,6 +24,8 @@ class Connection(Protocol):
     is_long: bool
     """The request in progress has so many elements that it is freed in steps."""
     endpoint: Endpoint
+    principal: Principal
+    """Who sends the requests."""
     call: RequestContext | None
     charge: Charge | None
     """What measures the request in progress against the quotas of its client; None if nothing does."""

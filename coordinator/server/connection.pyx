@@ -21,6 +21,7 @@ from coordinator.groups.sessions cimport SessionTable
 
 from _wire.frames import FrameTooLarge
 from coordinator.core.client_connection import ClientConnection
+from coordinator.server.authorization import ANONYMOUS
 from coordinator.server.long_messages import TooLong, not_in_steps
 
 cdef enum:
@@ -61,6 +62,7 @@ cdef class Connection:
     cdef bint is_reported               # the dispatcher knows that requests are held here
     cdef public bint is_long            # the request in progress has so many elements that it is freed in steps
     cdef readonly object endpoint
+    cdef readonly object principal      # who sends the requests
     cdef public object call             # the RequestContext of the request in progress
     cdef public object charge           # what measures the request in progress against quotas; None: nothing does
     cdef public object on_close         # called once if the client disconnects before the response
@@ -72,6 +74,7 @@ cdef class Connection:
     ):
         self.dispatcher = dispatcher
         self.endpoint = endpoint
+        self.principal = ANONYMOUS
         self.sessions = sessions
         self.now_ms = now_ms
         self.splitter = FrameSplitter(frame_bytes_max)

@@ -23,13 +23,11 @@ from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.groups.offsets_stream import OffsetsStream
 from coordinator.groups.sessions import SessionTable
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from coordinator.runtime.delays import Delays
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.shard import Shard, ShardState
-from coordinator.runtime.slices import Slices
 from coordinator.runtime.store import LogStore, WhenDurable
-from coordinator.server.loop_scheduler import LoopScheduler
 from coordinator.server.metered import metered_shard
+from coordinator.server.node_loop import NodeLoop
 from coordinator.server.pending_requests import PendingRequests
 from coordinator.timers.wheel import TimerWheel
 from coordinator.transactions.coordinator import TransactionCoordinator
@@ -47,9 +45,9 @@ def make_group_coordinator(
     notifier: AppendNotifier,
     pending: PendingRequests,
     sessions: SessionTable,
+    *,
     wheel: TimerWheel,
     request_iteration: Callable[[], None],
-    *,
     coordinator_epoch: int,
     checkpoints: AuditCheckpoints,
     when_durable: WhenDurable | None,
@@ -100,13 +98,17 @@ def make_group_coordinator(
     return GroupCoordinator(shards, wheel, timers, sessions, environment, checkpoints, request_iteration)
 
 
-def unload_offline(partitions: Partitions, groups: GroupCoordinator, transactions: TransactionCoordinator) -> None:
+def unload_offline_groups(partitions: Partitions, groups: GroupCoordinator) -> None:
     """Unload the shards whose partitions have lost their leader: a log directory has failed."""
-    for group_shard in groups.shards:
-        index = group_shard.partition
+    for shard in groups.shards:
+        index = shard.partition
         is_led = partitions.leads(OFFSETS_TOPIC, index) and partitions.leads(AUDIT_TOPIC, index)
-        if group_shard.state is not ShardState.INACTIVE and not is_led:
+        if shard.state is not ShardState.INACTIVE and not is_led:
             groups.unload(index)
+
+
+def unload_offline_transactions(partitions: Partitions, transactions: TransactionCoordinator) -> None:
+    """The same for the transaction coordinator."""
     for shard in transactions.shards:
         if shard.state is not ShardState.INACTIVE and not partitions.leads(TRANSACTIONS_TOPIC, shard.partition):
             transactions.unload(shard.partition)
@@ -117,13 +119,10 @@ def make_transaction_coordinator(
     environment: Environment,
     notifier: AppendNotifier,
     pending: PendingRequests,
-    wheel: TimerWheel,
-    slices: Slices,
-    delays: Delays,
-    scheduler: LoopScheduler,
+    loop: NodeLoop,
+    *,
     marker_writer: MarkerWriter,
     complete: Callable[[int, TransactionMarker, Callable[[ErrorCode], None]], None],
-    now_ms: Callable[[], int],
     when_durable: WhenDurable | None,
 ) -> TransactionCoordinator:
     """Make the transaction coordinator, which makes a shard for each partition of __transaction_state.
@@ -135,7 +134,7 @@ def make_transaction_coordinator(
     assert addresses is not None
     load_bytes = environment.config[TRANSACTION_STATE_LOG_LOAD_BUFFER_SIZE]
 
-    timers = KeyTimers(wheel, TRANSACTIONS_TOPIC)
+    timers = KeyTimers(loop.wheel, TRANSACTIONS_TOPIC)
 
     def make_shard(index: int) -> Shard[TransactionStateMachine]:
         store = LogStore(
@@ -157,11 +156,13 @@ def make_transaction_coordinator(
     markers = MarkerSender(
         marker_writer.write_own,
         complete,
-        slices,
-        delays,
-        now_ms,
+        loop.slices,
+        loop.delays,
+        loop.now_ms,
         coordinator_epoch=partitions.leader_epoch,
         when_durable=when_durable,
         leads=partitions.leads,
     )
-    return TransactionCoordinator(make_shard, wheel, timers, markers, pending, environment, scheduler.request_iteration)
+    return TransactionCoordinator(
+        make_shard, loop.wheel, timers, markers, pending, environment, loop.scheduler.request_iteration
+    )

@@ -6,7 +6,9 @@ from typing import Any, Final
 
 from _wire.apis import APIS, Api
 from _wire.errors import ErrorCode
+from coordinator.server.authorization import Requirement
 from coordinator.server.request_context import RequestContext
+from coordinator.server.requirements import REQUIREMENTS
 
 
 class _Deferred:
@@ -43,7 +45,10 @@ class Route:
     Metadata request for all topics from version 9 on.
     """
     handler: Handler
+    """In the table it is the handler alone; in `RequestChain.routes` it is behind the steps that are switched on."""
     error_response: ErrorResponse
+    requirements: tuple[Requirement, ...]
+    """Which operations on which resources a request needs to be allowed."""
     downgrade: Downgrade | None
     min_version: int
     max_version: int
@@ -73,11 +78,17 @@ class DispatchTable:
         versions: tuple[int, int],
         offered_from: int | None = None,
     ) -> None:
-        """Serve an API in these versions, the first to the last; ApiVersions may offer versions below them."""
+        """Serve an API in these versions, the first to the last; ApiVersions may offer versions below them.
+
+        What a request needs to be allowed is in `REQUIREMENTS`: an API that is not there is not served.
+        """
         api = APIS.named(name)
+        assert name in REQUIREMENTS, f"{name} does not say what it needs to be allowed"
         oldest, newest = versions
         assert api.min_version <= oldest <= newest <= api.max_version, (name, versions)
         answer_error = error_response or top_level_error(api.key)
         assert api.key not in self.routes, name
         offered = oldest if offered_from is None else offered_from
-        self.routes[api.key] = Route(api, api.request.decode, handler, answer_error, downgrade, oldest, newest, offered)
+        self.routes[api.key] = Route(
+            api, api.request.decode, handler, answer_error, REQUIREMENTS[name], downgrade, oldest, newest, offered
+        )

@@ -73,6 +73,7 @@ class Listeners:
         limits: ConnectionLimits,
         sessions: SessionTable,
         now_ms: Callable[[], int],
+        *,
         metrics: "NodeMetrics | None" = None,
         descriptors: DescriptorReserve | None = None,
     ) -> None:

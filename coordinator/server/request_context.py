@@ -7,6 +7,7 @@ from coordinator.core.client_connection import ClientConnection
 from coordinator.core.decision import OperationContext
 
 if TYPE_CHECKING:
+    from coordinator.server.authorization import Principal
     from coordinator.server.connection import Connection
     from coordinator.server.dispatch import Route
 
@@ -35,6 +36,10 @@ class RequestContext(OperationContext):
     @property
     def endpoint(self) -> Endpoint:
         return self.connection.endpoint
+
+    @property
+    def principal(self) -> "Principal":
+        return self.connection.principal
 
     @property
     def client_connection(self) -> ClientConnection:

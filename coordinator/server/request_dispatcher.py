@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from time import monotonic, perf_counter_ns
 from types import GeneratorType
 from typing import Any, Final
 
@@ -10,26 +9,23 @@ from _wire.errors import ErrorCode, MalformedMessage
 from _wire.headers import RequestHeader, decode_request_header
 from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.release import Release
-from coordinator.broker.storage_errors import StorageErrors
 from coordinator.config.network_keys import SOCKET_REQUEST_MAX_ELEMENTS
 from coordinator.core.decision import Environment
-from coordinator.log.errors import LogAppendError, LogFlushError
-from coordinator.log.open_files import OUT_OF_DESCRIPTORS
-from coordinator.logger import logger
 from coordinator.runtime.pauses import Pause, in_steps
 from coordinator.runtime.slices import Slices, Steps
 from coordinator.server.connection import Connection
-from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable, Handler, Route
-from coordinator.server.handlers.cluster import ClusterHandlers
+from coordinator.server.dispatch import DEFERRED, Route
+from coordinator.server.handlers.cluster import unsupported_api_versions
 from coordinator.server.limits import ConnectionLimits
 from coordinator.server.long_messages import TooLong, not_in_steps
 from coordinator.server.pending_requests import PendingRequests
 from coordinator.server.rejection_log import RejectionLog
+from coordinator.server.request_chain import RequestChain
 from coordinator.server.request_context import RequestContext
+from coordinator.server.request_runner import RequestRunner
 from coordinator.server.slow_peers import SlowPeers
-from coordinator.server.throttling import Charge, Throttling
+from coordinator.server.throttling import Throttling
 
-DESCRIPTORS_TOLD_EVERY_SECONDS: Final = 1.0
 CLIENT_ID_CHARACTERS_MAX: Final = 1_024
 """What counts of a client id. It is part of member ids, which are kept several times, and may have 32 KiB."""
 BYTES_OF_LONG_REQUEST: Final = 16
@@ -41,37 +37,35 @@ class RequestDispatcher:
 
     def __init__(
         self,
-        table: DispatchTable,
-        cluster: ClusterHandlers,
+        chain: RequestChain,
+        runner: RequestRunner,
+        throttling: Throttling,
+        *,
         pending: PendingRequests,
         limits: ConnectionLimits,
         slow_peers: SlowPeers,
         rejections: RejectionLog,
-        throttling: Throttling,
         environment: Environment,
         slices: Slices,
         fire_due: Callable[[], None],
-        on_flush_failure: Callable[[LogFlushError], None],
     ) -> None:
-        """`fire_due` lets the timers fire that are due, before a request is read.
-
-        `on_flush_failure` is called when an fsync failed: the process has to stop.
-        """
+        """`fire_due` lets the timers fire that are due, before a request is read."""
         self._slices = slices
         self.fire_due = fire_due
         self._elements_max = environment.config[SOCKET_REQUEST_MAX_ELEMENTS]
-        self._routes = table.routes
-        self._cluster = cluster
+        self._routes = chain.routes
+        self._run = runner.run
         self._pending = pending
         self._limits = limits
         self._slow_peers = slow_peers
         self._rejections = rejections
         self._throttling = throttling
         self.mute = throttling.mute
+        self.serve: Callable[[Connection, bytes], None]
+        """Handles one request (connection, frame); the connection stays busy until it is answered."""
+        throttling.on_switch(self.compose)
+        self.compose()
         self._environment = environment
-        self._on_flush_failure = on_flush_failure
-        self._descriptors_told_at = -DESCRIPTORS_TOLD_EVERY_SECONDS
-        self._storage_errors = StorageErrors("cannot store a change of the metadata; nothing has changed", "api")
         self.connections: set[Connection] = set()
 
     def opened(self, connection: Connection) -> None:
@@ -103,9 +97,15 @@ class RequestDispatcher:
     def holds_responses(self, connection: Connection, size_bytes: int) -> None:
         self._slow_peers.holds_responses(connection, size_bytes)
 
-    def serve(self, connection: Connection, frame: bytes) -> None:
-        """Handle one request; the connection stays busy until it is answered."""
-        began_ns = perf_counter_ns() if self._throttling.is_active else 0
+    def compose(self) -> None:
+        """Take over what was switched on or off: while clients have quotas, requests are measured."""
+        self.serve = self._serve_measured if self._throttling.is_active else self._serve
+
+    def _serve_measured(self, connection: Connection, frame: bytes) -> None:
+        self._throttling.begin(connection, len(frame))
+        self._serve(connection, frame)
+
+    def _serve(self, connection: Connection, frame: bytes) -> None:
         try:
             header, body_start = decode_request_header(frame)
             route, version = self._routes.get(header.api_key), header.api_version
@@ -133,33 +133,28 @@ class RequestDispatcher:
             request,
             header.correlation_id,
         )
-        if request is not None and not began_ns:
-            self.handle(route.handler, request, call)
-            return
-        charge = self._throttling.begin(connection, call, len(frame), began_ns) if began_ns else None
         if request is None:
             connection.is_long = True
-            self.handle(partial(self._handle_long, frame, body_start, charge), request, call)
+            self._run(partial(self._handle_long, frame, body_start), request, call)
         else:
-            self.handle(route.handler if charge is None else partial(charge.handle, route.handler), request, call)
+            self._run(route.handler, request, call)
 
-    def _handle_long(
-        self, frame: bytes, body_start: int, charge: Charge | None, _: None, call: RequestContext
-    ) -> Steps[Any]:
+    def _handle_long(self, frame: bytes, body_start: int, _: None, call: RequestContext) -> Steps[Any]:
         """Decode a request in steps, and when it is known as a whole, handle it."""
+        connection, route = call.connection, call.route
 
         def decode(pause: Pause) -> Any:
-            return call.route.decode(frame, call.api_version, body_start, False, self._elements_max, pause)
+            return route.decode(frame, call.api_version, body_start, False, self._elements_max, pause)
 
         yield len(frame) * BYTES_OF_LONG_REQUEST
         steps = in_steps(decode)
+        charge = connection.charge
         try:
             call.request = yield from (steps if charge is None else charge.measured(steps))
         except MalformedMessage as problem:
-            call.connection.reject(str(problem))
+            connection.reject(str(problem))
             return DEFERRED
-        handler = call.route.handler if charge is None else partial(charge.handle, call.route.handler)
-        response = handler(call.request, call)
+        response = route.handler(call.request, call)
         return (yield from response) if type(response) is GeneratorType else response
 
     def encode_in_steps(self, connection: Connection, response: Any) -> None:
@@ -181,55 +176,6 @@ class RequestDispatcher:
         """Free messages with very many elements in steps, as far as nobody else holds them in the next iteration."""
         self._slices.later(in_steps(partial(_release, messages)), client_host)
 
-    def handle(self, handler: Handler, request: Any, call: RequestContext) -> None:
-        """Call a handler, and send its response if there is one already."""
-        try:
-            response = handler(request, call)
-        except Exception as problem:
-            self._failed(call, problem)
-            return
-        if response is DEFERRED:
-            return
-        if type(response) is GeneratorType:
-            answer, failed = partial(self._answer, call), partial(self._failed, call)
-            work = self._slices.start(response, answer, failed, call.client_host)
-            if work is not None:
-                call.connection.on_close = work.cancel
-        else:
-            self._answer(call, response)
-
-    def _answer(self, call: RequestContext, response: Any) -> None:
-        if response is NO_RESPONSE:
-            call.connection.finish()
-        elif response is not DEFERRED:
-            call.connection.send_response(response)
-
-    def _failed(self, call: RequestContext, problem: Exception) -> None:
-        """Called while the exception of a handler is being handled."""
-        if isinstance(problem, LogFlushError):
-            self._on_flush_failure(problem)
-            return
-        if isinstance(problem, OSError) and problem.errno in OUT_OF_DESCRIPTORS:
-            self._tell_of_descriptors(call, problem)
-            call.connection.send_error_response(ErrorCode.KAFKA_STORAGE_ERROR)
-            return
-        if isinstance(problem, LogAppendError):
-            # Of the metadata log: a full disk, for one. Nothing has changed.
-            self._storage_errors.report(call.route.api.name, problem)
-            call.connection.send_error_response(ErrorCode.KAFKA_STORAGE_ERROR)
-            return
-        logger.exception("unhandled exception in request", api=call.route.api.name, version=call.api_version)
-        call.connection.send_error_response(ErrorCode.UNKNOWN_SERVER_ERROR)
-
-    def _tell_of_descriptors(self, call: RequestContext, problem: OSError) -> None:
-        """Log what is no defect of the server, and as long as it lasts is the same for all requests."""
-        now = monotonic()
-        if now >= self._descriptors_told_at + DESCRIPTORS_TOLD_EVERY_SECONDS:
-            self._descriptors_told_at = now
-            logger.error(
-                "request failed without a file descriptor (ulimit -n)", api=call.route.api.name, problem=str(problem)
-            )
-
     def _reject_unsupported(self, connection: Connection, header: RequestHeader, route: Route | None) -> None:
         """Close the connection; but answer ApiVersions of a newer client with the versions that are served."""
         if route is None:
@@ -249,7 +195,7 @@ class RequestDispatcher:
                 None,
                 correlation_id,
             )
-            connection.send_response(self._cluster.unsupported_api_versions())
+            connection.send_response(unsupported_api_versions(self._routes))
         else:
             served = f"{route.min_version} to {route.max_version}"
             connection.reject(f"{route.api.name} version {header.api_version} is not served; {served} are")

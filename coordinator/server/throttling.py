@@ -1,7 +1,7 @@
 """Measures requests against the quotas of their clients, and mutes the connections of those that exceed one (KIP-219).
 
 A response is sent at once, with its throttle time; the next request of its connection is handled when that is over.
-While no user and no client id has a quota, `is_active` is all that a request is asked for.
+While no user and no client id has a quota, no request is measured: the step is not in the chain (`request_chain.py`).
 """
 
 from collections.abc import Callable
@@ -16,13 +16,12 @@ from _wire.messages.fetch import FetchRequest, FetchResponse
 from _wire.messages.produce import ProduceRequest
 from coordinator.broker.topics import TopicError
 from coordinator.config.settings import Config
-from coordinator.groups.sessions import SessionTable
 from coordinator.metadata.image import MetadataImage
 from coordinator.quotas.usage import QuotaUsage
 from coordinator.runtime.pauses import Pause
 from coordinator.runtime.slices import Steps
 from coordinator.server.connection import Connection
-from coordinator.server.dispatch import Handler
+from coordinator.server.dispatch import Handler, Route
 from coordinator.server.loop_scheduler import LoopScheduler
 from coordinator.server.request_context import RequestContext
 
@@ -54,25 +53,38 @@ class Throttling:
         self,
         config: Config,
         image: MetadataImage,
-        sessions: SessionTable,
         scheduler: LoopScheduler,
         now_ms: Callable[[], int],
     ) -> None:
-        """`sessions` is what connections answer heartbeats from, as long as nobody has to measure them."""
         self._image = image
-        self._sessions = sessions
         self._scheduler = scheduler
         self._now_ms = now_ms
         self._has_expiry_timer = False
+        self._switched: list[Callable[[], None]] = []
         self.usage = QuotaUsage(config)
-        self.is_active = False
         self.load()
+
+    @property
+    def is_active(self) -> bool:
+        """Whether requests are measured."""
+        return self.usage.limits_clients
+
+    @property
+    def times_requests(self) -> bool:
+        """Whether the time of every request counts."""
+        return bool(self.usage.request.limits)
+
+    def on_switch(self, switched: Callable[[], None]) -> None:
+        """Call this after each change of `is_active` or `times_requests`."""
+        self._switched.append(switched)
 
     def load(self) -> None:
         """Take over the quotas of the image, at the start and after each change."""
+        before = self.is_active, self.times_requests
         self.usage.load(self._image.quotas)
-        self.is_active = self.usage.limits_clients
-        self._sessions.leaves_heartbeats = bool(self.usage.request.limits)
+        if before != (self.is_active, self.times_requests):
+            for switched in self._switched:
+                switched()
         if self._image.quotas and not self._has_expiry_timer:
             self._has_expiry_timer = True
             self._scheduler.start(UsageExpiryKey(), self._now_ms() + EXPIRY_CHECK_INTERVAL_MS)
@@ -88,10 +100,13 @@ class Throttling:
             self.usage.connection.unrecord(address, 1, now_ms)
             connection.mute(self._start(RefusalKey(connection), throttle_ms))
 
-    def begin(self, connection: Connection, call: RequestContext, frame_bytes: int, began_ns: int) -> "Charge":
-        """Measure a request. Its response is encoded by what this returns, and its handler called through it."""
-        charge = connection.charge = Charge(self.usage, self._now_ms, call, frame_bytes, began_ns)
-        return charge
+    def begin(self, connection: Connection, frame_bytes: int) -> None:
+        """Measure the request that is about to be decoded, until it has been answered, also if it is rejected."""
+        connection.charge = Charge(self.usage, self._now_ms, connection, frame_bytes)
+
+    def step(self, route: Route, proceed: Handler) -> Handler:
+        """The step of the chain that measures the time of handlers, and bounds what is fetched."""
+        return partial(_charged, proceed) if self.is_active else proceed
 
     def mute(self, connection: Connection, throttle_time_ms: int) -> None:
         """Let a connection wait; called when its response has been buffered."""
@@ -112,6 +127,12 @@ class Throttling:
         return partial(self._scheduler.cancel, self._scheduler.start(key, self._now_ms() + delay_ms))
 
 
+def _charged(proceed: Handler, request: Any, call: RequestContext) -> Any:
+    charge = call.connection.charge
+    assert charge is not None, "a request is measured from its first byte on"
+    return charge.handle(proceed, request, call)
+
+
 class Charge:
     """What one request uses of the quotas of its client.
 
@@ -120,7 +141,7 @@ class Charge:
     """
 
     __slots__ = (
-        "_call",
+        "_connection",
         "_frame_bytes",
         "_now_ms",
         "_running_ns",
@@ -130,20 +151,24 @@ class Charge:
         "throttle_time_ms",
     )
 
-    def __init__(
-        self, usage: QuotaUsage, now_ms: Callable[[], int], call: RequestContext, frame_bytes: int, began_ns: int
-    ) -> None:
+    def __init__(self, usage: QuotaUsage, now_ms: Callable[[], int], connection: Connection, frame_bytes: int) -> None:
         self._usage = usage
         self._now_ms = now_ms
-        self._call = call
+        self._connection = connection
         self._frame_bytes = frame_bytes
-        self._running_ns = began_ns
+        self._running_ns = perf_counter_ns()
         """Since when time is spent on the request, by `perf_counter_ns`; 0: at the moment none is."""
         self._spent_ns = 0
         self._until_ms = 0
         """Until when the request is throttled for `controller_mutation_rate`."""
         self.throttle_time_ms = -1
         """How long the connection is to be muted; -1: not known yet."""
+
+    @property
+    def _call(self) -> RequestContext:
+        call = self._connection.call
+        assert call is not None, "it is the request in progress that is measured"
+        return call
 
     def handle(self, handler: Handler, request: Any, call: RequestContext) -> Any:
         """Call the handler, and measure its time, also that of its steps."""

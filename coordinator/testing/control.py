@@ -42,15 +42,25 @@ class Control:
         """`faults_before` are those of the same node before a restart."""
         self._node = node
         self._clock = clock
-        self._parts = node.parts
+        assert node.data_plane is not None
+        self._groups = node.groups
+        self._storage = node.storage
+        self._produce_service = node.data_plane.produce_service
+        self._now_ms = node.loop.now_ms
         self._waiters = Waiters()
-        self._presence = Presence(node.dispatcher.connections)
-        self._presence.watch(node.table)
-        self._audit = AuditLog(self._parts.partitions)
+        self._presence = Presence(node.front.dispatcher.connections)
+        self._audit = AuditLog(node.storage.partitions)
         self._unkeyed: defaultdict[str, count[int]] = defaultdict(count)
-        around = Surroundings(self._parts, node.scheduler, node.dispatcher)
-        self.faults = Faults(around, node.table, faults_before)
-        node.scheduler.on_iteration_end(self._waiters.check)
+        around = Surroundings(
+            groups=node.groups,
+            scheduler=node.loop.scheduler,
+            now_ms=node.loop.now_ms,
+            runner=node.front.runner,
+            connections=node.front.dispatcher.connections,
+        )
+        self.faults = Faults(around, node.front.chain, faults_before)
+        node.front.chain.add(self._presence.step)
+        node.loop.scheduler.on_iteration_end(self._waiters.check)
 
     @property
     def node(self) -> Node:
@@ -68,7 +78,7 @@ class Control:
             raise TestingError(f"the name of a topic is text, not {name!r}")
         require_whole("partitions", partitions, -1)  # as in CreateTopics: `num.partitions`
         try:
-            self._parts.topics.create(name, partitions, 1, {}, self._parts.now_ms())
+            self._storage.topics.create(name, partitions, 1, {}, self._now_ms())
         except TopicError as problem:
             raise TestingError(f"cannot create topic {plain(name)}: {problem}") from None
 
@@ -79,7 +89,7 @@ class Control:
             TestingError: there is no such topic or partition, or a record is too large.
         """
         require_whole("partition", partition)
-        known = self._parts.image.topics.get(topic)
+        known = self._storage.image.topics.get(topic)
         if known is None:
             raise TestingError(f"there is no topic {plain(topic)}; create_topic() makes it")
         chosen = [self._choose(topic, key, partition, known.partitions) for key, _ in records]
@@ -100,13 +110,13 @@ class Control:
 
     def _append(self, topic: str, partition: int, records: Records) -> int:
         """The offset of the first one."""
-        now_ms = self._parts.now_ms()
+        now_ms = self._now_ms()
         batch = build_batch([(key, value, []) for key, value in records], timestamp_ms=now_ms)
         data = TopicProduceData(
             name=topic, partition_data=[PartitionProduceData(index=partition, records=bytes(batch))]
         )
         request = ProduceRequest(acks=-1, timeout_ms=0, topic_data=[data])
-        response = at_once(self._parts.produce_service.produce(request, FIRST_TOPIC_ID_VERSION - 1, now_ms))
+        response = at_once(self._produce_service.produce(request, FIRST_TOPIC_ID_VERSION - 1, now_ms))
         (answer,) = response.responses[0].partition_responses
         if answer.error_code:
             why = answer.error_message or f"error {answer.error_code}"
@@ -117,17 +127,17 @@ class Control:
     # ---- groups
 
     def group_ids(self) -> list[str]:
-        return sorted(each for shard in self._parts.coordinator.shards for each in shard.machine.groups)
+        return sorted(each for shard in self._groups.coordinator.shards for each in shard.machine.groups)
 
     def group(self, group_id: str) -> GroupSnapshot:
-        shard = self._parts.coordinator.shard_of(group_id)
+        shard = self._groups.coordinator.shard_of(group_id)
         return snapshot_of(group_id, shard.machine.groups.get(group_id))
 
     def events(self, group_id: str) -> list[AuditEvent]:
-        return self._audit.events(group_id, self._parts.coordinator.partition_of(group_id))
+        return self._audit.events(group_id, self._groups.coordinator.partition_of(group_id))
 
     def history(self, group_id: str) -> "GroupHistory":
-        return self._audit.history(group_id, self._parts.coordinator.partition_of(group_id))
+        return self._audit.history(group_id, self._groups.coordinator.partition_of(group_id))
 
     async def wait_for_group(
         self,
@@ -210,7 +220,7 @@ class Control:
         began_ms = self._clock.now_ms()
         self._clock.stand_at(began_ms)
         try:
-            done = self._node.scheduler.run_until(
+            done = self._node.loop.scheduler.run_until(
                 began_ms + round(seconds * 1000),
                 self._clock.stand_at,
                 lambda now_ms: self._keep_sessions(heard, now_ms),
@@ -219,7 +229,7 @@ class Control:
             passed_s = (self._clock.now_ms() - began_ms) / 1000
         finally:
             self._clock.go_on()
-        self._node.scheduler.request_iteration()
+        self._node.loop.scheduler.request_iteration()
         if not done:
             raise TestingError(
                 f"cannot advance by {seconds:g} s at once: more than {DEADLINES_AT_ONCE_MAX} timers are due; the clock"
@@ -228,7 +238,7 @@ class Control:
 
     def _heard(self, silent: frozenset[str]) -> list[tuple[str, Member]]:
         heard, unknown = [], set(silent)
-        for shard in self._parts.coordinator.shards:
+        for shard in self._groups.coordinator.shards:
             for group_id, group in shard.machine.groups.items():
                 for member in group.classic.members.values():
                     names = {member.member_id, member.client_id, member.group_instance_id}
@@ -241,7 +251,7 @@ class Control:
 
     def _keep_sessions(self, heard: list[tuple[str, Member]], now_ms: int) -> None:
         """Renew the sessions of those who are heard, all of them when one is over, as their heartbeats would have."""
-        sessions = self._parts.coordinator.sessions
+        sessions = self._groups.coordinator.sessions
         deadlines = [sessions.deadline_ms(group_id, member.member_id) for group_id, member in heard]
         if any(each is not None and each <= now_ms for each in deadlines):
             for (group_id, member), deadline_ms in zip(heard, deadlines, strict=True):

@@ -6,8 +6,9 @@ from typing import Any, Final, TypeVar
 
 from coordinator.faults.faults import Faults
 from coordinator.log.memory_files import MemoryFileSystem
+from coordinator.server.host import host_in_memory
 from coordinator.server.listeners import ListenError
-from coordinator.server.node import Node, TestSupport
+from coordinator.server.node import Node
 from coordinator.testing.control import Control
 from coordinator.testing.defaults import config_of
 from coordinator.testing.errors import TestingError
@@ -45,7 +46,8 @@ class RestartableNode:
         self._admin_port = admin_port
         self._config = config_of(self._settings, port, admin_port)
         clock = self._clock = AdvanceableClock(SystemClock())
-        self._support = TestSupport(clock, MemoryFileSystem(), lambda node: admin_routes(self))
+        self._host = host_in_memory(clock, MemoryFileSystem())
+        self._admin_routes = admin_routes
         self._node: Node | None = None
         self._control: Control | None = None
         self._faults: Faults | None = None
@@ -58,7 +60,7 @@ class RestartableNode:
         Raises:
             ListenError: the port cannot be bound.
         """
-        node = Node(self._config, testing=self._support)
+        node = Node(self._config, host=self._host, admin_routes=lambda node: self._admin_routes(self))
         await node.start()
         self._node, self._control = node, Control(node, self._clock, self._faults)
         self._faults = self._control.faults

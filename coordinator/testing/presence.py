@@ -1,13 +1,11 @@
 """Which members can still be heard: those whose client has the connection open on which it last spoke for them."""
 
 from collections.abc import Callable, Container
-from dataclasses import replace
 from typing import Any, Final
 
-from _wire.apis import APIS
 from coordinator.core.classic.group import Member
 from coordinator.faults.answers import raw_connection
-from coordinator.server.dispatch import DispatchTable, Handler
+from coordinator.server.dispatch import Handler, Route
 from coordinator.server.request_context import RequestContext
 
 SPEAKING: Final = ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit")
@@ -25,12 +23,9 @@ class Presence:
         self._spoke_on: dict[tuple[str, str], Any] = {}
         self._forget_from = FORGET_FROM
 
-    def watch(self, table: DispatchTable) -> None:
-        """See the requests of this table from now on."""
-        for name in SPEAKING:
-            key = APIS.named(name).key
-            route = table.routes[key]
-            table.routes[key] = replace(route, handler=self._noting(route.handler))
+    def step(self, route: Route, proceed: Handler) -> Handler:
+        """The step of the request chain that sees the requests pass."""
+        return self._noting(proceed) if route.api.name in SPEAKING else proceed
 
     def is_heard(self, group_id: str, member: Member) -> bool:
         """Whether the client of a member is connected. A new member cannot be heard before its first generation."""

@@ -40,7 +40,7 @@ class MovingBroker(Broker):
         bytes_per_second: int = INT64_MAX,
         paths: tuple[Path, ...] = (A, B, C),
     ) -> None:
-        super().__init__(fs, *paths, boot_id=boot_id)
+        super().__init__(fs, *paths, boot_id=boot_id, on_open=self._opened)
         self.fs = fs
         self.now_ms = NOW_MS
         self.soon: list[Callable[[], None]] = []
@@ -56,26 +56,27 @@ class MovingBroker(Broker):
             self.notifier,
             self,
             self.threads,
-            self.failures.append,
-            lambda: self.now_ms,
+            on_failure=self.failures.append,
+            clock=lambda: self.now_ms,
         )
-        self.partitions.on_open = self.flusher.opened
         self.moves = ReplicaMoves(
             self.image,
             self.directories,
             self.partitions,
             self.assignment,
             self.flusher,
-            self.cleaning.__contains__,
-            self.threads,
-            self.slices,
-            self,
-            self.soon.append,
-            lambda: self.now_ms,
-            bytes_per_second,
+            is_cleaning=self.cleaning.__contains__,
+            threads=self.threads,
+            slices=self.slices,
+            timers=self,
+            call_soon=self.soon.append,
+            now_ms=lambda: self.now_ms,
+            bytes_per_second=bytes_per_second,
         )
-        self.partitions.on_delete = self.moves.topic_deleted
         self.store.commit_in(self.threads, self.soon.append, self.failures.append)
+
+    def _opened(self, log: PartitionLog) -> None:
+        self.flusher.opened(log)
 
     # ---- timers
 

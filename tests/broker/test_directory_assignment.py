@@ -2,6 +2,7 @@
 
 import uuid
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -9,7 +10,8 @@ from typing import Final
 import pytest
 from structlog.testing import capture_logs
 
-from coordinator.broker.directory_assignment import DirectoryAssignment
+from coordinator.broker.directory_assignment import DirectoryAssignment, place
+from coordinator.broker.disk_errors import DiskErrors
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.strays import set_aside_if_stray
 from coordinator.broker.topics import Plan, Topics
@@ -19,6 +21,7 @@ from coordinator.log.data_dirs.directories import LogDirectories
 from coordinator.log.data_dirs.log_homes import AssignedDirectories
 from coordinator.log.errors import DataDirectoryError
 from coordinator.log.memory_files import MemoryFileSystem
+from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.leadership import NO_LEADER, SingleNode
 from coordinator.metadata.store import MetadataStore
@@ -47,10 +50,16 @@ class FailingPaths(MemoryFileSystem):
 class Broker:
     """What a node does with its directories when it starts."""
 
-    def __init__(self, fs: MemoryFileSystem, *paths: Path, boot_id: str | None = None) -> None:
+    def __init__(
+        self,
+        fs: MemoryFileSystem,
+        *paths: Path,
+        boot_id: str | None = None,
+        on_open: Callable[[PartitionLog], None] = lambda log: None,
+    ) -> None:
         self.directories = LogDirectories.open(paths, fs=fs, boot_id=boot_id)
         log = self.directories.open_metadata_log(LogConfig())
-        self.store = MetadataStore(log, lambda: uuid.uuid4().bytes)
+        self.store = MetadataStore(log, lambda: uuid.uuid4().bytes, place=partial(place, self.directories))
         self.image = self.store.image
         try:
             image = self.image
@@ -64,7 +73,16 @@ class Broker:
         leadership = self.assignment.leadership(SingleNode(1))
         self.leader_of = leadership.leader_of
         slices = Slices(lambda callback: callback())
-        self.partitions = Partitions(self.directories, self.image, Config(), leadership, slices)
+        self.disk_errors = DiskErrors()
+        self.partitions = Partitions(
+            self.directories,
+            self.image,
+            Config(),
+            leadership,
+            slices,
+            disk_errors=self.disk_errors,
+            on_open=on_open,
+        )
         self.topics = Topics(self.store, self.partitions, Config())
 
     def create(self, name: str, partitions: int) -> None:

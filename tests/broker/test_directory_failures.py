@@ -24,8 +24,10 @@ from tests.log.batches import batch
 class FailingBroker(Broker):
     """A broker with what handles errors of its disks. What is to be called soon waits in `soon`."""
 
-    def __init__(self, fs: MemoryFileSystem, *paths: Path) -> None:
-        super().__init__(fs, *paths)
+    def __init__(
+        self, fs: MemoryFileSystem, *paths: Path, on_open: Callable[[PartitionLog], None] = lambda log: None
+    ) -> None:
+        super().__init__(fs, *paths, on_open=on_open)
         self.soon: list[Callable[[], None]] = []
         self.stopped: list[LogError] = []
         self.closed: list[PartitionLog] = []
@@ -34,10 +36,10 @@ class FailingBroker(Broker):
             self.partitions,
             self.assignment,
             Slices(self.soon.append),
-            self.soon.append,
-            self.stopped.append,
+            disk_errors=self.disk_errors,
+            call_soon=self.soon.append,
+            stop=self.stopped.append,
         )
-        self.partitions.on_disk_error = self.failures.report
         self.partitions.add_removal_listener(self.closed.append)
 
     def report(self, topic: str, partition: int, number: int, *, is_read: bool = False) -> bool:
@@ -162,9 +164,8 @@ def test_an_fsync_that_fails_when_a_log_is_opened(fs):
     def flush(log: PartitionLog) -> None:
         raise LogFlushError(f"{log.name}: fsync failed")
 
-    broker = FailingBroker(fs, A, B)
+    broker = FailingBroker(fs, A, B, on_open=flush)
     broker.create("topic", 2)
-    broker.partitions.on_open = flush
     with capture_logs() as lines:
         assert broker.partitions.locate("topic", 1) is ErrorCode.KAFKA_STORAGE_ERROR
         broker.go_on()

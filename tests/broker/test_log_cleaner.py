@@ -33,7 +33,12 @@ class CleaningBroker(VirtualBroker):
         super().__init__(SETTINGS | (settings or {}), fs)
         config = Config(SETTINGS | (settings or {}))
         self.retention = Retention(
-            self.image, self.partitions, config, self.wheel, self.store_start_offsets, self.wall_ms
+            self.image,
+            self.partitions,
+            config,
+            self.wheel,
+            store_start_offsets=self.store_start_offsets,
+            wall_ms=self.wall_ms,
         )
         self.stable: dict[str, int] = {}
         self.cleaner = LogCleaner(
@@ -42,9 +47,9 @@ class CleaningBroker(VirtualBroker):
             self.partitions,
             config,
             self.wheel,
-            self._directories.checkpoint(CLEANER_OFFSETS),
-            self.clock.now_ms,
-            self.wall_ms,
+            checkpoint=self._directories.checkpoint(CLEANER_OFFSETS),
+            now_ms=self.clock.now_ms,
+            wall_ms=self.wall_ms,
             last_stable_offset=lambda log: self.stable.get(log.name),
         )
         self.cleaner.start()

@@ -71,8 +71,8 @@ class Node:
             self.notifier,
             self,
             self.threads,
-            self.failures.append,
-            self.clock.now_ms,
+            on_failure=self.failures.append,
+            clock=self.clock.now_ms,
         )
         self.logs = [self.directories.open_log("topic", partition, log_config) for partition in range(PARTITIONS)]
         for log in self.logs:

@@ -73,10 +73,10 @@ def with_failures(broker: MovingBroker) -> DirectoryFailures:
         broker.partitions,
         broker.assignment,
         broker.slices,
-        broker.soon.append,
-        lambda problem: None,
+        disk_errors=broker.disk_errors,
+        call_soon=broker.soon.append,
+        stop=lambda problem: None,
     )
-    broker.partitions.on_disk_error = failures.report
     return failures
 
 

@@ -25,7 +25,13 @@ class RetainingBroker(VirtualBroker):
         super().__init__(settings, fs)
         config = Config(settings or {})
         self.retention = Retention(
-            self.image, self.partitions, config, self.wheel, self.store_offsets, self.wall_ms, **rules
+            self.image,
+            self.partitions,
+            config,
+            self.wheel,
+            store_start_offsets=self.store_offsets,
+            wall_ms=self.wall_ms,
+            **rules,
         )
         self.retention.start(self.clock.now_ms())
         self.turns = 0

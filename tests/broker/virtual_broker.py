@@ -63,7 +63,13 @@ class VirtualBroker:
         self.notifier = AppendNotifier(self._request_iteration)
         self.producers = ProducerDirectory(config, self.wheel, self.clock.now_ms, self.wall_ms)
         self.fetch_service = FetchService(
-            metadata.image, self.partitions, self.notifier, self.wheel, self.slices, config[FETCH_MAX_BYTES], self.load
+            metadata.image,
+            self.partitions,
+            self.notifier,
+            self.wheel,
+            self.slices,
+            max_bytes=config[FETCH_MAX_BYTES],
+            load=self.load,
         )
         self.produce_service = ProduceService(metadata.image, self.partitions, self.notifier, config, self.producers)
 

@@ -196,7 +196,7 @@ def test_without_a_fault_a_request_passes_none():
     from coordinator.testing.presence import SPEAKING
 
     with Coordinator() as server:
-        routes = server._node.ask(lambda control: dict(control._node.table.routes)).result()
+        routes = server._node.ask(lambda control: dict(control._node.front.chain.routes)).result()
     wrapped = {route.api.name for route in routes.values() if "Presence" in repr(route.handler)}
     assert wrapped == set(SPEAKING)
 

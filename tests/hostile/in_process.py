@@ -143,10 +143,10 @@ class InProcessServer:
 
     @property
     def connections(self) -> set[Connection]:
-        return self.node.dispatcher.connections
+        return self.node.front.dispatcher.connections
 
     def accept(self, peer: Peer) -> Connection:
-        made = Connection(self.node.dispatcher, ENDPOINT, self._sessions, self.node.parts.now_ms, FRAME_BYTES_MAX)
+        made = Connection(self.node.front.dispatcher, ENDPOINT, self._sessions, self.node.loop.now_ms, FRAME_BYTES_MAX)
         made.connection_made(peer)
         return made
 

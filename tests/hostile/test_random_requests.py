@@ -58,7 +58,7 @@ def test_no_request_takes_a_long_turn_or_breaks_the_server(seed):
     requests = RandomRequests(random, known, ELEMENTS_MAX)
     with InProcessServer(SETTINGS) as server:
         victim = Victim(server)
-        routes = list(server.node.table.routes.values())
+        routes = list(server.node.front.chain.routes.values())
         peers: list[Peer] = []
         for _ in range(REQUESTS):
             route = random.choice(routes)

@@ -233,7 +233,7 @@ def test_the_log_is_bounded_while_topics_come_and_go() -> None:
     fs = CrashingFiles()
     server = Server(fs)
     server.fill()
-    server.store.on_change = server.compaction(20_000, InLine()).check
+    server.store.add_commit_listener(server.compaction(20_000, InLine()).check)
     for number in range(1000):
         server.store.create_topic(f"topic-{number}", 1, {}, NOW_MS)
         server.store.remove_topics([f"topic-{number}"], NOW_MS)

@@ -1,7 +1,7 @@
 """The table of error paths has every error code that a served response can have."""
 
 from collections.abc import Iterator
-from unittest.mock import Mock
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -9,7 +9,7 @@ from _wire.notation import Definition, Struct, read_definitions
 from coordinator.metrics.error_paths import error_paths
 from coordinator.server.api_table import dispatch_table
 
-ROUTES = dispatch_table(Mock())[0].routes
+ROUTES = dispatch_table(MagicMock()).routes
 DEFINITIONS = {each.key: each for each in read_definitions() if each.key is not None}
 
 

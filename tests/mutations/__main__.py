@@ -50,7 +50,7 @@ TESTS: Final = (
         "tests/broker/test_directory_failures.py",
         "tests/server/test_failing_log_dir.py",
     ),
-    ("tests/quotas", "tests/server/test_throttling.py"),
+    ("tests/quotas", "tests/server/test_throttling.py", "tests/server/test_request_chain.py"),
     ("tests/metadata", "tests/server/test_metadata_commits.py"),
 )
 """Fast ones first: the next round runs only for a mutant that no test of this one notices."""

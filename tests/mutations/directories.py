@@ -44,8 +44,8 @@ MUTANTS: Final = (
     Mutant(
         "a failed fsync in one directory fails the appends in all",
         "LogFlusher._committed",
-        "if not self.directory_failed(failure, path):",
-        "if self.directory_failed(failure, path) or True:",
+        "if not self._disk_errors.flush_failed(failure, path):",
+        "if self._disk_errors.flush_failed(failure, path) or True:",
     ),
     Mutant(
         "a marker that may be lost ends its transaction",
@@ -55,8 +55,8 @@ MUTANTS: Final = (
     ),
     Mutant(
         "groups of a failed directory are served",
-        "unload_offline",
-        "if group_shard.state is not ShardState.INACTIVE and not is_led:",
+        "unload_offline_groups",
+        "if shard.state is not ShardState.INACTIVE and not is_led:",
         "if False:",
     ),
     Mutant(
@@ -116,7 +116,7 @@ MUTANTS: Final = (
     Mutant(
         "a deleted topic leaves the copy of a move",
         "Partitions.delete_logs",
-        "self.on_delete(topic)",
+        "for listener in self._deletion_listeners: listener(topic)",
         "",
     ),
 )

@@ -7,9 +7,9 @@ from tests.mutations.mutant import Mutant
 MUTANTS: Final = (
     Mutant(
         "the metadata log is flushed in the event loop",
-        "Node._commit_metadata_in_threads",
-        "metadata.commit_in(self._disk_threads, asyncio.get_running_loop().call_soon, self._fail)",
-        "metadata.commit_in(InLine(), None, self._fail)",
+        "commit_metadata_in_threads",
+        "metadata.commit_in(loop.file_threads, loop.call_soon if host.has_threads else None, loop.fail)",
+        "metadata.commit_in(InLine(), None, loop.fail)",
     ),
     Mutant(
         "a client is answered before its change is durable",

@@ -19,6 +19,7 @@ from tests.mutations import (
     produce,
     quotas,
     rebalances,
+    request_chain,
     runtime,
     storage,
     testkit,
@@ -47,4 +48,5 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *compaction.MUTANTS,
     *metadata.MUTANTS,
     *transactions.MUTANTS,
+    *request_chain.MUTANTS,
 )

@@ -134,8 +134,8 @@ THROTTLING_MUTANTS: Final = (
     Mutant(
         "quotas do not hold after a restart",
         "Throttling.__init__",
-        "self.is_active = False\nself.load()",
-        "self.is_active = False",
+        "self.usage = QuotaUsage(config)\nself.load()",
+        "self.usage = QuotaUsage(config)",
     ),
     Mutant(
         "a fetch that is not sent counts",

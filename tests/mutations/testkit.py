@@ -68,8 +68,8 @@ MUTANTS: Final = (
     Mutant(
         "a transaction is taken for a group",
         "groups_of",
-        "GROUP_KEY) != GROUP_KEY:",
-        "GROUP_KEY) is None:",
+        "CoordinatorType.GROUP) != CoordinatorType.GROUP:",
+        "CoordinatorType.GROUP) is None:",
     ),
     Mutant(
         "the hits of a fault are forgotten when it is removed",
@@ -134,14 +134,14 @@ MUTANTS: Final = (
     Mutant(
         "a barrier counts clients that are gone",
         "HoldFault.waiting",
-        "sum(connection in self.around.dispatcher.connections for connection, _ in self._held)",
+        "sum(connection in self.around.connections for connection, _ in self._held)",
         "len(self._held)",
     ),
     Mutant(
         "a delay does not take the time that it says",
         "DelayFault._later",
-        "deadline_after(self.around.parts.now_ms(), self.spec.ms)",
-        "deadline_after(self.around.parts.now_ms(), 1)",
+        "deadline_after(self.around.now_ms(), self.spec.ms)",
+        "deadline_after(self.around.now_ms(), 1)",
     ),
     Mutant(
         "only the first fault of an API acts",
@@ -152,8 +152,8 @@ MUTANTS: Final = (
     Mutant(
         "the handler of an API stays replaced",
         "Interception.remove",
-        "self._table.routes[key] = self._originals.pop(key)",
-        "pass",
+        "del self._interceptors[key]\nself._chain.compose_route(key)",
+        "del self._interceptors[key]",
     ),
     Mutant(
         "all members are silent in a jump of the clock",

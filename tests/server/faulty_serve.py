@@ -16,7 +16,7 @@ from typing import Final
 
 from coordinator.log.files import DiskFileSystem, FileLock, OpenFile
 from coordinator.log.open_files import DiskFile
-from coordinator.server import node
+from coordinator.server import host
 
 CONTROL: Final = "FAULTS"
 BLOCK: Final = "BLOCK"
@@ -94,5 +94,5 @@ class FaultyDisk(DiskFileSystem):
 if __name__ == "__main__":
     from coordinator.cli import main
 
-    node.DiskFileSystem = FaultyDisk  # type: ignore[misc]
+    host.DiskFileSystem = FaultyDisk  # type: ignore[misc]
     main()

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from coordinator.server import node
+from coordinator.server import host
 
 CONTROL: Final = "WALL_CLOCK"
 
@@ -18,5 +18,5 @@ def wall_clock_ms() -> int:
 if __name__ == "__main__":
     from coordinator.cli import main
 
-    node.wall_clock_ms = wall_clock_ms
+    host.wall_clock_ms = wall_clock_ms
     main()

@@ -5,7 +5,8 @@ import json
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -27,7 +28,6 @@ from _wire.messages.produce import ProduceRequest
 from _wire.primitives import Struct
 from coordinator.server.api_table import dispatch_table
 from coordinator.server.dispatch import DispatchTable, Route
-from coordinator.server.node_context import NodeContext
 from tests.wire_client import ConnectionClosed, WireClient, produce_request
 
 GOLDEN: Final = Path(__file__).parent.parent / "golden" / "wire"
@@ -35,8 +35,7 @@ ERRORS: Final = (ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.COORDINATOR_NOT_AVAIL
 
 
 def served() -> DispatchTable:
-    nobody = cast(NodeContext, object())
-    return dispatch_table(nobody)[0]
+    return dispatch_table(MagicMock())  # the handlers are listed, none of them is called
 
 
 ROUTES: Final = tuple(served().routes.values())

@@ -10,8 +10,9 @@ from _wire.errors import ErrorCode
 from _wire.messages.delete_groups import DeleteGroupsRequest
 from _wire.messages.heartbeat import HeartbeatRequest
 from coordinator.log.memory_files import MemoryFileSystem
+from coordinator.server.host import host_in_memory
 from coordinator.server.loop_scheduler import STALL_MS
-from coordinator.server.node import Node, TestSupport
+from coordinator.server.node import Node
 from coordinator.testing.defaults import config_of
 from coordinator.timers import VirtualClock
 from tests.wire_client import WireClient
@@ -29,7 +30,7 @@ def play(story: Callable[[Node, VirtualClock, WireClient, str], Any]) -> None:
 
     async def main() -> None:
         clock = VirtualClock(1_000_000)
-        node = Node(config_of({}, 0, None), testing=TestSupport(clock, MemoryFileSystem(), lambda node: ()))
+        node = Node(config_of({}, 0, None), host=host_in_memory(clock, MemoryFileSystem()))
         await node.start()
         try:
             await asyncio.get_running_loop().run_in_executor(None, in_thread, node, clock)
@@ -55,7 +56,7 @@ def deleted(client: WireClient) -> int:
 )
 def test_a_group_is_empty_at_the_deadline_of_its_last_session(late_ms, expected):
     def story(node, clock, client, member_id):
-        deadline_ms = node.parts.coordinator.sessions.deadline_ms("g", member_id)
+        deadline_ms = node.groups.coordinator.sessions.deadline_ms("g", member_id)
         with WireClient(node.bootstrap) as other:
             clock.advance(deadline_ms + late_ms - clock.now_ms())
             assert deleted(other) == expected

@@ -24,7 +24,7 @@ def test_few_shards_make_their_files_in_one_turn_and_the_others_do_not_wait_for_
         first = Peer(server)
         topic = CreatableTopic(name="t", num_partitions=1, replication_factor=1)
         assert first.request(CreateTopicsRequest(topics=[topic]), 7).topics[0].error_code == ErrorCode.NONE
-        coordinator = server.node.parts.coordinator
+        coordinator = server.node.groups.coordinator
         groups = {coordinator.partition_of(f"g{number}"): f"g{number}" for number in range(200)}
         assert len(groups) == PARTITIONS
         used, *fresh = groups.values()

@@ -14,7 +14,8 @@ from _wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitReques
 from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from _wire.records import build_batch, parse_records
 from coordinator.config.settings import Config
-from coordinator.server.node import Node, TestSupport
+from coordinator.server.host import host_in_memory
+from coordinator.server.node import Node
 from coordinator.timers.system_clock import SystemClock
 from tests.model.memory_files import MemoryFileSystem
 from tests.waiting import wait_for
@@ -46,7 +47,7 @@ def with_node(disk: MemoryFileSystem, policy: str, play: Callable[[str], Any]) -
 
     async def run() -> Any:
         settings = {"log.dirs": "/data", "listeners": "PLAINTEXT://127.0.0.1:0", "log.flush.policy": policy}
-        node = Node(Config(settings), testing=TestSupport(SystemClock(), disk))
+        node = Node(Config(settings), host=host_in_memory(SystemClock(), disk))
         await node.start()
         try:
             return await asyncio.get_running_loop().run_in_executor(None, play, node.bootstrap)

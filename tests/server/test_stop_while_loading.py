@@ -53,12 +53,12 @@ def test_a_stop_while_groups_are_loaded_is_clean_and_logs_no_error(tmp_path, slo
         with log_lines() as lines:
             node = Node(settings(tmp_path))
             await node.start()
-            assert any(shard.state is ShardState.LOADING for shard in node.parts.coordinator.shards)
+            assert any(shard.state is ShardState.LOADING for shard in node.groups.coordinator.shards)
             await node.stop()
             slow_load()
             await turn(ITERATIONS_AFTER)
             assert lines.problems == []
-            assert not any(shard.is_active for shard in node.parts.coordinator.shards)
+            assert not any(shard.is_active for shard in node.groups.coordinator.shards)
 
     asyncio.run(play())
     assert (tmp_path / CLEAN_SHUTDOWN).exists()
@@ -71,7 +71,7 @@ def test_a_start_that_is_cancelled_while_groups_are_loaded_logs_no_error(tmp_pat
         with log_lines() as lines:
             node = Node(settings(tmp_path))
             starting = asyncio.create_task(node.start())
-            while not hasattr(node, "parts"):
+            while not hasattr(node, "groups"):
                 await asyncio.sleep(0)
             starting.cancel()
             with pytest.raises(asyncio.CancelledError):

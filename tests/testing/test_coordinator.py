@@ -109,7 +109,7 @@ def test_a_wait_is_for_the_generation_or_a_later_one_and_for_the_number_of_parti
 
 def test_the_clock_goes_on_after_a_jump(server):
     def now_ms() -> int:
-        found: int = server._node.ask(lambda control: control._parts.now_ms()).result()
+        found: int = server._node.ask(lambda control: control._now_ms()).result()
         return found
 
     before_ms = now_ms()

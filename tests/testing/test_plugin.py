@@ -109,7 +109,7 @@ def test_settings_of_the_shared_server_come_from_the_ini_file(run, pytester):
         from coordinator.config.server_keys import NUM_PARTITIONS
 
         def test_it(coordinator_server):
-            asked = coordinator_server._node.ask(lambda control: control._parts.config[NUM_PARTITIONS])
+            asked = coordinator_server._node.ask(lambda control: control._groups.environment.config[NUM_PARTITIONS])
             assert asked.result() == 7
         """
     )

@@ -1,7 +1,7 @@
 """ApiVersions, Metadata, DescribeCluster, FindCoordinator."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 from _wire.errors import ErrorCode
@@ -22,19 +22,23 @@ from _wire.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from coordinator.config.server_keys import AUTO_CREATE_TOPICS_ENABLE
+from coordinator.broker.topics import Topics
+from coordinator.config.server_keys import AUTO_CREATE_TOPICS_ENABLE, NODE_ID
+from coordinator.config.settings import Config
 from coordinator.core.groups.admin import NO_AUTHORIZED_OPERATIONS
 from coordinator.core.partitioning import partition_for
 from coordinator.internal_topics import INTERNAL_TOPICS, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.log.errors import InvalidTopicName
 from coordinator.log.names import check_legal_name
 from coordinator.metadata.features import HIGHEST_LEVELS, LOWEST_LEVEL, levels
-from coordinator.metadata.image import Topic
-from coordinator.metadata.leadership import NO_LEADER, RemoteNode
+from coordinator.metadata.image import MetadataImage, Topic
+from coordinator.metadata.leadership import NO_LEADER, Leadership, RemoteNode
+from coordinator.metadata.store import MetadataStore
 from coordinator.runtime.slices import Steps
+from coordinator.server.authorization import AclOperation, as_bits
 from coordinator.server.dispatch import DispatchTable, Route
 from coordinator.server.handlers.deferred import answer_when_committed, committed
-from coordinator.server.node_context import NodeContext
+from coordinator.server.protocol_types import COORDINATOR_KEYS_VERSION, CoordinatorType
 from coordinator.server.request_context import RequestContext
 
 SOFTWARE_NAME: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
@@ -45,15 +49,10 @@ FEATURE_LEVEL_0_VERSION: Final = 4
 SOFTWARE_CHARACTERS_MAX: Final = 100
 """How much of a name or version is kept, for the audit. KIP-511 sets no limit."""
 
-GROUP_KEY: Final = 0
-TRANSACTION_KEY: Final = 1
-SHARE_KEY: Final = 2
 SHARE_KEY_VERSION: Final = 6
 """The first version of FindCoordinator that knows the keys of share groups (KIP-932)."""
 SHARE_PARTITION: Final = re.compile(r".+:[A-Za-z0-9_-]{22}:-?[0-9]+")
 """Group, topic id and partition."""
-KEYS_VERSION: Final = 4
-"""From this version on FindCoordinator asks for many keys at once (KIP-699)."""
 
 NO_ID: Final = bytes(16)
 TOPICS_AT_ONCE: Final = 100
@@ -66,11 +65,31 @@ NO_NODE: Final = -1
 BROKER_ENDPOINTS: Final = 1
 CONTROLLER_ENDPOINTS: Final = 2
 
-CLUSTER_OPERATIONS: Final = sum(1 << operation for operation in (5, 7, 8, 9, 10, 11, 12))
-"""CREATE, ALTER, DESCRIBE, CLUSTER_ACTION, DESCRIBE_CONFIGS, ALTER_CONFIGS and IDEMPOTENT_WRITE as bits: what anybody
-may do with the cluster where no authorizer forbids it (KIP-430, `AclEntry.supportedOperations`)."""
-TOPIC_OPERATIONS: Final = sum(1 << operation for operation in (3, 4, 5, 6, 7, 8, 10, 11))
-"""READ, WRITE, CREATE, DELETE, ALTER, DESCRIBE, DESCRIBE_CONFIGS and ALTER_CONFIGS: the same for a topic."""
+CLUSTER_OPERATIONS: Final = as_bits(
+    {
+        AclOperation.CREATE,
+        AclOperation.ALTER,
+        AclOperation.DESCRIBE,
+        AclOperation.CLUSTER_ACTION,
+        AclOperation.DESCRIBE_CONFIGS,
+        AclOperation.ALTER_CONFIGS,
+        AclOperation.IDEMPOTENT_WRITE,
+    }
+)
+"""What anybody may do with the cluster where no authorizer forbids it (KIP-430, `AclEntry.supportedOperations`)."""
+TOPIC_OPERATIONS: Final = as_bits(
+    {
+        AclOperation.READ,
+        AclOperation.WRITE,
+        AclOperation.CREATE,
+        AclOperation.DELETE,
+        AclOperation.ALTER,
+        AclOperation.DESCRIBE,
+        AclOperation.DESCRIBE_CONFIGS,
+        AclOperation.ALTER_CONFIGS,
+    }
+)
+"""The same for a topic."""
 
 
 K = TypeVar("K")
@@ -79,12 +98,32 @@ K = TypeVar("K")
 class ClusterHandlers:
     """Answers from metadata and the dispatch table itself."""
 
-    def __init__(self, node: NodeContext) -> None:
-        self._node = node
-        self._routes: dict[int, Route] = {}
+    def __init__(
+        self,
+        routes: Mapping[int, Route],
+        *,
+        cluster_id: str,
+        config: Config,
+        image: MetadataImage,
+        leadership: Leadership,
+        topics: Topics,
+        start_transactions: Callable[[], None] | None,
+        now_ms: Callable[[], int],
+        metadata: MetadataStore,
+    ) -> None:
+        """`routes` are all that are served. Without `start_transactions` no node coordinates transactions."""
+        self._routes = routes
+        self._cluster_id = cluster_id
+        self._config = config
+        self._image = image
+        self._leadership = leadership
+        self._topics = topics
+        self._start_transactions = start_transactions
+        self._now_ms = now_ms
+        self._metadata = metadata
+        self._node_id = config[NODE_ID]
 
     def add_to(self, table: DispatchTable) -> None:
-        self._routes = table.routes
         table.add("ApiVersions", self.api_versions, versions=(0, 4))
         table.add("Metadata", self.metadata, _metadata_error, versions=(0, 13))
         table.add("DescribeCluster", self.describe_cluster, versions=(0, 2))
@@ -100,17 +139,12 @@ class ClusterHandlers:
         return ApiVersionsResponse(
             api_keys=[_served(self._routes[key]) for key in sorted(self._routes)],
             supported_features=_supported_features(call.api_version),
-            finalized_features_epoch=self._node.image.features_epoch,
+            finalized_features_epoch=self._image.features_epoch,
             finalized_features=[
                 FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
-                for name, level in levels(self._node.image).items()
+                for name, level in levels(self._image).items()
             ],
         )
-
-    def unsupported_api_versions(self) -> ApiVersionsResponse:
-        """The answer to a version of ApiVersions we do not know: v0, and only what helps to ask again (KIP-511)."""
-        own = _served(self._routes[ApiVersionsRequest.API_KEY])
-        return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[own])
 
     def metadata(self, request: MetadataRequest, call: RequestContext) -> Steps[Any]:
         wanted = request.topics
@@ -122,7 +156,7 @@ class ClusterHandlers:
         if is_by_id and call.api_version < IDS_VERSION:
             return _metadata_error(request, ErrorCode.INVALID_REQUEST, call.api_version)
         if wanted is None or (call.api_version < NULL_MEANS_ALL_VERSION and not wanted):
-            topics = yield from self._each(self._described, list(self._node.image.topics.values()))
+            topics = yield from self._each(self._described, list(self._image.topics.values()))
         elif is_by_id and any(topic.topic_id != NO_ID for topic in wanted):
             # A single id is enough for Kafka to ignore all names.
             ids = dict.fromkeys(topic.topic_id for topic in wanted if topic.topic_id != NO_ID)
@@ -136,7 +170,7 @@ class ClusterHandlers:
                 names[topic.name] = None
                 yield
             topics = yield from self._each(self._find_by_name, names)
-            if request.allow_auto_topic_creation and self._node.config[AUTO_CREATE_TOPICS_ENABLE]:
+            if request.allow_auto_topic_creation and self._config[AUTO_CREATE_TOPICS_ENABLE]:
                 has_created = yield from self._create_unknown(topics)
         if request.include_topic_authorized_operations:
             for each in topics:
@@ -148,20 +182,20 @@ class ClusterHandlers:
         ]
         response = MetadataResponse(
             brokers=brokers,
-            cluster_id=self._node.cluster_id,
-            controller_id=self._node.node_id,
+            cluster_id=self._cluster_id,
+            controller_id=self._node_id,
             topics=topics,
             cluster_authorized_operations=_cluster_operations(request.include_cluster_authorized_operations),
         )
-        return (yield from answer_when_committed(self._node.metadata, response)) if has_created else response
+        return (yield from answer_when_committed(self._metadata, response)) if has_created else response
 
     def _nodes(self, call: RequestContext) -> list[RemoteNode]:
         """All nodes of the cluster, this one by the listener that the client came in by."""
         endpoint = call.endpoint
-        return [RemoteNode(self._node.node_id, endpoint.host, endpoint.port), *self._node.leadership.other_nodes()]
+        return [RemoteNode(self._node_id, endpoint.host, endpoint.port), *self._leadership.other_nodes()]
 
     def _find_by_id(self, topic_id: bytes) -> MetadataResponseTopic:
-        known = self._node.image.topics_by_id.get(topic_id)
+        known = self._image.topics_by_id.get(topic_id)
         if known is not None:
             return self._described(known)
         return MetadataResponseTopic(name=None, topic_id=topic_id, error_code=ErrorCode.UNKNOWN_TOPIC_ID)
@@ -185,12 +219,12 @@ class ClusterHandlers:
             if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and topic.name is not None
         ]
         for first in range(0, len(unknown), TOPICS_AT_ONCE):
-            self._node.topics.create_automatically(unknown[first : first + TOPICS_AT_ONCE], self._node.now_ms())
+            self._topics.create_automatically(unknown[first : first + TOPICS_AT_ONCE], self._now_ms())
             yield
         return bool(unknown)
 
     def _find_by_name(self, name: str) -> MetadataResponseTopic:
-        topic = self._node.image.topics.get(name)
+        topic = self._image.topics.get(name)
         if topic is not None:
             return self._described(topic)
         unknown = MetadataResponseTopic(
@@ -205,7 +239,7 @@ class ClusterHandlers:
         return unknown
 
     def _described(self, topic: Topic) -> MetadataResponseTopic:
-        leaders = [self._node.leadership.leader_of(topic.name, index) for index in range(topic.partitions)]
+        leaders = [self._leadership.leader_of(topic.name, index) for index in range(topic.partitions)]
         return MetadataResponseTopic(
             name=topic.name,
             topic_id=topic.topic_id,
@@ -219,14 +253,14 @@ class ClusterHandlers:
                 error_code=ErrorCode.LEADER_NOT_AVAILABLE,
                 partition_index=index,
                 leader_id=NO_LEADER,
-                leader_epoch=self._node.image.leader_epoch,
-                replica_nodes=[self._node.node_id],
-                offline_replicas=[self._node.node_id],
+                leader_epoch=self._image.leader_epoch,
+                replica_nodes=[self._node_id],
+                offline_replicas=[self._node_id],
             )
         return MetadataResponsePartition(
             partition_index=index,
             leader_id=leader,
-            leader_epoch=self._node.image.leader_epoch,
+            leader_epoch=self._image.leader_epoch,
             replica_nodes=[leader],
             isr_nodes=[leader],
         )
@@ -239,8 +273,8 @@ class ClusterHandlers:
                 error_message="This is a broker's endpoint.",
             )
         return DescribeClusterResponse(
-            cluster_id=self._node.cluster_id,
-            controller_id=self._node.node_id,
+            cluster_id=self._cluster_id,
+            controller_id=self._node_id,
             brokers=[
                 DescribeClusterBroker(broker_id=each.node_id, host=each.host, port=each.port)
                 for each in self._nodes(call)
@@ -249,15 +283,15 @@ class ClusterHandlers:
         )
 
     def find_coordinator(self, request: FindCoordinatorRequest, call: RequestContext) -> Steps[FindCoordinatorResponse]:
-        keys = request.coordinator_keys if call.api_version >= KEYS_VERSION else [request.key]
-        if request.key_type == TRANSACTION_KEY and keys:
+        keys = request.coordinator_keys if call.api_version >= COORDINATOR_KEYS_VERSION else [request.key]
+        if request.key_type == CoordinatorType.TRANSACTION and keys and self._start_transactions is not None:
             # With the first transactional id: the topic tells the node of which it is the coordinator.
-            self._node.topics.create_transactions_topic(self._node.now_ms())
-            if TRANSACTIONS_TOPIC not in self._node.image.topics:
-                yield from committed(self._node.metadata)
-        if request.key_type == TRANSACTION_KEY:
-            self._node.start_transactions()
-        if call.api_version >= KEYS_VERSION:
+            self._topics.create_transactions_topic(self._now_ms())
+            if TRANSACTIONS_TOPIC not in self._image.topics:
+                yield from committed(self._metadata)
+        if request.key_type == CoordinatorType.TRANSACTION and self._start_transactions is not None:
+            self._start_transactions()
+        if call.api_version >= COORDINATOR_KEYS_VERSION:
             found = []
             for key in request.coordinator_keys:
                 found.append(self._coordinator(key, request.key_type, call))
@@ -274,17 +308,19 @@ class ClusterHandlers:
 
     def _coordinator(self, key: str, key_type: int, call: RequestContext) -> Coordinator:
         """The node that leads the partition of the group or the transactional id; no node coordinates share groups."""
-        if key_type == GROUP_KEY:
+        if key_type == CoordinatorType.GROUP:
             topic = OFFSETS_TOPIC
-        elif key_type == TRANSACTION_KEY:
+        elif key_type == CoordinatorType.TRANSACTION:
             topic = TRANSACTIONS_TOPIC
         else:
-            is_known = key_type == SHARE_KEY and call.api_version >= SHARE_KEY_VERSION
+            is_known = key_type == CoordinatorType.SHARE and call.api_version >= SHARE_KEY_VERSION
             is_valid = is_known and SHARE_PARTITION.fullmatch(key)
             error = ErrorCode.COORDINATOR_NOT_AVAILABLE if is_valid else ErrorCode.INVALID_REQUEST
             return _no_coordinator(key, error)
-        partition = partition_for(key, self._node.image.partition_count(topic))
-        leader = self._node.leadership.leader_of(topic, partition)
+        if topic == TRANSACTIONS_TOPIC and self._start_transactions is None:
+            return _no_coordinator(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        partition = partition_for(key, self._image.partition_count(topic))
+        leader = self._leadership.leader_of(topic, partition)
         node = next((each for each in self._nodes(call) if each.node_id == leader), None)
         if node is None:
             return _no_coordinator(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -293,7 +329,7 @@ class ClusterHandlers:
             node_id=node.node_id,
             host=node.host,
             port=node.port,
-            error_message="" if call.api_version >= KEYS_VERSION else "NONE",
+            error_message="" if call.api_version >= COORDINATOR_KEYS_VERSION else "NONE",
         )
 
 
@@ -309,6 +345,12 @@ def _supported_features(api_version: int) -> list[SupportedFeatureKey]:
         SupportedFeatureKey(name=name, min_version=LOWEST_LEVEL, max_version=highest)
         for name, highest in HIGHEST_LEVELS.items()
     ]
+
+
+def unsupported_api_versions(routes: Mapping[int, Route]) -> ApiVersionsResponse:
+    """The answer to a version of ApiVersions we do not know: v0, and only what helps to ask again (KIP-511)."""
+    own = _served(routes[ApiVersionsRequest.API_KEY])
+    return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[own])
 
 
 def _served(route: Route) -> ApiVersion:

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from enum import IntEnum
 from typing import Any, Final, NamedTuple
 
 from _wire.errors import ErrorCode
@@ -19,16 +18,19 @@ from coordinator.broker.config_changes import Operation, OperationType, changed,
 from coordinator.broker.topic_config_key import TopicConfigKey
 from coordinator.broker.topic_config_keys import ALL_KEYS
 from coordinator.broker.topic_configs import ConfigSource, Origin, origins, valid_configs
-from coordinator.broker.topics import TopicError
+from coordinator.broker.topics import TopicError, Topics
 from coordinator.config.kafka_broker_configs import kafka_broker_configs
+from coordinator.config.server_keys import NODE_ID
+from coordinator.config.settings import Config
 from coordinator.log.errors import InvalidTopicName
 from coordinator.log.names import check_topic_name
-from coordinator.metadata.image import Topic
+from coordinator.metadata.image import MetadataImage, Topic
+from coordinator.metadata.store import MetadataStore
 from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.handlers.broker_configs import broker_configs
 from coordinator.server.handlers.deferred import answer_when_committed
-from coordinator.server.node_context import NodeContext
+from coordinator.server.protocol_types import ConfigResourceType
 from coordinator.server.request_context import RequestContext
 
 TOPICS_AT_ONCE: Final = 100
@@ -53,18 +55,8 @@ UNREADABLE: Final = (
 """Kafka's message for resources of an unknown type in DescribeConfigs."""
 
 
-class ResourceType(IntEnum):
-    """ConfigResource.Type."""
-
-    TOPIC = 2
-    BROKER = 4
-    BROKER_LOGGER = 8
-    CLIENT_METRICS = 16
-    GROUP = 32
-
-
 class Resource(NamedTuple):
-    """Whose configs they are; `type` is a number of ResourceType, or any other."""
+    """Whose configs they are; `type` is a number of ConfigResourceType, or any other."""
 
     type: int
     name: str
@@ -84,8 +76,21 @@ class Wanted(NamedTuple):
 class ConfigHandlers:
     """Tells and changes configs: those of topics can change, those of brokers only with a restart."""
 
-    def __init__(self, node: NodeContext) -> None:
-        self._node = node
+    def __init__(
+        self,
+        *,
+        config: Config,
+        image: MetadataImage,
+        topics: Topics,
+        now_ms: Callable[[], int],
+        metadata: MetadataStore,
+    ) -> None:
+        self._config = config
+        self._image = image
+        self._topics = topics
+        self._now_ms = now_ms
+        self._metadata = metadata
+        self._node_id = config[NODE_ID]
 
     def add_to(self, table: DispatchTable) -> None:
         table.add("DescribeConfigs", self.describe, _describe_error, versions=(0, 4))
@@ -119,17 +124,19 @@ class ConfigHandlers:
         name = wanted.resource_name
         configs: Iterable[DescribeConfigsResourceResult]
         match wanted.resource_type:
-            case ResourceType.TOPIC:
+            case ConfigResourceType.TOPIC:
                 configs = self._topic_configs(self._topic(name))
-            case ResourceType.BROKER:
+            case ConfigResourceType.BROKER:
                 # The empty name stands for what is set for all brokers while they run: nothing can be.
-                configs = broker_configs(self._node.config) if self._check_broker(name, "Broker") else ()
-            case ResourceType.BROKER_LOGGER:
+                configs = broker_configs(self._config) if self._check_broker(name, "Broker") else ()
+            case ConfigResourceType.BROKER_LOGGER:
                 self._check_broker(name, "Broker")
                 configs = ()
-            case ResourceType.CLIENT_METRICS | ResourceType.GROUP:
+            case ConfigResourceType.CLIENT_METRICS | ConfigResourceType.GROUP:
                 if not name:
-                    kind = "Group" if wanted.resource_type == ResourceType.GROUP else "Client metrics subscription"
+                    kind = (
+                        "Group" if wanted.resource_type == ConfigResourceType.GROUP else "Client metrics subscription"
+                    )
                     raise TopicError(ErrorCode.INVALID_REQUEST, f"{kind} name must not be empty")
                 configs = ()
             case _:
@@ -148,7 +155,7 @@ class ConfigHandlers:
             check_topic_name(name)
         except InvalidTopicName as problem:
             raise TopicError(ErrorCode.INVALID_TOPIC_EXCEPTION, str(problem)) from None
-        topic = self._node.image.topics.get(name)
+        topic = self._image.topics.get(name)
         if topic is None:
             raise TopicError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
         return topic
@@ -159,15 +166,15 @@ class ConfigHandlers:
             return False
         if not name.isascii() or not name.removeprefix("-").isdecimal():
             raise TopicError(ErrorCode.INVALID_REQUEST, f"{kind} id must be an integer, but it is: {name}")
-        if name != str(self._node.node_id):
-            message = f"Unexpected broker id, expected {self._node.node_id}{or_empty}, but received {name}"
+        if name != str(self._node_id):
+            message = f"Unexpected broker id, expected {self._node_id}{or_empty}, but received {name}"
             raise TopicError(ErrorCode.INVALID_REQUEST, message)
         return True
 
     def _topic_configs(self, topic: Topic) -> Iterable[DescribeConfigsResourceResult]:
         own = valid_configs(topic.configs, topic.name)
         for key in ALL_KEYS:
-            places = origins(key, topic.name, own, self._node.config)
+            places = origins(key, topic.name, own, self._config)
             yield DescribeConfigsResourceResult(
                 name=key.name,
                 value=places[0].text,
@@ -195,7 +202,7 @@ class ConfigHandlers:
         results = yield from self._change(wanted, request.validate_only)
         responses = [incremental_alter_configs.AlterConfigsResourceResponse(**each) for each in results]
         response = incremental_alter_configs.IncrementalAlterConfigsResponse(responses=responses)
-        return (yield from answer_when_committed(self._node.metadata, response))
+        return (yield from answer_when_committed(self._metadata, response))
 
     def replace(self, request: alter_configs.AlterConfigsRequest, call: RequestContext) -> Steps[Any]:
         wanted = []
@@ -206,8 +213,9 @@ class ConfigHandlers:
             yield
         results = yield from self._change(wanted, request.validate_only)
         responses = [alter_configs.AlterConfigsResourceResponse(**each) for each in results]
-        response = alter_configs.AlterConfigsResponse(responses=responses)
-        return (yield from answer_when_committed(self._node.metadata, response))
+        return (
+            yield from answer_when_committed(self._metadata, alter_configs.AlterConfigsResponse(responses=responses))
+        )
 
     def _change(self, wanted: Sequence[Wanted], validate_only: bool) -> Steps[list[dict[str, Any]]]:
         """Change the configs of each resource, or none of its; return the fields of the responses."""
@@ -220,7 +228,7 @@ class ConfigHandlers:
                 try:
                     if times[each.resource] > 1:
                         raise TopicError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
-                    if each.resource.type == ResourceType.TOPIC:
+                    if each.resource.type == ConfigResourceType.TOPIC:
                         changes[each.resource.name] = self._topic_change(each)
                     else:
                         self._refuse(each)
@@ -228,31 +236,31 @@ class ConfigHandlers:
                     error, message = problem.error, str(problem) or None
                 results.append(_altered(each.resource, error, message))
             if not validate_only:
-                self._node.topics.change_configs(changes, self._node.now_ms())
+                self._topics.change_configs(changes, self._now_ms())
             yield
         return results
 
     def _topic_change(self, wanted: Wanted) -> dict[str, str]:
         if not wanted.resource.name:
             raise TopicError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
-        return self._node.topics.config_change(wanted.resource.name, wanted.change)
+        return self._topics.config_change(wanted.resource.name, wanted.change)
 
     def _refuse(self, wanted: Wanted) -> None:
         """Raises TopicError unless nothing is to be changed: only the configs of topics can change."""
         kind, name = wanted.resource
         match kind:
-            case ResourceType.BROKER:
+            case ConfigResourceType.BROKER:
                 self._check_broker(name, "Node", or_empty="")
                 message = f"Cannot update these configs dynamically: [{', '.join(wanted.names)}]"
                 error = ErrorCode.INVALID_REQUEST
-            case ResourceType.BROKER_LOGGER:
+            case ConfigResourceType.BROKER_LOGGER:
                 self._check_broker(name, "Node", or_empty="")
                 message = f"Logger {next(iter(wanted.names), '')} does not exist!"
                 error = ErrorCode.INVALID_CONFIG
-            case ResourceType.GROUP:
+            case ConfigResourceType.GROUP:
                 message = f"Unknown group config name: {next(iter(wanted.names), '')}"
                 error = ErrorCode.INVALID_CONFIG
-            case ResourceType.CLIENT_METRICS:
+            case ConfigResourceType.CLIENT_METRICS:
                 message = f"Unknown client metrics configuration: {next(iter(wanted.names), '')}"
                 error = ErrorCode.INVALID_CONFIG
             case _:
@@ -263,7 +271,7 @@ class ConfigHandlers:
 
 def _removes_throttle(resource: Resource, entry: incremental_alter_configs.AlterableConfig) -> bool:
     """Whether a limit is to be removed that can never be set, as `kafka-reassign-partitions --verify` does."""
-    is_removal = resource.type == ResourceType.BROKER and entry.config_operation == OperationType.DELETE
+    is_removal = resource.type == ConfigResourceType.BROKER and entry.config_operation == OperationType.DELETE
     return is_removal and entry.name in REPLICATION_THROTTLES
 
 

@@ -22,17 +22,21 @@ from _wire.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from coordinator.broker.fetch import TOPIC_ID_VERSION, DelayedFetch, failed_partition
+from coordinator.broker.fetch import TOPIC_ID_VERSION, DelayedFetch, FetchService, failed_partition
 from coordinator.broker.leader_epochs import NO_EPOCH, epoch_error
 from coordinator.broker.list_offsets import list_offsets
 from coordinator.broker.list_offsets import rejected_partition as rejected_list_offsets
+from coordinator.broker.log_flusher import LogFlusher
 from coordinator.broker.produce import NOTHING_VERIFIED
 from coordinator.broker.produce import rejected_partition as rejected_produce
 from coordinator.broker.recompression import Recompression
+from coordinator.broker.recompression_threads import RecompressionThreads
 from coordinator.core.error_responses import ErrorForEachPartition
 from coordinator.log.partition_log import PartitionLog
-from coordinator.runtime.slices import Steps, awaited
+from coordinator.metadata.image import MetadataImage
+from coordinator.runtime.slices import Slices, Steps, awaited
 from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable
+from coordinator.server.handlers.each_partition import answer_each_partition
 from coordinator.server.handlers.transactional_writes import PartitionVerification
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
@@ -51,8 +55,24 @@ FIRST_FETCH_WITH_BATCHES: Final = 4
 class DataHandlers:
     """Handlers of the data plane."""
 
-    def __init__(self, node: NodeContext) -> None:
+    def __init__(
+        self,
+        node: NodeContext,
+        *,
+        image: MetadataImage,
+        flusher: LogFlusher,
+        fetch_service: FetchService,
+        recompression_threads: RecompressionThreads,
+        slices: Slices,
+        wall_ms: Callable[[], int],
+    ) -> None:
         self._node = node
+        self._image = image
+        self._flusher = flusher
+        self._fetch_service = fetch_service
+        self._recompression_threads = recompression_threads
+        self._slices = slices
+        self._wall_ms = wall_ms
         self._verification = PartitionVerification(node)
 
     def add_to(self, table: DispatchTable) -> None:
@@ -68,8 +88,8 @@ class DataHandlers:
         table.add("OffsetForLeaderEpoch", self.offset_for_leader_epoch, EPOCH_ERROR, versions=(0, 4))
 
     def produce(self, request: ProduceRequest, call: RequestContext) -> Any:
-        if self._node.slices.has_time():
-            service, now_ms = self._node.produce_service, self._node.wall_ms()
+        if self._slices.has_time():
+            service, now_ms = self._node.produce_service, self._wall_ms()
             response = service.produce_at_once(request, call.api_version, now_ms, call.client_host)
             if response is not None:
                 return self._answered(request, call, response)
@@ -82,10 +102,10 @@ class DataHandlers:
         """
         service, verified = self._node.produce_service, NOTHING_VERIFIED
         if request.transactional_id is not None:
-            to_verify = yield from service.to_verify(request, call.api_version, self._node.wall_ms())
+            to_verify = yield from service.to_verify(request, call.api_version, self._wall_ms())
             if to_verify:
                 verified = yield from self._verification.verify(request, call.api_version, to_verify)
-        steps = service.produce(request, call.api_version, self._node.wall_ms(), verified, call.client_host)
+        steps = service.produce(request, call.api_version, self._wall_ms(), verified, call.client_host)
         resumed_ms = None
         while True:
             try:
@@ -97,14 +117,14 @@ class DataHandlers:
                 yield
             else:
                 yield from self._recompress(recompression, call.client_host)
-                resumed_ms = self._node.wall_ms()
+                resumed_ms = self._wall_ms()
 
     def _recompress(self, recompression: Recompression, client_host: str) -> Steps[None]:
         """Have the batch compressed again in a thread, unless the client disconnects before."""
         is_wanted = True
 
         def run(done: Callable[[None], None]) -> None:
-            self._node.recompression_threads.run(recompression, client_host, lambda: is_wanted, lambda: done(None))
+            self._recompression_threads.run(recompression, client_host, lambda: is_wanted, lambda: done(None))
 
         try:
             yield from awaited(run)
@@ -113,9 +133,9 @@ class DataHandlers:
 
     def _answered(self, request: ProduceRequest, call: RequestContext, response: ProduceResponse) -> Any:
         if request.acks != 0:
-            if not self._node.flusher.is_durable_only:
+            if not self._flusher.is_durable_only:
                 return response
-            self._node.flusher.when_durable(lambda _: self._produced(response, call))
+            self._flusher.when_durable(lambda _: self._produced(response, call))
             return DEFERRED
         rejected = next(
             filter(None, (each.error_code for topic in response.responses for each in topic.partition_responses)), 0
@@ -133,7 +153,7 @@ class DataHandlers:
         call.connection.send_response(response)
 
     def _refuse_offline(self, topic: TopicProduceResponse) -> None:
-        image, partitions = self._node.image, self._node.partitions
+        image, partitions = self._image, self._node.partitions
         known = image.topics.get(topic.name) or image.topics_by_id.get(topic.topic_id)
         if known is not None:
             topic.partition_responses = [
@@ -146,7 +166,7 @@ class DataHandlers:
     def fetch(self, request: FetchRequest, call: RequestContext) -> Steps[Any]:
         if request.isolation_level not in ISOLATION_LEVELS:
             return _fetch_error(request, ErrorCode.UNKNOWN_SERVER_ERROR, call.api_version)
-        connection, fetch_service = call.connection, self._node.fetch_service
+        connection, fetch_service = call.connection, self._fetch_service
         fetched = yield from fetch_service.fetch(
             request, call.api_version, self._node.now_ms(), connection.send_response, call.client_host
         )
@@ -164,15 +184,17 @@ class DataHandlers:
         self, request: OffsetForLeaderEpochRequest, call: RequestContext
     ) -> Steps[OffsetForLeaderEpochResponse]:
         """Nothing was ever truncated at a change of epochs: each ends where the log does, or before."""
-        response = OffsetForLeaderEpochResponse()
-        for topic in request.topics:
-            answers = []
-            for wanted in topic.partitions:
-                log = self._node.partitions.locate(topic.topic, wanted.partition)
-                answers.append(_epoch_end(log, wanted, self._node.image.leader_epoch))
-                yield
-            response.topics.append(OffsetForLeaderTopicResult(topic=topic.topic, partitions=answers))
-        return response
+        current = self._image.leader_epoch
+
+        def answer(topic: str, wanted: OffsetForLeaderPartition) -> EpochEndOffset:
+            return _epoch_end(self._node.partitions.locate(topic, wanted.partition), wanted, current)
+
+        topics = yield from answer_each_partition(
+            ((each.topic, each.partitions) for each in request.topics),
+            answer,
+            lambda topic, partitions: OffsetForLeaderTopicResult(topic=topic, partitions=partitions),
+        )
+        return OffsetForLeaderEpochResponse(topics=topics)
 
 
 PRODUCE_ERROR: Final = ErrorForEachPartition(

@@ -9,6 +9,8 @@ from _wire.messages.delete_records import (
     DeleteRecordsResponse,
     DeleteRecordsTopicResult,
 )
+from coordinator.broker.log_flusher import LogFlusher
+from coordinator.broker.partitions import Partitions
 from coordinator.broker.storage_errors import StorageErrors
 from coordinator.core.error_responses import ErrorForEachPartition
 from coordinator.internal_topics import READ_ONLY_TOPICS
@@ -16,7 +18,7 @@ from coordinator.log.errors import OffsetOutOfRange
 from coordinator.log.partition_log import PartitionLog
 from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DEFERRED, DispatchTable
-from coordinator.server.node_context import NodeContext
+from coordinator.server.handlers.each_partition import answer_each_partition
 from coordinator.server.request_context import RequestContext
 
 HIGH_WATERMARK: Final = -1
@@ -27,8 +29,13 @@ NO_OFFSET: Final = -1
 class DeleteRecordsHandler:
     """Advances log start offsets. The segments before them go with the next check of the retention, as on Kafka."""
 
-    def __init__(self, node: NodeContext) -> None:
-        self._node = node
+    def __init__(
+        self,
+        partitions: Partitions,
+        flusher: LogFlusher,
+    ) -> None:
+        self._partitions = partitions
+        self._flusher = flusher
         self._storage_errors = StorageErrors("cannot store the log start offsets; DeleteRecords fails", "file")
 
     def add_to(self, table: DispatchTable) -> None:
@@ -41,21 +48,24 @@ class DeleteRecordsHandler:
             for partition in topic.partitions:
                 wanted.setdefault(topic.name, {})[partition.partition_index] = partition.offset
             yield
-        response = DeleteRecordsResponse()
         advanced: list[DeleteRecordsPartitionResult] = []
-        for name, offsets in wanted.items():
-            results = []
-            for index, offset in offsets.items():
-                log = self._node.partitions.locate(name, index)
-                if isinstance(log, ErrorCode):
-                    result, has_advanced = failed_partition(index, log), False
-                else:
-                    result, has_advanced = _advance(log, offset)
-                results.append(result)
-                if has_advanced:
-                    advanced.append(result)
-                yield
-            response.topics.append(DeleteRecordsTopicResult(name=name, partitions=results))
+
+        def answer(topic: str, partition: tuple[int, int]) -> DeleteRecordsPartitionResult:
+            index, offset = partition
+            log = self._partitions.locate(topic, index)
+            if isinstance(log, ErrorCode):
+                return failed_partition(index, log)
+            result, has_advanced = _advance(log, offset)
+            if has_advanced:
+                advanced.append(result)
+            return result
+
+        topics = yield from answer_each_partition(
+            ((name, offsets.items()) for name, offsets in wanted.items()),
+            answer,
+            lambda topic, partitions: DeleteRecordsTopicResult(name=topic, partitions=partitions),
+        )
+        response = DeleteRecordsResponse(topics=topics)
         if not advanced:
             return response
 
@@ -67,7 +77,7 @@ class DeleteRecordsHandler:
                     result.error_code, result.low_watermark = ErrorCode.KAFKA_STORAGE_ERROR, NO_OFFSET
             call.connection.send_response(response)
 
-        self._node.flusher.store_log_start_offsets(stored)
+        self._flusher.store_log_start_offsets(stored)
         return DEFERRED
 
 

@@ -1,14 +1,15 @@
 """UpdateFeatures (KIP-584, KIP-778)."""
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
 from _wire.messages.update_features import UpdatableFeatureResult, UpdateFeaturesRequest, UpdateFeaturesResponse
 from coordinator.metadata.features import UPGRADE, FeatureUpdate, InvalidFeatureUpdate, changed_levels, levels
+from coordinator.metadata.store import MetadataStore
 from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.handlers.deferred import answer_when_committed
-from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
 
 UPGRADE_TYPE_VERSION: Final = 1
@@ -19,8 +20,16 @@ WITHOUT_RESULTS_VERSION: Final = 2
 class FeatureHandlers:
     """Changes the levels of features in the metadata log."""
 
-    def __init__(self, node: NodeContext) -> None:
-        self._node = node
+    def __init__(
+        self,
+        *,
+        metadata: MetadataStore,
+        node_id: int,
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._metadata = metadata
+        self._node_id = node_id
+        self._now_ms = now_ms
 
     def add_to(self, table: DispatchTable) -> None:
         table.add("UpdateFeatures", self.update, _error, versions=(0, 2))
@@ -28,10 +37,10 @@ class FeatureHandlers:
     def update(self, request: UpdateFeaturesRequest, call: RequestContext) -> Steps[Any]:
         """All updates of a request are made, or none of them; none with `validate_only`."""
         response = yield from self._update(request, call.api_version)
-        return (yield from answer_when_committed(self._node.metadata, response))
+        return (yield from answer_when_committed(self._metadata, response))
 
     def _update(self, request: UpdateFeaturesRequest, version: int) -> Steps[UpdateFeaturesResponse]:
-        node, image = self._node, self._node.metadata.latest_image
+        image = self._metadata.latest_image
         updates = (
             FeatureUpdate(
                 each.feature, each.max_version_level, each.upgrade_type if version >= UPGRADE_TYPE_VERSION else UPGRADE
@@ -40,7 +49,7 @@ class FeatureHandlers:
         )
         changed: dict[str, int] = {}
         try:
-            for name, level in changed_levels(image, updates, node.node_id):
+            for name, level in changed_levels(image, updates, self._node_id):
                 changed[name] = level
                 yield
         except InvalidFeatureUpdate as problem:
@@ -48,7 +57,7 @@ class FeatureHandlers:
         current = levels(image)
         changed = {name: level for name, level in changed.items() if level != current.get(name, 0)}
         if changed and not request.validate_only:
-            node.metadata.change_features(changed, node.now_ms())
+            self._metadata.change_features(changed, self._now_ms())
         response = UpdateFeaturesResponse(error_message=None)
         if version < WITHOUT_RESULTS_VERSION:
             response.results = [

@@ -17,7 +17,7 @@ from coordinator.core.offsets import fetch as offset_fetch
 from coordinator.core.operation import Answer, Operation
 from coordinator.server.dispatch import DEFERRED, DispatchTable, Downgrade, ErrorResponse
 from coordinator.server.handlers.portions import Asked, Portions, part_of
-from coordinator.server.node_context import NodeContext
+from coordinator.server.node_context import GroupContext
 from coordinator.server.request_context import RequestContext
 
 
@@ -71,7 +71,7 @@ MANY_GROUPS: Final = (
 class GroupHandlers:
     """Splits and queues decoded requests, and merges the responses."""
 
-    def __init__(self, node: NodeContext) -> None:
+    def __init__(self, node: GroupContext) -> None:
         self._node = node
 
     def add_to(self, table: DispatchTable) -> None:

@@ -1,6 +1,6 @@
 """What tools ask a broker about itself: its log directories, the metadata quorum, what has configs."""
 
-from collections.abc import Iterable, Set
+from collections.abc import Callable, Iterable, Set
 from pathlib import Path
 from typing import Final
 
@@ -26,14 +26,14 @@ from _wire.messages.list_config_resources import (
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,
 )
-from coordinator.broker.partitions import LEADER_EPOCH
-from coordinator.broker.replica_moves import FutureReplica
+from coordinator.broker.partitions import LEADER_EPOCH, Partitions
+from coordinator.broker.replica_moves import FutureReplica, ReplicaMoves
 from coordinator.broker.storage_errors import StorageErrors
 from coordinator.log.names import METADATA_LOG
+from coordinator.metadata.store import MetadataStore
 from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable
-from coordinator.server.handlers.configs import ResourceType
-from coordinator.server.node_context import NodeContext
+from coordinator.server.protocol_types import ConfigResourceType
 from coordinator.server.request_context import RequestContext
 
 RESOURCE_TYPES_VERSION: Final = 1
@@ -46,8 +46,21 @@ CONTROLLER_LISTENER: Final = "CONTROLLER"
 class InspectionHandlers:
     """Answers as a node that is broker and controller at once."""
 
-    def __init__(self, node: NodeContext) -> None:
-        self._node = node
+    def __init__(
+        self,
+        *,
+        metadata: MetadataStore,
+        partitions: Partitions,
+        replica_moves: ReplicaMoves,
+        node_id: int,
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._metadata = metadata
+        self._partitions = partitions
+        self._replica_moves = replica_moves
+        self._node_id = node_id
+        self._now_ms = now_ms
+        self._image = metadata.image
         self._storage_errors = StorageErrors("cannot describe the log directory", "path")
 
     def add_to(self, table: DispatchTable) -> None:
@@ -63,13 +76,13 @@ class InspectionHandlers:
         """All directories; partitions that this node does not have are left out, and null asks for all."""
         asked: Iterable[tuple[str, Iterable[int]]]
         if request.topics is None:
-            asked = [(topic.name, range(topic.partitions)) for topic in self._node.image.topics.values()]
+            asked = [(topic.name, range(topic.partitions)) for topic in self._image.topics.values()]
         else:
             asked = [(topic.topic, topic.partitions) for topic in request.topics]
         yield
         found, seen = yield from self._partitions_by_directory(asked)
         results = []
-        for path in self._node.partitions.directory_paths:
+        for path in self._partitions.directory_paths:
             results.append((yield from self._describe_directory(path, found, seen)))
         return DescribeLogDirsResponse(results=results)
 
@@ -77,7 +90,7 @@ class InspectionHandlers:
         self, asked: Iterable[tuple[str, Iterable[int]]]
     ) -> Steps[tuple[dict[Path, dict[str, list[int]]], set[tuple[str, int]]]]:
         """The partitions that were asked for, in each directory, and all together."""
-        partitions = self._node.partitions
+        partitions = self._partitions
         found: dict[Path, dict[str, list[int]]] = {}
         seen: set[tuple[str, int]] = set()
         for name, indexes in asked:
@@ -85,7 +98,7 @@ class InspectionHandlers:
                 if (name, index) in seen:
                     continue
                 seen.add((name, index))
-                if self._node.image.has_partition(name, index) and partitions.leads(name, index):
+                if self._image.has_partition(name, index) and partitions.leads(name, index):
                     directory = partitions.directory_of(name, index)
                     if directory is not None:
                         found.setdefault(directory.root, {}).setdefault(name, []).append(index)
@@ -95,7 +108,7 @@ class InspectionHandlers:
     def _describe_directory(
         self, path: Path, found: dict[Path, dict[str, list[int]]], asked: Set[tuple[str, int]]
     ) -> Steps[DescribeLogDirsResult]:
-        partitions, directory = self._node.partitions, self._node.partitions.directory(path)
+        partitions, directory = self._partitions, self._partitions.directory(path)
         result = DescribeLogDirsResult(log_dir=str(path))
         if directory is None:
             result.error_code = ErrorCode.KAFKA_STORAGE_ERROR
@@ -109,14 +122,14 @@ class InspectionHandlers:
                         DescribeLogDirsPartition(partition_index=index, partition_size=size_bytes)
                     )
                     yield
-            for future in self._node.replica_moves.futures_in(directory):
+            for future in self._replica_moves.futures_in(directory):
                 if (future.topic, future.partition) in asked:
                     described.setdefault(future.topic, []).append(_described_future(future))
                 yield
             result.topics = [DescribeLogDirsTopic(name=name, partitions=each) for name, each in described.items()]
             result.total_bytes, result.usable_bytes = directory.volume_bytes()
         except OSError as problem:
-            if not partitions.on_disk_error(problem, path, True):
+            if not partitions.disk_errors.report(problem, path, True):
                 self._storage_errors.report(result.log_dir, problem)
             return DescribeLogDirsResult(log_dir=result.log_dir, error_code=ErrorCode.KAFKA_STORAGE_ERROR)
         return result
@@ -129,7 +142,7 @@ class InspectionHandlers:
             if not topics:
                 return DescribeQuorumResponse(error_message="")
             return _quorum_error(request, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, call.api_version)
-        end_offset, now_ms, node_id = self._node.metadata.end_offset, self._node.now_ms(), self._node.node_id
+        end_offset, now_ms, node_id = self._metadata.end_offset, self._now_ms(), self._node_id
         voter = ReplicaState(
             replica_id=node_id,
             log_end_offset=end_offset,
@@ -160,18 +173,18 @@ class InspectionHandlers:
         """Groups and client metrics have no configs of their own here. No type asks for all types."""
         if call.api_version < RESOURCE_TYPES_VERSION:
             return ListConfigResourcesResponse()
-        wanted = set(request.resource_types) or set(ResourceType)
-        if not wanted <= set(ResourceType):
+        wanted = set(request.resource_types) or set(ConfigResourceType)
+        if not wanted <= set(ConfigResourceType):
             return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
-        node_id = str(self._node.node_id)
+        node_id = str(self._node_id)
         found = [
             ConfigResource(resource_name=node_id, resource_type=each)
-            for each in (ResourceType.BROKER_LOGGER, ResourceType.BROKER)
+            for each in (ConfigResourceType.BROKER_LOGGER, ConfigResourceType.BROKER)
             if each in wanted
         ]
-        if ResourceType.TOPIC in wanted:
-            for name in list(self._node.image.topics):
-                found.append(ConfigResource(resource_name=name, resource_type=ResourceType.TOPIC))
+        if ConfigResourceType.TOPIC in wanted:
+            for name in list(self._image.topics):
+                found.append(ConfigResource(resource_name=name, resource_type=ConfigResourceType.TOPIC))
                 yield
         return ListConfigResourcesResponse(config_resources=found)
 

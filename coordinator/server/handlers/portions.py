@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from _wire.errors import ErrorCode
 from coordinator.config.network_keys import SOCKET_REQUEST_MAX_BYTES
 from coordinator.core.decision import OperationContext
-from coordinator.server.node_context import NodeContext
+from coordinator.server.node_context import GroupContext
 from coordinator.server.request_context import RequestContext
 
 KEYS_AT_FIRST: Final = 16
@@ -34,7 +34,7 @@ class Portions:
     """One request, taken apart in (key, request for this key)."""
 
     def __init__(
-        self, node: NodeContext, asked: Asked, context: RequestContext, parts: Iterator[tuple[str, Any]]
+        self, node: GroupContext, asked: Asked, context: RequestContext, parts: Iterator[tuple[str, Any]]
     ) -> None:
         self._node = node
         self._asked = asked

@@ -1,5 +1,6 @@
 """DescribeClientQuotas and AlterClientQuotas (KIP-546)."""
 
+from collections.abc import Callable
 from typing import Any
 
 from _wire.errors import ErrorCode
@@ -17,21 +18,33 @@ from _wire.messages.describe_client_quotas import (
     DescribeClientQuotasValue,
 )
 from coordinator.config.quota_keys import CLIENT_QUOTAS_MAX
+from coordinator.config.settings import Config
 from coordinator.metadata.image import QuotaEntity
+from coordinator.metadata.store import MetadataStore
 from coordinator.quotas.alteration import Alteration, Changes, InvalidQuota, Operation
 from coordinator.quotas.matching import Component, InvalidFilter, matcher
 from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.handlers.deferred import answer_when_committed
-from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
+from coordinator.server.throttling import Throttling
 
 
 class QuotaHandlers:
     """Tells the quotas of the metadata log, and changes them."""
 
-    def __init__(self, node: NodeContext) -> None:
-        self._node = node
+    def __init__(
+        self,
+        *,
+        config: Config,
+        metadata: MetadataStore,
+        throttling: Throttling,
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._config = config
+        self._metadata = metadata
+        self._throttling = throttling
+        self._now_ms = now_ms
 
     def add_to(self, table: DispatchTable) -> None:
         table.add("DescribeClientQuotas", self.describe, _describe_error, versions=(0, 1))
@@ -40,7 +53,7 @@ class QuotaHandlers:
     def describe(
         self, request: DescribeClientQuotasRequest, call: RequestContext
     ) -> Steps[DescribeClientQuotasResponse]:
-        quotas = self._node.image.quotas
+        quotas = self._metadata.image.quotas
         components = [Component(each.entity_type, each.match_type, each.match) for each in request.components]
         try:
             matches = matcher(components, request.strict)
@@ -58,17 +71,16 @@ class QuotaHandlers:
         return DescribeClientQuotasResponse(error_message="", entries=entries)
 
     def alter(self, request: AlterClientQuotasRequest, call: RequestContext) -> Steps[Any]:
-        node = self._node
-        changes = Changes(node.metadata.latest_image.quotas, node.config[CLIENT_QUOTAS_MAX])
+        changes = Changes(self._metadata.latest_image.quotas, self._config[CLIENT_QUOTAS_MAX])
         for entry in request.entries:
             names = {each.entity_type: each.entity_name for each in entry.entity}
             operations = [Operation(each.key, None if each.remove else each.value) for each in entry.ops]
             changes.add(Alteration(names, operations))
             yield
         if changes.records and not request.validate_only:
-            node.metadata.change_quotas(changes.records, node.now_ms(), node.throttling.load)
+            self._metadata.change_quotas(changes.records, self._now_ms(), self._throttling.load)
         response = AlterClientQuotasResponse(entries=[_result(*each) for each in changes.problems.items()])
-        return (yield from answer_when_committed(node.metadata, response))
+        return (yield from answer_when_committed(self._metadata, response))
 
 
 def _result(entity: QuotaEntity, problem: InvalidQuota | None) -> AlterClientQuotasEntryResult:

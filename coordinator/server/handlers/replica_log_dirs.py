@@ -7,17 +7,21 @@ from _wire.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirsResponse,
     AlterReplicaLogDirTopicResult,
 )
+from coordinator.broker.replica_moves import ReplicaMoves
 from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable
-from coordinator.server.node_context import NodeContext
+from coordinator.server.handlers.each_partition import answer_each_partition
 from coordinator.server.request_context import RequestContext
 
 
 class ReplicaLogDirsHandler:
     """The answer says that a move has begun, or why not; DescribeLogDirs says how far it is."""
 
-    def __init__(self, node: NodeContext) -> None:
-        self._node = node
+    def __init__(
+        self,
+        replica_moves: ReplicaMoves,
+    ) -> None:
+        self._replica_moves = replica_moves
 
     def add_to(self, table: DispatchTable) -> None:
         table.add("AlterReplicaLogDirs", self.alter, _error_for_each, versions=(1, 2))
@@ -30,15 +34,18 @@ class ReplicaLogDirsHandler:
                 for index in topic.partitions:
                     wanted.setdefault(topic.name, {})[index] = directory.path
                 yield
-        response = AlterReplicaLogDirsResponse()
-        for name, paths in wanted.items():
-            results = []
-            for index, path in paths.items():
-                error = self._node.replica_moves.alter(name, index, path)
-                results.append(AlterReplicaLogDirPartitionResult(partition_index=index, error_code=error))
-                yield
-            response.results.append(AlterReplicaLogDirTopicResult(topic_name=name, partitions=results))
-        return response
+
+        def answer(topic: str, partition: tuple[int, str]) -> AlterReplicaLogDirPartitionResult:
+            index, path = partition
+            error = self._replica_moves.alter(topic, index, path)
+            return AlterReplicaLogDirPartitionResult(partition_index=index, error_code=error)
+
+        results = yield from answer_each_partition(
+            ((name, paths.items()) for name, paths in wanted.items()),
+            answer,
+            lambda topic, partitions: AlterReplicaLogDirTopicResult(topic_name=topic, partitions=partitions),
+        )
+        return AlterReplicaLogDirsResponse(results=results)
 
 
 def _error_for_each(

@@ -21,11 +21,12 @@ from _wire.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
 )
-from coordinator.metadata.leadership import NO_LEADER
+from coordinator.metadata.image import MetadataImage
+from coordinator.metadata.leadership import NO_LEADER, Leadership
 from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable
+from coordinator.server.handlers.each_partition import answer_each_partition
 from coordinator.server.handlers.request_timeouts import within_timeout
-from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
 
 PREFERRED: Final = 0
@@ -37,8 +38,16 @@ ELECTION_TYPE_VERSION: Final = 1
 class ReplicaHandlers:
     """No partition is ever moved, and each has the only leader that it can have."""
 
-    def __init__(self, node: NodeContext) -> None:
-        self._node = node
+    def __init__(
+        self,
+        *,
+        image: MetadataImage,
+        leadership: Leadership,
+        node_id: int,
+    ) -> None:
+        self._image = image
+        self._leadership = leadership
+        self._node_id = node_id
 
     def add_to(self, table: DispatchTable) -> None:
         table.add("ElectLeaders", within_timeout(self.elect_leaders, _elect_error), _elect_error, versions=(0, 2))
@@ -50,28 +59,27 @@ class ReplicaHandlers:
     ) -> Steps[AlterPartitionReassignmentsResponse]:
         if request.topics and request.timeout_ms <= 0:
             return _reassign_error(request, ErrorCode.REQUEST_TIMED_OUT, call.api_version)
-        response = AlterPartitionReassignmentsResponse(
+        responses = yield from answer_each_partition(
+            ((each.name, each.partitions) for each in request.topics),
+            self._reassign,
+            lambda topic, partitions: ReassignableTopicResponse(name=topic, partitions=partitions),
+        )
+        return AlterPartitionReassignmentsResponse(
             allow_replication_factor_change=request.allow_replication_factor_change,
             error_message=None if request.topics else "",
+            responses=responses,
         )
-        for topic in request.topics:
-            results = []
-            for partition in topic.partitions:
-                results.append(self._reassign(topic.name, partition))
-                yield
-            response.responses.append(ReassignableTopicResponse(name=topic.name, partitions=results))
-        return response
 
     def _reassign(self, topic: str, wanted: ReassignablePartition) -> ReassignablePartitionResponse:
         index = wanted.partition_index
-        if topic not in self._node.image.topics:
+        if topic not in self._image.topics:
             return _not_moved(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {topic}.")
-        if not self._node.image.has_partition(topic, index):
+        if not self._image.has_partition(topic, index):
             return _not_moved(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find partition {topic}:{index}.")
         if wanted.replicas is None:
             return _not_moved(index, ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, None)
-        leader = self._node.leadership.leader_of(topic, index)
-        problem = _assignment_problem(wanted.replicas, self._node.node_id if leader == NO_LEADER else leader)
+        leader = self._leadership.leader_of(topic, index)
+        problem = _assignment_problem(wanted.replicas, self._node_id if leader == NO_LEADER else leader)
         return _not_moved(index, ErrorCode.NONE if problem is None else ErrorCode.INVALID_REPLICA_ASSIGNMENT, problem)
 
     def list_reassignments(
@@ -83,24 +91,22 @@ class ReplicaHandlers:
         if call.api_version >= ELECTION_TYPE_VERSION and request.election_type not in (PREFERRED, UNCLEAN):
             message = f"Unknown election type {request.election_type}"
             return _elect_error(request, ErrorCode.INVALID_REQUEST, call.api_version, message)
-        response = ElectLeadersResponse()
         if request.topic_partitions is None:
             # Kafka leaves out partitions that need no election when all are asked for.
-            response.replica_election_results = [ReplicaElectionResult(topic=name) for name in self._node.image.topics]
-            return response
-        for topic in request.topic_partitions:
-            results = []
-            for index in topic.partitions:
-                results.append(self._election(topic.topic, index))
-                yield
-            response.replica_election_results.append(ReplicaElectionResult(topic=topic.topic, partition_result=results))
-        return response
+            results = [ReplicaElectionResult(topic=name) for name in self._image.topics]
+        else:
+            results = yield from answer_each_partition(
+                ((each.topic, each.partitions) for each in request.topic_partitions),
+                self._election,
+                lambda topic, partitions: ReplicaElectionResult(topic=topic, partition_result=partitions),
+            )
+        return ElectLeadersResponse(replica_election_results=results)
 
     def _election(self, topic: str, index: int) -> PartitionResult:
         error, message = ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition."
-        if topic not in self._node.image.topics:
+        if topic not in self._image.topics:
             error, message = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such topic as {topic}"
-        elif not self._node.image.has_partition(topic, index):
+        elif not self._image.has_partition(topic, index):
             error, message = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such partition as {topic}-{index}"
         return PartitionResult(partition_id=index, error_code=error, error_message=message)
 

@@ -11,16 +11,16 @@ from _wire.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponsePartition,
     DescribeTopicPartitionsResponseTopic,
 )
-from coordinator.config.server_keys import MAX_REQUEST_PARTITION_SIZE_LIMIT
+from coordinator.config.server_keys import MAX_REQUEST_PARTITION_SIZE_LIMIT, NODE_ID
+from coordinator.config.settings import Config
 from coordinator.internal_topics import INTERNAL_TOPICS
 from coordinator.log.errors import InvalidTopicName
 from coordinator.log.names import check_legal_name
-from coordinator.metadata.image import Topic
-from coordinator.metadata.leadership import NO_LEADER
+from coordinator.metadata.image import MetadataImage, Topic
+from coordinator.metadata.leadership import NO_LEADER, Leadership
 from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.handlers.cluster import TOPIC_OPERATIONS
-from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
 
 TOPICS_AT_ONCE: Final = 100
@@ -30,8 +30,17 @@ TOPICS_AT_ONCE: Final = 100
 class TopicPartitionsHandler:
     """Answers in the order of the names; `next_cursor` says where the next page begins."""
 
-    def __init__(self, node: NodeContext) -> None:
-        self._node = node
+    def __init__(
+        self,
+        *,
+        config: Config,
+        image: MetadataImage,
+        leadership: Leadership,
+    ) -> None:
+        self._config = config
+        self._image = image
+        self._leadership = leadership
+        self._node_id = config[NODE_ID]
 
     def add_to(self, table: DispatchTable) -> None:
         table.add("DescribeTopicPartitions", self.describe, _describe_error, versions=(0, 0))
@@ -42,25 +51,25 @@ class TopicPartitionsHandler:
         cursor = request.cursor
         first_name, first_index = ("", 0) if cursor is None else (cursor.topic_name, cursor.partition_index)
         are_all_wanted = not request.topics
-        asked = self._node.image.topics if are_all_wanted else [topic.name for topic in request.topics]
+        asked = self._image.topics if are_all_wanted else [topic.name for topic in request.topics]
         names = sorted({name for name in asked if name >= first_name})
         yield
         if cursor is not None and (first_index < 0 or (not are_all_wanted and first_name not in names)):
             return _describe_error(request, ErrorCode.INVALID_REQUEST, call.api_version)
-        limit = min(request.response_partition_limit, self._node.config[MAX_REQUEST_PARTITION_SIZE_LIMIT])
+        limit = min(request.response_partition_limit, self._config[MAX_REQUEST_PARTITION_SIZE_LIMIT])
         page = _Page(max(limit, 1))
         for position, name in enumerate(names, 1):
-            if not page.add(name, self._node.image.topics.get(name), first_index if name == first_name else 0):
+            if not page.add(name, self._image.topics.get(name), first_index if name == first_name else 0):
                 break
             if position % TOPICS_AT_ONCE == 0:
                 yield
         for topic in page.response.topics:
             for partition in topic.partitions:
-                leader = self._node.leadership.leader_of(topic.name or "", partition.partition_index)
+                leader = self._leadership.leader_of(topic.name or "", partition.partition_index)
                 partition.leader_id = leader
-                partition.leader_epoch = self._node.image.leader_epoch
+                partition.leader_epoch = self._image.leader_epoch
                 if leader == NO_LEADER:
-                    partition.replica_nodes = partition.offline_replicas = [self._node.node_id]
+                    partition.replica_nodes = partition.offline_replicas = [self._node_id]
                 else:
                     partition.replica_nodes = partition.isr_nodes = [leader]
         return page.response

@@ -1,7 +1,7 @@
 """CreateTopics, CreatePartitions and DeleteTopics."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -27,21 +27,21 @@ from _wire.messages.delete_topics import (
 )
 from coordinator.broker.topic_config_keys import ALL_KEYS
 from coordinator.broker.topic_configs import origins
-from coordinator.broker.topics import DEFAULT_COUNT, Plan, TopicError
-from coordinator.metadata.store import NewTopic
+from coordinator.broker.topics import DEFAULT_COUNT, Plan, TopicError, Topics
+from coordinator.config.server_keys import NODE_ID
+from coordinator.config.settings import Config
+from coordinator.metadata.store import MetadataStore, NewTopic
 from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.handlers.deferred import answer_when_committed
 from coordinator.server.handlers.request_timeouts import within_timeout
-from coordinator.server.node_context import NodeContext
+from coordinator.server.protocol_types import TOPIC_STATES_VERSION
 from coordinator.server.request_context import RequestContext
 from coordinator.server.throttling import mutation_counter
 
 NO_ID: Final = bytes(16)
 TOPICS_AT_ONCE: Final = 100
 """Topics of one request that are created or deleted with one append, before other requests have their turn."""
-STATES_VERSION = 6
-"""From this version on DeleteTopics names topics by name or id (KIP-516)."""
 
 CONFIGS_VERSION: Final = 5
 """From this version on the response of CreateTopics has the configs of the topics (KIP-525)."""
@@ -57,8 +57,21 @@ DELETE_STRICT_SINCE: Final = 5
 class TopicHandlers:
     """Creates, enlarges and deletes topics. A request is answered when all that it has changed is durable."""
 
-    def __init__(self, node: NodeContext) -> None:
-        self._node = node
+    def __init__(
+        self,
+        *,
+        config: Config,
+        metadata: MetadataStore,
+        topics: Topics,
+        topics_deleted: Callable[[Iterable[str]], None],
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._config = config
+        self._metadata = metadata
+        self._topics = topics
+        self._topics_deleted = topics_deleted
+        self._now_ms = now_ms
+        self._node_id = config[NODE_ID]
 
     def add_to(self, table: DispatchTable) -> None:
         table.add("CreateTopics", within_timeout(self.create, _create_error), _create_error, versions=(0, 7))
@@ -79,13 +92,13 @@ class TopicHandlers:
                 for topic in once[first : first + TOPICS_AT_ONCE]
             ]
             if not request.validate_only:
-                self._node.topics.create_planned(plan, self._node.now_ms())
+                self._topics.create_planned(plan, self._now_ms())
                 for result in results:
                     if result.error_code == ErrorCode.NONE:
-                        result.topic_id = self._node.metadata.latest_image.topic_id(result.name)
+                        result.topic_id = self._metadata.latest_image.topic_id(result.name)
             response.topics += results
             yield
-        return (yield from answer_when_committed(self._node.metadata, response))
+        return (yield from answer_when_committed(self._metadata, response))
 
     def _plan_one(
         self,
@@ -99,8 +112,8 @@ class TopicHandlers:
             return _not_created(wanted, ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
         configs = {config.name: config.value for config in wanted.configs}
         try:
-            partitions, replication_factor = _counts(wanted, self._node.node_id)
-            count = self._node.topics.plan(plan, wanted.name, partitions, replication_factor, configs, count_mutations)
+            partitions, replication_factor = _counts(wanted, self._node_id)
+            count = self._topics.plan(plan, wanted.name, partitions, replication_factor, configs, count_mutations)
         except TopicError as problem:
             return _not_created(wanted, problem.error, str(problem) or None)
         return CreatableTopicResult(
@@ -115,7 +128,7 @@ class TopicHandlers:
     def _configs_of(self, topic: NewTopic) -> list[CreatableTopicConfigs]:
         told = []
         for key in ALL_KEYS:
-            origin = origins(key, topic.name, topic.configs, self._node.config)[0]
+            origin = origins(key, topic.name, topic.configs, self._config)[0]
             told.append(CreatableTopicConfigs(name=key.name, value=origin.text, config_source=origin.source))
         return told
 
@@ -130,37 +143,37 @@ class TopicHandlers:
             else:
                 results.append(self._add_partitions(topic, request.validate_only, count))
             yield
-        return (yield from answer_when_committed(self._node.metadata, CreatePartitionsResponse(results=results)))
+        return (yield from answer_when_committed(self._metadata, CreatePartitionsResponse(results=results)))
 
     def _add_partitions(
         self, wanted: CreatePartitionsTopic, validate_only: bool, count_mutations: Callable[[int], None]
     ) -> CreatePartitionsTopicResult:
-        topics, node = self._node.topics, self._node
+        topics = self._topics
         try:
             topics.validate_more_partitions(wanted.name, wanted.count)
-            more = wanted.count - node.metadata.latest_image.partition_count(wanted.name)
+            more = wanted.count - self._metadata.latest_image.partition_count(wanted.name)
             if wanted.assignments is not None:
-                _check_assignments(more, [each.broker_ids for each in wanted.assignments], node.node_id)
+                _check_assignments(more, [each.broker_ids for each in wanted.assignments], self._node_id)
             count_mutations(more)
             if not validate_only:
-                topics.add_partitions(wanted.name, wanted.count, node.now_ms())
+                topics.add_partitions(wanted.name, wanted.count, self._now_ms())
         except TopicError as problem:
             return _not_grown(wanted.name, problem.error, str(problem) or None)
         return CreatePartitionsTopicResult(name=wanted.name)
 
     def delete(self, request: DeleteTopicsRequest, call: RequestContext) -> Steps[Any]:
         wanted = request.topics
-        if call.api_version < STATES_VERSION:
+        if call.api_version < TOPIC_STATES_VERSION:
             wanted = [DeleteTopicState(name=name) for name in request.topic_names]
         valid, responses = yield from _split_valid(wanted)
         responses += yield from self._delete_each_once(valid, mutation_counter(call, DELETE_STRICT_SINCE))
-        return (yield from answer_when_committed(self._node.metadata, DeleteTopicsResponse(responses=responses)))
+        return (yield from answer_when_committed(self._metadata, DeleteTopicsResponse(responses=responses)))
 
     def _delete_each_once(
         self, wanted: list[DeleteTopicState], count_mutations: Callable[[int], None]
     ) -> Steps[list[DeletableTopicResult]]:
         """Delete topics that are named by name or by id, each at most once; one that is named by both stays."""
-        image = self._node.metadata.latest_image
+        image = self._metadata.latest_image
         named = []
         names: Counter[str | None] = Counter()
         for each in wanted:
@@ -183,18 +196,18 @@ class TopicHandlers:
                     message = "The topic is named by its name and by its id."
                     responses.append(_not_deleted(name, topic.topic_id, ErrorCode.INVALID_REQUEST, message))
             if allowed:
-                deleted = partial(self._node.coordinator.topics_deleted, allowed)
-                self._node.topics.delete(allowed, self._node.now_ms(), deleted)
+                deleted = partial(self._topics_deleted, allowed)
+                self._topics.delete(allowed, self._now_ms(), deleted)
         return responses
 
     def _check_deletion(
         self, name: str, allowed: list[str], count_mutations: Callable[[int], None]
     ) -> DeletableTopicResult:
         """The answer for a topic, which joins the `allowed` ones if it can be deleted."""
-        image = self._node.metadata.latest_image
+        image = self._metadata.latest_image
         topic_id = image.topic_id(name)
         try:
-            self._node.topics.check_deletion(name)
+            self._topics.check_deletion(name)
             count_mutations(image.partition_count(name))
         except TopicError as problem:
             return _not_deleted(name, topic_id, problem.error, str(problem) or None)

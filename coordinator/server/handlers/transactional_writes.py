@@ -52,7 +52,7 @@ from coordinator.log.names import check_legal_name
 from coordinator.log.partition_log import PartitionLog
 from coordinator.runtime.slices import Steps, at_once, awaited, awaited_all
 from coordinator.server.dispatch import NO_RESPONSE, DispatchTable
-from coordinator.server.node_context import NodeContext
+from coordinator.server.node_context import GroupContext, NodeContext
 from coordinator.server.request_context import RequestContext
 from coordinator.transactions.coordinator import ReplyTo
 
@@ -294,7 +294,7 @@ class TransactionalWriteHandlers:
 
 
 def complete_offsets(
-    node: NodeContext, partition: int, marker: TransactionMarker, reply: Callable[[ErrorCode], None]
+    node: GroupContext, partition: int, marker: TransactionMarker, reply: Callable[[ErrorCode], None]
 ) -> None:
     """End a transaction in the groups of a partition of `__consumer_offsets`; its pending offsets are committed."""
     if not 0 <= partition < len(node.coordinator.shards):

@@ -6,7 +6,6 @@ connection and the disk are replaced.
 
 from collections.abc import Callable
 from itertools import count
-from types import SimpleNamespace
 from typing import Any, Final, NamedTuple, cast
 
 from _wire.apis import APIS
@@ -21,16 +20,18 @@ from coordinator.metadata.image import MetadataImage
 from coordinator.runtime import coordinator_runtime
 from coordinator.runtime.shard import ShardState
 from coordinator.runtime.slices import Slices
+from coordinator.server.authorization import ALLOW_ALL, Authorizer
 from coordinator.server.connection import Connection
 from coordinator.server.dispatch import DispatchTable
-from coordinator.server.handlers.cluster import ClusterHandlers
 from coordinator.server.handlers.groups import GroupHandlers
 from coordinator.server.limits import ConnectionLimits
 from coordinator.server.loop_scheduler import LoopScheduler
-from coordinator.server.node_context import NodeContext
+from coordinator.server.node_context import GroupContext
 from coordinator.server.rejection_log import RejectionLog
+from coordinator.server.request_chain import RequestChain
 from coordinator.server.request_context import Endpoint
 from coordinator.server.request_dispatcher import RequestDispatcher
+from coordinator.server.request_runner import RequestRunner
 from coordinator.server.slow_peers import SlowPeers
 from coordinator.server.throttling import Throttling
 from tests.server.handlers.group_messages import commit_request
@@ -55,30 +56,31 @@ def group_in(partition: int, number: int = 0) -> str:
 class GroupNode:
     """One node that serves the group APIs. Queued operations are handled when a test ends the loop iteration."""
 
-    def __init__(self) -> None:
+    def __init__(self, authorizer: Authorizer = ALLOW_ALL) -> None:
         config = Config(SETTINGS)
         self.server = SimulatedServer(config, partitions=PARTITIONS)
         self.coordinator = self.server.coordinator
         self.pending = self.server.pending
-        parts = cast(NodeContext, SimpleNamespace(coordinator=self.coordinator, pending=self.pending, config=config))
-        table = DispatchTable()
-        GroupHandlers(parts).add_to(table)
-        scheduler = cast(LoopScheduler, self.server.wheel)
+        context = GroupContext(config=config, coordinator=self.coordinator, pending=self.pending)
+        self.table = DispatchTable()
+        GroupHandlers(context).add_to(self.table)
+        scheduler = self.scheduler = cast(LoopScheduler, self.server.wheel)
         self.image = MetadataImage()
-        self.throttling = Throttling(config, self.image, self.server.sessions, scheduler, lambda: self.server.now_ms)
+        self.throttling = Throttling(config, self.image, scheduler, lambda: self.server.now_ms)
+        self.chain = RequestChain(self.table, self.server.sessions, self.throttling, authorizer)
         limits = ConnectionLimits(config, scheduler)
+        slices = Slices(self._no_callback)
         self.dispatcher = RequestDispatcher(
-            table,
-            ClusterHandlers(parts),
-            self.pending,
-            limits,
-            SlowPeers(config, scheduler, lambda: self.server.now_ms),
-            RejectionLog(scheduler, lambda: self.server.now_ms),
+            self.chain,
+            RequestRunner(slices, self._flush_failed),
             self.throttling,
-            self.server.environment,
-            Slices(self._no_callback),
-            self._fire_due,
-            self._flush_failed,
+            pending=self.pending,
+            limits=limits,
+            slow_peers=SlowPeers(config, scheduler, lambda: self.server.now_ms),
+            rejections=RejectionLog(scheduler, lambda: self.server.now_ms),
+            environment=self.server.environment,
+            slices=slices,
+            fire_due=self._fire_due,
         )
 
     @staticmethod

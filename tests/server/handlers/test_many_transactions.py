@@ -31,7 +31,7 @@ def server() -> Iterator[InProcessServer]:
 @pytest.fixture
 def queued(server) -> list[int]:
     """The sizes of the queue of the shard after each operation was queued."""
-    (shard,) = server.node.parts.transactions.shards
+    (shard,) = server.node.data_plane.transactions.shards
     sizes: list[int] = []
     submit = shard.submit
 
@@ -53,7 +53,7 @@ def test_describe_transactions(server, queued):
     assert {each.error_code for each in described[8:-1]} == {ErrorCode.TRANSACTIONAL_ID_NOT_FOUND}
     assert (len(queued), max(queued)) == (COUNT - 1, KEYS_AT_MOST)
     assert server.calls_max < CALLS_OF_A_TURN_MAX
-    assert not server.node.parts.pending.unanswered
+    assert not server.node.groups.pending.unanswered
 
 
 def test_add_partitions_to_many_transactions(server, queued):
@@ -66,7 +66,7 @@ def test_add_partitions_to_many_transactions(server, queued):
         each.transactional_id for each in transactions
     ]
     assert (len(queued), max(queued)) == (COUNT, TRANSACTIONS_AT_ONCE)
-    assert not server.node.parts.pending.unanswered
+    assert not server.node.groups.pending.unanswered
 
 
 def test_describe_producers_of_partitions_that_do_not_exist_takes_several_turns(server):

@@ -1,13 +1,16 @@
 """The answer to a Produce with `log.flush.policy=always`, when a log directory fails while it waits for the fsync."""
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from _wire.errors import ErrorCode
 from _wire.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
+from coordinator.metadata.image import MetadataImage
 from coordinator.server.handlers.data import DataHandlers
+from coordinator.server.node_context import NodeContext
+from coordinator.server.request_context import RequestContext
 
 TOPIC_ID = bytes(15) + b"\x01"
 
@@ -16,14 +19,24 @@ def answered(topic: TopicProduceResponse, offline: set[int]) -> dict[int, tuple[
     """Partition → error code and base offset of what the client gets."""
     known = SimpleNamespace(name="t")
     sent: list[Any] = []
+    image = SimpleNamespace(topics={"t": known}, topics_by_id={TOPIC_ID: known})
     node = SimpleNamespace(
-        image=SimpleNamespace(topics={"t": known}, topics_by_id={TOPIC_ID: known}),
         partitions=SimpleNamespace(
             some_are_offline=bool(offline), leads=lambda name, index: (name, index) not in {("t", n) for n in offline}
         ),
     )
     call = SimpleNamespace(connection=SimpleNamespace(send_response=sent.append))
-    DataHandlers(node)._produced(ProduceResponse(responses=[topic]), call)  # type: ignore[arg-type]
+    unused: Any = None
+    handlers = DataHandlers(
+        cast(NodeContext, node),
+        image=cast(MetadataImage, image),
+        flusher=unused,
+        fetch_service=unused,
+        recompression_threads=unused,
+        slices=unused,
+        wall_ms=unused,
+    )
+    handlers._produced(ProduceResponse(responses=[topic]), cast(RequestContext, call))
     (response,) = sent
     return {each.index: (each.error_code, each.base_offset) for each in response.responses[0].partition_responses}
 

@@ -51,19 +51,19 @@ def test_each_partition_is_answered_as_to_a_client_without_cluster_action(server
     expected = [none, none, missing, none] if server.is_enabled else [refused] * 4
     assert ask(server, request, version) == expected
     assert ask(server, WriteTxnMarkersRequest(markers=[]), version) == []
-    assert not server.node.parts.pending.unanswered
+    assert not server.node.groups.pending.unanswered
 
 
 def test_very_many_markers_are_queued_in_portions(server):
     count = 3 * MARKERS_QUEUED_MAX + 1
     queued = []
-    enqueue = server.node.parts.coordinator.enqueue_for_shard
+    enqueue = server.node.groups.coordinator.enqueue_for_shard
 
     def counted(*arguments):
         enqueue(*arguments)
-        queued.append(max(shard.queue_size for shard in server.node.parts.coordinator.shards))
+        queued.append(max(shard.queue_size for shard in server.node.groups.coordinator.shards))
 
-    server.node.parts.coordinator.enqueue_for_shard = counted
+    server.node.groups.coordinator.enqueue_for_shard = counted
     request = WriteTxnMarkersRequest(markers=[marker(each, (OFFSETS_TOPIC, [0])) for each in range(count)])
     errors = ask(server, request)
     if server.is_enabled:

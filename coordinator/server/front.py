@@ -1,0 +1,86 @@
+"""Building of what takes requests from connections, within the limits for clients."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from coordinator.config.settings import Config
+from coordinator.server.api_table import HandlerParts, dispatch_table
+from coordinator.server.data_plane import DataPlane
+from coordinator.server.group_parts import GroupParts
+from coordinator.server.host import Host
+from coordinator.server.limits import ConnectionLimits
+from coordinator.server.listeners import Listeners
+from coordinator.server.node_loop import NodeLoop
+from coordinator.server.rejection_log import RejectionLog
+from coordinator.server.request_chain import RequestChain
+from coordinator.server.request_dispatcher import RequestDispatcher
+from coordinator.server.request_runner import RequestRunner
+from coordinator.server.slow_peers import SlowPeers
+from coordinator.server.storage import Storage
+from coordinator.server.throttling import Throttling
+
+if TYPE_CHECKING:
+    from coordinator.metrics.node_metrics import NodeMetrics
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Front:
+    """The listeners of a node, and the way of requests from them to the handlers."""
+
+    runner: RequestRunner
+    chain: RequestChain
+    dispatcher: RequestDispatcher
+    rejections: RejectionLog
+    listeners: Listeners
+
+
+def make_front(
+    config: Config,
+    host: Host,
+    loop: NodeLoop,
+    storage: Storage,
+    groups: GroupParts,
+    *,
+    data_plane: DataPlane | None,
+    metrics: "NodeMetrics | None",
+) -> Front:
+    """Make the table of routes and the listeners, which are opened later. Without a `data_plane`, its APIs are missing.
+
+    Raises:
+        ConfigError: the listeners or the advertised listeners are invalid.
+    """
+    scheduler, now_ms = loop.scheduler, loop.now_ms
+    throttling = Throttling(config, storage.image, scheduler, now_ms)
+    runner = RequestRunner(loop.slices, loop.fail)
+    table = dispatch_table(
+        HandlerParts(
+            config=config,
+            loop=loop,
+            storage=storage,
+            groups=groups,
+            data_plane=data_plane,
+            throttling=throttling,
+        )
+    )
+    chain = RequestChain(table, groups.sessions, throttling)
+    limits = ConnectionLimits(config, scheduler)
+    slow_peers = SlowPeers(config, scheduler, now_ms)
+    rejections = RejectionLog(scheduler, now_ms)
+    for due in (limits.due, slow_peers.due, rejections.due, throttling.due):
+        scheduler.on_due(due)
+    dispatcher = RequestDispatcher(
+        chain,
+        runner,
+        throttling,
+        pending=groups.pending,
+        limits=limits,
+        slow_peers=slow_peers,
+        rejections=rejections,
+        environment=groups.environment,
+        slices=loop.slices,
+        fire_due=scheduler.fire_due,
+    )
+    listeners = Listeners(
+        config, dispatcher, limits, groups.sessions, now_ms, metrics=metrics, descriptors=host.descriptors
+    )
+    return Front(runner=runner, chain=chain, dispatcher=dispatcher, rejections=rejections, listeners=listeners)

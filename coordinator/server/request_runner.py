@@ -1,0 +1,78 @@
+"""Calls handlers, with the steps before them, and sends what they return."""
+
+from collections.abc import Callable
+from functools import partial
+from time import monotonic
+from types import GeneratorType
+from typing import Any, Final
+
+from _wire.errors import ErrorCode
+from coordinator.broker.storage_errors import StorageErrors
+from coordinator.log.errors import LogAppendError, LogFlushError
+from coordinator.log.open_files import OUT_OF_DESCRIPTORS
+from coordinator.logger import logger
+from coordinator.runtime.slices import Slices
+from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, Handler
+from coordinator.server.request_context import RequestContext
+
+DESCRIPTORS_TOLD_EVERY_SECONDS: Final = 1.0
+
+
+class RequestRunner:
+    """Runs requests to their response."""
+
+    def __init__(self, slices: Slices, on_flush_failure: Callable[[LogFlushError], None]) -> None:
+        """`on_flush_failure` is called when an fsync failed: the process has to stop."""
+        self._slices = slices
+        self._on_flush_failure = on_flush_failure
+        self._descriptors_told_at = -DESCRIPTORS_TOLD_EVERY_SECONDS
+        self._storage_errors = StorageErrors("cannot store a change of the metadata; nothing has changed", "api")
+
+    def run(self, handler: Handler, request: Any, call: RequestContext) -> None:
+        """Call a handler, and send its response if there is one already."""
+        try:
+            response = handler(request, call)
+        except Exception as problem:
+            self._failed(call, problem)
+            return
+        if response is DEFERRED:
+            return
+        if type(response) is GeneratorType:
+            answer, failed = partial(self._answer, call), partial(self._failed, call)
+            work = self._slices.start(response, answer, failed, call.client_host)
+            if work is not None:
+                call.connection.on_close = work.cancel
+        else:
+            self._answer(call, response)
+
+    def _answer(self, call: RequestContext, response: Any) -> None:
+        if response is NO_RESPONSE:
+            call.connection.finish()
+        elif response is not DEFERRED:
+            call.connection.send_response(response)
+
+    def _failed(self, call: RequestContext, problem: Exception) -> None:
+        """Called while the exception of a handler is being handled."""
+        if isinstance(problem, LogFlushError):
+            self._on_flush_failure(problem)
+            return
+        if isinstance(problem, OSError) and problem.errno in OUT_OF_DESCRIPTORS:
+            self._tell_of_descriptors(call, problem)
+            call.connection.send_error_response(ErrorCode.KAFKA_STORAGE_ERROR)
+            return
+        if isinstance(problem, LogAppendError):
+            # Of the metadata log: a full disk, for one. Nothing has changed.
+            self._storage_errors.report(call.route.api.name, problem)
+            call.connection.send_error_response(ErrorCode.KAFKA_STORAGE_ERROR)
+            return
+        logger.exception("unhandled exception in request", api=call.route.api.name, version=call.api_version)
+        call.connection.send_error_response(ErrorCode.UNKNOWN_SERVER_ERROR)
+
+    def _tell_of_descriptors(self, call: RequestContext, problem: OSError) -> None:
+        """Log what is no defect of the server, and as long as it lasts is the same for all requests."""
+        now = monotonic()
+        if now >= self._descriptors_told_at + DESCRIPTORS_TOLD_EVERY_SECONDS:
+            self._descriptors_told_at = now
+            logger.error(
+                "request failed without a file descriptor (ulimit -n)", api=call.route.api.name, problem=str(problem)
+            )

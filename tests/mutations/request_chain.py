@@ -1,0 +1,80 @@
+"""Mutants of the request chain: who is asked, in which order, and what is off."""
+
+from typing import Final
+
+from tests.mutations.mutant import Mutant
+
+MUTANTS: Final = (
+    Mutant(
+        "the steps of the chain are in the reverse order",
+        "RequestChain.compose_route",
+        "for step in reversed(self._steps):",
+        "for step in self._steps:",
+    ),
+    Mutant(
+        "requests are throttled before they are authorized",
+        "RequestChain.__init__",
+        "[authorization(authorizer), throttling.step]",
+        "[throttling.step, authorization(authorizer)]",
+    ),
+    Mutant(
+        "a denied request is handled",
+        "_authorize",
+        "if not _is_allowed(authorizer, requirement, name, call):",
+        "if not _is_allowed(authorizer, requirement, name, call) and False:",
+    ),
+    Mutant(
+        "only the first requirement of a request is asked",
+        "authorization",
+        "return partial(_authorize, authorizer, needed, proceed)",
+        "return partial(_authorize, authorizer, needed[:1], proceed)",
+    ),
+    Mutant(
+        "heartbeats are answered without the authorizer",
+        "RequestChain.compose",
+        "self._authorizer is not ALLOW_ALL or self._throttling.times_requests or self._has_added",
+        "self._throttling.times_requests or self._has_added",
+    ),
+    Mutant(
+        "heartbeats are answered without being measured",
+        "RequestChain.compose",
+        "self._authorizer is not ALLOW_ALL or self._throttling.times_requests or self._has_added",
+        "self._authorizer is not ALLOW_ALL or self._has_added",
+    ),
+    Mutant(
+        "a quota that is set later measures no request",
+        "RequestChain.__init__",
+        "throttling.on_switch(self.compose)",
+        "",
+    ),
+    Mutant(
+        "an API that does not say what it needs is served",
+        "DispatchTable.add",
+        "assert name in REQUIREMENTS,",
+        "assert name,",
+    ),
+    Mutant(
+        "a route without a check is not noticed",
+        "DispatchTable.add",
+        "answer_error, REQUIREMENTS[name], downgrade",
+        "answer_error, (), downgrade",
+    ),
+    Mutant(
+        "topics that are named by id need nothing",
+        "_topics",
+        "yield topic_id",
+        "continue",
+    ),
+    Mutant(
+        "followers need what consumers need",
+        "_is_of_replica",
+        "return request.replica_state is not None and bool(request.replica_state.replica_id >= 0)",
+        "return False",
+    ),
+    Mutant(
+        "requests are measured only from their handler on",
+        "RequestDispatcher._serve_measured",
+        "self._throttling.begin(connection, len(frame))\nself._serve(connection, frame)",
+        "self._serve(connection, frame)\nself._throttling.begin(connection, len(frame))",
+    ),
+)

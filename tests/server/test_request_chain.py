@@ -1,0 +1,407 @@
+"""What a request passes before its handler, and in which order."""
+
+from dataclasses import replace
+from typing import Any, Final
+
+import pytest
+
+from _wire.apis import APIS
+from _wire.errors import ErrorCode
+from _wire.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
+from _wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from _wire.messages.fetch import FetchRequest, FetchTopic, ReplicaState
+from _wire.messages.find_coordinator import FindCoordinatorRequest
+from _wire.messages.heartbeat import HeartbeatRequest
+from _wire.messages.init_producer_id import InitProducerIdRequest
+from _wire.messages.join_group import JoinGroupRequest
+from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from _wire.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchRequestTopics,
+)
+from _wire.messages.produce import ProduceRequest, TopicProduceData
+from coordinator.server.authorization import (
+    ALLOW_ALL,
+    ANONYMOUS,
+    CLUSTER_NAME,
+    AclOperation,
+    Principal,
+    Requirement,
+    ResourceType,
+    WhenDenied,
+)
+from coordinator.server.dispatch import DispatchTable, Handler, Route
+from coordinator.server.request_chain import RequestChain
+from coordinator.server.request_context import RequestContext
+from coordinator.server.requirements import REQUIREMENTS
+from coordinator.server.throttling import Throttling
+from tests.server.handlers.group_node import GroupNode
+from tests.server.test_dispatch import CASES, ROUTES, error_codes, named, names_anything, recorded
+from tests.server.test_throttling_timers import set_quota
+
+TOPIC_ID: Final = bytes(range(16))
+RECORDED_AT_MOST: Final = 50
+
+NEEDED: Final = {
+    "Produce": "TRANSACTIONAL_ID WRITE; each TOPIC WRITE",
+    "Fetch": "CLUSTER CLUSTER_ACTION; each TOPIC READ",
+    "ListOffsets": "each TOPIC DESCRIBE",
+    "Metadata": "each TOPIC DESCRIBE; found TOPIC DESCRIBE; each missing TOPIC CREATE or CLUSTER CREATE",
+    "OffsetCommit": "GROUP READ; each TOPIC READ",
+    "OffsetFetch": "each GROUP DESCRIBE; each TOPIC DESCRIBE; found TOPIC DESCRIBE",
+    "FindCoordinator": "each GROUP DESCRIBE; each TRANSACTIONAL_ID DESCRIBE; CLUSTER CLUSTER_ACTION",
+    "JoinGroup": "GROUP READ",
+    "Heartbeat": "GROUP READ",
+    "LeaveGroup": "GROUP READ",
+    "SyncGroup": "GROUP READ",
+    "DescribeGroups": "each GROUP DESCRIBE",
+    "ListGroups": "found GROUP DESCRIBE or CLUSTER DESCRIBE",
+    "ApiVersions": "",
+    "CreateTopics": "each TOPIC CREATE or CLUSTER CREATE",
+    "DeleteTopics": "each TOPIC DELETE or CLUSTER DELETE",
+    "DeleteRecords": "each TOPIC DELETE",
+    "InitProducerId": "TRANSACTIONAL_ID WRITE; CLUSTER IDEMPOTENT_WRITE or TOPIC WRITE",
+    "OffsetForLeaderEpoch": "each TOPIC DESCRIBE or CLUSTER CLUSTER_ACTION",
+    "AddPartitionsToTxn": "CLUSTER CLUSTER_ACTION; TRANSACTIONAL_ID WRITE; each TOPIC WRITE",
+    "AddOffsetsToTxn": "TRANSACTIONAL_ID WRITE; GROUP READ",
+    "EndTxn": "TRANSACTIONAL_ID WRITE",
+    "WriteTxnMarkers": "CLUSTER ALTER or CLUSTER CLUSTER_ACTION",
+    "TxnOffsetCommit": "TRANSACTIONAL_ID WRITE; GROUP READ; each TOPIC READ",
+    "DescribeAcls": "CLUSTER DESCRIBE",
+    "CreateAcls": "CLUSTER ALTER",
+    "DeleteAcls": "CLUSTER ALTER",
+    "DescribeConfigs": "each TOPIC DESCRIBE_CONFIGS; each GROUP DESCRIBE_CONFIGS; each CLUSTER DESCRIBE_CONFIGS",
+    "AlterConfigs": "each TOPIC ALTER_CONFIGS; each GROUP ALTER_CONFIGS; each CLUSTER ALTER_CONFIGS",
+    "IncrementalAlterConfigs": "each TOPIC ALTER_CONFIGS; each GROUP ALTER_CONFIGS; each CLUSTER ALTER_CONFIGS",
+    "AlterReplicaLogDirs": "CLUSTER ALTER",
+    "DescribeLogDirs": "CLUSTER DESCRIBE",
+    "CreatePartitions": "each TOPIC ALTER",
+    "DeleteGroups": "each GROUP DELETE",
+    "ElectLeaders": "CLUSTER ALTER",
+    "AlterPartitionReassignments": "CLUSTER ALTER",
+    "ListPartitionReassignments": "CLUSTER DESCRIBE",
+    "OffsetDelete": "GROUP DELETE; each TOPIC READ",
+    "DescribeClientQuotas": "CLUSTER DESCRIBE_CONFIGS",
+    "AlterClientQuotas": "CLUSTER ALTER_CONFIGS",
+    "DescribeUserScramCredentials": "CLUSTER DESCRIBE",
+    "DescribeQuorum": "CLUSTER DESCRIBE",
+    "UpdateFeatures": "CLUSTER ALTER",
+    "DescribeCluster": "",
+    "DescribeProducers": "each TOPIC READ",
+    "DescribeTransactions": "each TRANSACTIONAL_ID DESCRIBE; found TOPIC DESCRIBE",
+    "ListTransactions": "found TRANSACTIONAL_ID DESCRIBE",
+    "ListConfigResources": "CLUSTER DESCRIBE_CONFIGS",
+    "DescribeTopicPartitions": "each TOPIC DESCRIBE; found TOPIC DESCRIBE",
+}
+"""What Apache Kafka 4.3.1 asks its authorizer, read in its bytecode, and seen denied for most rows."""
+
+
+class Denier:
+    """Denies some operations, and remembers all that it was asked."""
+
+    def __init__(self, *denied: tuple[AclOperation, ResourceType], allows_any: bool = False) -> None:
+        self._denied = denied
+        self._allows_any = allows_any
+        self.asked: list[tuple[str, AclOperation, ResourceType, str]] = []
+
+    def authorize(
+        self, principal: Principal, client_host: str, operation: AclOperation, resource_type: ResourceType, name: str
+    ) -> bool:
+        assert principal is ANONYMOUS
+        self.asked.append((client_host, operation, resource_type, name))
+        return (operation, resource_type) not in self._denied
+
+    def authorize_by_resource_type(
+        self, principal: Principal, client_host: str, operation: AclOperation, resource_type: ResourceType
+    ) -> bool:
+        return self._allows_any
+
+
+class DenyAll(Denier):
+    def authorize(self, *asked: Any) -> bool:
+        super().authorize(*asked)
+        return False
+
+
+@pytest.fixture(scope="module")
+def node() -> GroupNode:
+    return GroupNode()
+
+
+def in_words(requirement: Requirement) -> str:
+    wording = {WhenDenied.REJECT_REQUEST: "", WhenDenied.ANSWER_EACH: "each ", WhenDenied.LEAVE_OUT: "found "}
+    missing = "missing " if requirement.only_missing else ""
+    needed = [(requirement.operation, requirement.resource_type), *requirement.alternatives]
+    ways = [f"{resource_type.name} {operation.name}" for operation, resource_type in needed]
+    return wording[requirement.when_denied] + missing + " or ".join(ways)
+
+
+# ---- what routes declare
+
+
+def test_every_served_api_needs_what_it_needs_on_kafka():
+    declared = {route.api.name: "; ".join(map(in_words, route.requirements)) for route in ROUTES}
+    assert declared == NEEDED
+
+
+def test_an_api_that_does_not_say_what_it_needs_is_not_served():
+    assert "DescribeDelegationToken" not in REQUIREMENTS
+    assert set(REQUIREMENTS) == {route.api.name for route in ROUTES}, (
+        "nothing is declared for an API that is not served"
+    )
+    undeclared = next(api for api in APIS.values() if api.name not in REQUIREMENTS)
+    with pytest.raises(AssertionError, match="does not say what it needs"):
+        DispatchTable().add(undeclared.name, lambda request, call: None, versions=(undeclared.min_version,) * 2)
+
+
+@pytest.mark.parametrize(("route", "version"), CASES, ids=named)
+def test_the_names_of_recorded_requests_are_found_in_every_version(route, version):
+    for request in [route.api.request(), *recorded(route.api.name).get(version, [])[:RECORDED_AT_MOST]]:
+        for requirement in route.requirements:
+            if requirement.names is None:
+                assert requirement.when_denied is WhenDenied.LEAVE_OUT
+                continue
+            found = list(requirement.names(request, version))
+            assert all(isinstance(each, str) or (isinstance(each, bytes) and len(each) == 16) for each in found)
+            if requirement.when_denied is WhenDenied.REJECT_REQUEST:
+                assert len(found) <= 1, "what rejects a whole request is asked once, however large the request is"
+            if requirement.resource_type is ResourceType.CLUSTER:
+                assert set(found) <= {CLUSTER_NAME}
+
+
+NAMED: Final = [
+    (ProduceRequest(topic_data=[TopicProduceData(name="a"), TopicProduceData(name="b")]), 12, [[], ["a", "b"]]),
+    (ProduceRequest(transactional_id="x", topic_data=[TopicProduceData(topic_id=TOPIC_ID)]), 13, [["x"], [TOPIC_ID]]),
+    (FetchRequest(topics=[FetchTopic(topic="a")]), 12, [[], ["a"]]),
+    (FetchRequest(replica_id=1, topics=[FetchTopic(topic="a")]), 12, [[CLUSTER_NAME], []]),
+    (FetchRequest(topics=[FetchTopic(topic_id=TOPIC_ID)]), 15, [[], [TOPIC_ID]]),
+    (FetchRequest(replica_state=ReplicaState(replica_id=0)), 15, [[CLUSTER_NAME], []]),
+    (MetadataRequest(topics=None), 9, [[], None, []]),
+    (MetadataRequest(topics=[MetadataRequestTopic(name="a")]), 9, [["a"], None, ["a"]]),
+    (
+        MetadataRequest(topics=[MetadataRequestTopic(name=None, topic_id=TOPIC_ID)], allow_auto_topic_creation=False),
+        12,
+        [[TOPIC_ID], None, []],
+    ),
+    (OffsetFetchRequest(group_id="g", topics=[OffsetFetchRequestTopic(name="a")]), 7, [["g"], ["a"], None]),
+    (OffsetFetchRequest(group_id="g", topics=None), 7, [["g"], [], None]),
+    (
+        OffsetFetchRequest(
+            groups=[
+                OffsetFetchRequestGroup(group_id="g", topics=[OffsetFetchRequestTopics(name="a")]),
+                OffsetFetchRequestGroup(group_id="h", topics=None),
+            ]
+        ),
+        8,
+        [["g", "h"], ["a"], None],
+    ),
+    (FindCoordinatorRequest(key="g"), 3, [["g"], [], []]),
+    (FindCoordinatorRequest(coordinator_keys=["x", "y"], key_type=1), 4, [[], ["x", "y"], []]),
+    (FindCoordinatorRequest(coordinator_keys=["g:t:0"], key_type=2), 6, [[], [], [CLUSTER_NAME]]),
+    (InitProducerIdRequest(transactional_id="x"), 4, [["x"], []]),
+    (InitProducerIdRequest(transactional_id=None), 4, [[], [CLUSTER_NAME]]),
+    (AddPartitionsToTxnRequest(v3_and_below_transactional_id="x"), 3, [[], ["x"], []]),
+    (AddPartitionsToTxnRequest(), 4, [[CLUSTER_NAME], [], []]),
+    (
+        DescribeConfigsRequest(
+            resources=[
+                DescribeConfigsResource(resource_type=kind, resource_name=name)
+                for kind, name in ((2, "t"), (4, "1"), (8, "1"), (16, "m"), (32, "g"))
+            ]
+        ),
+        4,
+        [["t"], ["g"], [CLUSTER_NAME]],
+    ),
+]
+
+
+@pytest.mark.parametrize(("request_", "version", "expected"), NAMED)
+def test_names_are_found_where_the_version_has_them(request_, version, expected):
+    found = [
+        None if each.names is None else list(each.names(request_, version))
+        for each in REQUIREMENTS[APIS[request_.API_KEY].name]
+    ]
+    assert found == expected
+
+
+# ---- authorize
+
+
+def call_of(node: GroupNode, route: Route, request: Any, version: int) -> RequestContext:
+    connection = node.connect().connection
+    host = connection.client_host
+    return RequestContext(None, version, "client", host, node.server.environment, 0, 0, connection, route, request, 1)
+
+
+def chain_of(node: GroupNode, handler: Handler, authorizer: Any) -> RequestChain:
+    table = DispatchTable()
+    table.routes = {route.api.key: replace(route, handler=handler) for route in ROUTES}
+    return RequestChain(table, node.server.sessions, node.throttling, authorizer)
+
+
+@pytest.mark.parametrize(("route", "version"), CASES, ids=named)
+def test_a_denied_request_is_answered_with_its_error_in_every_version_and_not_handled(node, route, version):
+    handled: list[Any] = []
+    authorizer = DenyAll()
+    chain = chain_of(node, lambda request, call: handled.append(request), authorizer)
+    composed = chain.routes[route.api.key]
+    for request in [route.api.request(), *recorded(route.api.name).get(version, [])[:RECORDED_AT_MOST]]:
+        handled.clear()
+        authorizer.asked.clear()
+        response = composed.handler(request, call_of(node, composed, request, version))
+        names = [
+            (requirement, list(requirement.names(request, version)))
+            for requirement in route.requirements
+            if requirement.when_denied is WhenDenied.REJECT_REQUEST and requirement.names is not None
+        ]
+        needed = [requirement for requirement, found in names if found]
+        if not needed:
+            assert handled == [request]
+            assert not authorizer.asked
+            continue
+        assert not handled
+        if route.downgrade is not None:
+            route.downgrade(response, version)
+        codes = set(error_codes(route.api.response.decode(response.encode(version), version))) - {ErrorCode.NONE}
+        assert codes <= {needed[0].resource_type.denied}, "the first requirement decides"
+        assert codes or not names_anything(request)
+
+
+def test_an_allowed_request_is_handled_after_all_of_its_requirements_were_asked(node):
+    authorizer = Denier()
+    chain = chain_of(node, lambda request, call: "handled", authorizer)
+    route = chain.routes[APIS.named("TxnOffsetCommit").key]
+    request = route.api.request(transactional_id="x", group_id="g")
+    assert route.handler(request, call_of(node, route, request, 3)) == "handled"
+    assert authorizer.asked == [
+        ("/10.0.0.1", AclOperation.WRITE, ResourceType.TRANSACTIONAL_ID, "x"),
+        ("/10.0.0.1", AclOperation.READ, ResourceType.GROUP, "g"),
+    ]
+
+
+def test_an_operation_on_the_cluster_may_take_the_place_of_another(node):
+    alter, action = ((each, ResourceType.CLUSTER) for each in (AclOperation.ALTER, AclOperation.CLUSTER_ACTION))
+    for denied, is_handled in (((alter,), True), ((action,), True), ((alter, action), False)):
+        handled: list[Any] = []
+        chain = chain_of(node, lambda request, call, handled=handled: handled.append(request), Denier(*denied))
+        route = chain.routes[APIS.named("WriteTxnMarkers").key]
+        request = route.api.request()
+        route.handler(request, call_of(node, route, request, 1))
+        assert bool(handled) is is_handled
+
+
+@pytest.mark.parametrize("allows_any", [False, True])
+def test_who_may_write_to_any_topic_gets_a_producer_id(node, allows_any):
+    authorizer = Denier((AclOperation.IDEMPOTENT_WRITE, ResourceType.CLUSTER), allows_any=allows_any)
+    chain = chain_of(node, lambda request, call: "handled", authorizer)
+    route = chain.routes[APIS.named("InitProducerId").key]
+    request = InitProducerIdRequest(transactional_id=None)
+    response = route.handler(request, call_of(node, route, request, 4))
+    assert (response == "handled") is allows_any
+    assert allows_any or response.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+
+
+def test_a_denied_client_is_answered_over_its_connection():
+    node = GroupNode(Denier((AclOperation.READ, ResourceType.GROUP)))
+    client = node.connect()
+    response = client.request(JoinGroupRequest(group_id="g", session_timeout_ms=10_000), 3)
+    assert response.error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
+    assert not node.coordinator.shard_of("g").machine.groups
+    assert client.request(HeartbeatRequest(group_id="g"), 4).error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
+
+
+def test_with_an_authorizer_no_heartbeat_is_answered_without_it():
+    authorizer = Denier()
+    node = GroupNode(authorizer)
+    member_id = node.make_stable("g")
+    client = node.connect()
+    beat = HeartbeatRequest(group_id="g", generation_id=1, member_id=member_id)
+    authorizer.asked.clear()
+    assert client.request(beat, 4).error_code == ErrorCode.NONE
+    assert authorizer.asked == [("/10.0.0.1", AclOperation.READ, ResourceType.GROUP, "g")]
+
+
+# ---- what is off, and the order of what is on
+
+
+def test_without_a_quota_an_authorizer_or_a_fault_the_handlers_stand_alone():
+    node = GroupNode()
+    assert node.chain.routes
+    assert all(node.chain.routes[key] is route for key, route in node.table.routes.items())
+    assert not node.server.sessions.leaves_heartbeats
+
+
+def test_a_quota_puts_throttling_into_the_chain_and_its_end_takes_it_out():
+    node = GroupNode()
+    client = node.connect()
+    for key, value, is_measured, leaves_heartbeats in (
+        ("producer_byte_rate", "1.0", True, False),
+        ("request_percentage", "100.0", True, True),
+        ("request_percentage", None, True, False),
+        ("producer_byte_rate", None, False, False),
+    ):
+        set_quota(node, value, key)
+        for api_key, route in node.table.routes.items():
+            assert (node.chain.routes[api_key].handler is not route.handler) is is_measured
+        assert node.server.sessions.leaves_heartbeats is leaves_heartbeats
+        answered = client.request(HeartbeatRequest(group_id="nobody", member_id="x"), 4)
+        assert answered.error_code == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+class NotedThrottling(Throttling):
+    """Notes each request that passes its step."""
+
+    def __init__(self, node: GroupNode, passed: list[str]) -> None:
+        self._passed = passed
+        super().__init__(node.server.environment.config, node.image, node.scheduler, lambda: node.server.now_ms)
+
+    def step(self, route: Route, proceed: Handler) -> Handler:
+        return noting(self._passed, "throttle", proceed)
+
+
+def noting(passed: list[str], name: str, proceed: Handler) -> Handler:
+    def note(request: Any, call: RequestContext) -> Any:
+        passed.append(name)
+        return proceed(request, call)
+
+    return note
+
+
+def test_authorize_comes_first_then_throttle_then_what_tests_add_then_the_handler(node):
+    passed: list[str] = []
+
+    class NotedDenier(Denier):
+        def authorize(self, *asked: Any) -> bool:
+            passed.append("authorize")
+            return super().authorize(*asked)
+
+    def request(*denied: tuple[AclOperation, ResourceType]) -> list[str]:
+        passed.clear()
+        table = DispatchTable()
+        (route,) = (each for each in ROUTES if each.api.name == "Heartbeat")
+        table.routes[route.api.key] = replace(route, handler=noting(passed, "handle", lambda request, call: None))
+        chain = RequestChain(table, node.server.sessions, NotedThrottling(node, passed), NotedDenier(*denied))
+        chain.add(lambda route, proceed: noting(passed, "first", proceed))
+        chain.add(lambda route, proceed: noting(passed, "second", proceed))
+        composed = chain.routes[route.api.key]
+        sent = HeartbeatRequest(group_id="g")
+        composed.handler(sent, call_of(node, composed, sent, 4))
+        return passed
+
+    assert request() == ["authorize", "throttle", "first", "second", "handle"]
+    assert request((AclOperation.READ, ResourceType.GROUP)) == ["authorize"]
+
+
+def test_a_request_that_is_denied_counts_for_the_quota_of_its_client():
+    node = GroupNode(DenyAll())
+    set_quota(node, "0.00001")
+    response = node.connect().request(HeartbeatRequest(group_id="g"), 4)
+    assert response.error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
+    assert response.throttle_time_ms > 0
+
+
+def test_nobody_is_asked_where_everything_is_allowed(node):
+    assert all(route.handler is not None for route in chain_of(node, len, ALLOW_ALL).routes.values())
+    assert {id(route.handler) for route in chain_of(node, len, ALLOW_ALL).routes.values()} == {id(len)}
