@@ -22,9 +22,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("spark"):
-        from tests.spark_java import start_spark_with_archive
+        from tests.spark_classes import ensure_class_archive
 
-        start_spark_with_archive()
+        ensure_class_archive()
 
 
 @pytest.fixture(scope="session")
