@@ -3,11 +3,11 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
 import click
+import msgspec
 
 from coordinator.cli.source import Source, source_options
 from coordinator.cli.terminal import (
@@ -125,10 +125,10 @@ def _document(
         "state": history.state,
         "generation_id": history.generation_id,
         "members": len(history.members),
-        "story": None if story is None else asdict(story),
+        "story": None if story is None else msgspec.to_builtins(story),
         "rebalances": [summary(history, each) for each in recent],
-        "findings": [asdict(each) for each in found],
-        "missing_events": [asdict(each) for each in history.gaps],
+        "findings": msgspec.to_builtins(found),
+        "missing_events": msgspec.to_builtins(history.gaps),
     }
 
 

@@ -15,30 +15,39 @@ from tests.waiting import wait_for
 
 LONG_STARTS = {
     "no turn of the loop": """
-def start_groups(self, *arguments):
+def make_parts(node):
     print("starting", flush=True)
     end = time.monotonic() + 60
     while time.monotonic() < end:
         sum(range(1000))
-Node._start_groups = start_groups
+assert callable(Node._make_parts)
+Node._make_parts = make_parts
 """,
     "a thread that recovers": """
-async def recover(self, partitions):
+async def recover(host, loop, storage):
     print("starting", flush=True)
     waited = asyncio.get_running_loop().create_future()
-    self._disk_threads.run([lambda: time.sleep(60)], waited.set_result)
+    loop.disk_threads.run([lambda: time.sleep(60)], waited.set_result)
     await waited
-Node._recover_large_logs = recover
+assert callable(node_storage._recover_large_logs)
+node_storage._recover_large_logs = recover
 """,
     "turns of the loop": """
-async def load(self, now_ms):
+async def load(node):
     print("starting", flush=True)
     while True:
         await asyncio.sleep(0.01)
+assert callable(Node._load_before_listening)
 Node._load_before_listening = load
 """,
 }
-PREPARE = "import asyncio, time\nfrom coordinator.server.node import Node\nfrom coordinator.cli import main\n"
+PREPARE = """
+import asyncio, time
+from coordinator.cli import main
+from coordinator.server import storage as node_storage
+from coordinator.server.node import Node
+"""
+"""What is replaced must exist: a start that prints nothing would be waited for in vain."""
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

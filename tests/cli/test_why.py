@@ -224,8 +224,12 @@ def test_follow_prints_what_comes_and_ends_with_ctrl_c(bootstrap, tmp_path):
 )
 @pytest.mark.parametrize("as_json", [[], ["--json"]], ids=["text", "json"])
 def test_no_text_of_a_client_reaches_the_terminal_raw(bootstrap, command, as_json):
-    output = run(*command, *as_json, "--bootstrap", bootstrap).stdout
+    done = run(*command, *as_json, "--bootstrap", bootstrap)
+    assert (done.returncode, done.stderr) == (0, "")
+    output = done.stdout
     assert "all is well" in output
+    if as_json:
+        json.loads(output)
     assert all(character.isprintable() or character == "\n" for character in output)
     assert not any(line.startswith("all is well") for line in output.splitlines())
 
