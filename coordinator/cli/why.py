@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -127,8 +128,8 @@ def _document(
         "members": len(history.members),
         "story": None if story is None else msgspec.to_builtins(story),
         "rebalances": [summary(history, each) for each in recent],
-        "findings": msgspec.to_builtins(found),
-        "missing_events": msgspec.to_builtins(history.gaps),
+        "findings": [asdict(each) for each in found],
+        "missing_events": msgspec.to_builtins(list(history.gaps)),
     }
 
 
