@@ -19,10 +19,13 @@ from tests.mutations.mutants import MUTANTS
 
 ROOT: Final = Path(__file__).parents[2]
 COPIED: Final = ("_wire", "coordinator", "docs", "tests", "pyproject.toml")
-LEFT_OUT: Final = shutil.ignore_patterns("__pycache__", "*.c", "*.o", "pipeline")
+LEFT_OUT: Final = shutil.ignore_patterns("__pycache__", "*.c", "*.o")
 CONNECTIONS: Final = ("slow_peers", "connection_rate", "descriptors", "rejection_log", "limits", "acceptor", "watchdog")
 TESTS: Final = (
-    ("tests/core", "tests/runtime", "tests/audit", "tests/server/handlers", "--ignore=tests/core/assignors"),
+    (
+        *("tests/core", "tests/runtime", "tests/groups", "tests/audit", "tests/server/handlers"),
+        "--ignore=tests/core/assignors",
+    ),
     ("tests/simulation/test_histories.py",),
     ("tests/transactions", "tests/test_patterns.py"),
     ("tests/log", "tests/explain"),
@@ -51,7 +54,7 @@ TESTS: Final = (
         "tests/server/test_failing_log_dir.py",
     ),
     ("tests/quotas", "tests/server/test_throttling.py", "tests/server/test_request_chain.py"),
-    ("tests/metadata", "tests/server/test_metadata_commits.py"),
+    ("tests/metadata", "tests/kafka_folder", "tests/server/test_metadata_commits.py"),
 )
 """Fast ones first: the next round runs only for a mutant that no test of this one notices."""
 TEST_SECONDS: Final = 60
