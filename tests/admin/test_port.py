@@ -113,6 +113,7 @@ def test_off_it_imports_nothing():
     assert ran.stdout == "set()\n"
 
 
+@pytest.mark.realtime  # it measures a second, which other tests beside it could take
 @pytest.mark.parametrize("sent", [b"", b"GET /metrics HTTP/1.1\r\nHost: "], ids=["silent", "half a head"])
 def test_clients_that_send_no_head_do_not_keep_others_out(tmp_path, sent):
     """An orchestrator kills a server whose /healthz does not answer in a second."""
