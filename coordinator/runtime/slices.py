@@ -161,9 +161,9 @@ class SlicedWork:
                 return self._steps is None
 
     def _answered(self, waited_for: Awaited[Any]) -> None:
-        if self._steps is not None:
-            self.is_waiting = False
-            self._go_on(self, waited_for.is_urgent)
+        """Also when it was cancelled meanwhile: its turn finds that, and what it held counts no more."""
+        self.is_waiting = False
+        self._go_on(self, waited_for.is_urgent)
 
 
 def _ignore(result: object) -> None:
@@ -252,7 +252,10 @@ class Slices:
         if (source is not None or not self._own.by_source) and self.has_time():
             held_bytes_max = MUCH_BYTES if self._held.sum_bytes else UNBOUNDED_BYTES
             if work.run(self._now + SLICE_SECONDS, held_bytes_max):
-                return work if work.is_waiting else None
+                if not work.is_waiting:
+                    return None
+                self._held.count(work)
+                return work
             self._wait(work)
         elif source is None:
             self._own.add(work)

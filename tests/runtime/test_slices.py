@@ -341,3 +341,18 @@ def test_an_urgent_answer_is_taken_in_an_iteration_that_has_no_time_left(monkeyp
 def test_work_that_is_to_be_done_at_once_may_not_wait():
     with pytest.raises(AssertionError, match="nobody answers meanwhile"):
         at_once(awaited(Asked()))
+
+
+def test_what_cancelled_work_held_counts_no_more_when_its_answer_has_come():
+    asked, slices = Asked(), Slices(lambda callback: None)
+
+    def steps() -> Steps[None]:
+        yield 2 * MUCH_BYTES
+        yield from awaited(asked)
+
+    _, work = outcome_of(slices, steps())
+    assert work is not None and work.is_waiting
+    assert slices._held.sum_bytes == 2 * MUCH_BYTES
+    work.cancel()
+    asked.replies[0](None)
+    assert slices._held.sum_bytes == 0
