@@ -11,8 +11,9 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from _wire.errors import ErrorCode  # noqa: E402  (the script may be run from anywhere)
-from coordinator.core.classic import states  # noqa: E402
-from coordinator.core.classic.states import GroupState, diagram  # noqa: E402
+from coordinator.core.classic.states import STATES, diagram  # noqa: E402
+from coordinator.core.groups import states  # noqa: E402
+from coordinator.core.groups.states import GroupState  # noqa: E402
 from tests.simulation.simulation import Sent, Simulation  # noqa: E402
 
 PAGE = Path(__file__).with_name("states.md")
@@ -77,7 +78,7 @@ REQUESTS: Final[dict[str, Callable[[Stage], Sent]]] = {
 
 
 def page() -> str:
-    columns = [NO_GROUP, *(state.value for state in GroupState if state is not GroupState.DEAD)]
+    columns = [NO_GROUP, *(state.value for state in STATES if state is not GroupState.DEAD)]
     lines = [f"| request | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
     for name, ask in REQUESTS.items():
         lines.append(f"| {name} | {' | '.join(cell(state, ask) for state in columns)} |")

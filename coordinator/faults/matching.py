@@ -4,13 +4,13 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from coordinator.core.classic.group import ClassicGroup
 from coordinator.core.decision import OperationContext
+from coordinator.core.groups.membership import Membership
 from coordinator.deadlines import deadline_after
 from coordinator.faults.named import groups_of, members_of
 from coordinator.faults.specs import RequestSpec
 
-GroupOf = Callable[[str], ClassicGroup | None]
+GroupOf = Callable[[str], Membership | None]
 """Group id → the group; None: there is none, or it is not served now."""
 
 

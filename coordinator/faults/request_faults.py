@@ -71,7 +71,7 @@ def tell_injected(groups: GroupParts, request: Any, context: RequestContext, err
     for group_id in dict.fromkeys(groups_of(request)):
         for member in members_of(request):
             rejected = RejectedRequest(context.route.api.name, member, error, injected=True)
-            groups.coordinator.enqueue(operations.TELL_REJECTION, group_id, rejected, context)
+            groups.coordinator.enqueue(operations.REPORT_REJECTION, group_id, rejected, context)
 
 
 class DelayFault(RequestFault):

@@ -5,7 +5,7 @@ Kafka has no counterpart, because it has no audit topic.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from coordinator.config.audit_keys import GROUP_AUDIT_LINGER_MS, GROUP_AUDIT_OFFSETS_INTERVAL_MS
 from coordinator.config.settings import Config
@@ -225,7 +225,7 @@ class AuditSchedule:
             return
         bounds = (now_ms - report.start_ms, report.first_log_offset, shard.store.end_offset - 1)
 
-        def write(groups: Mapping[str, Group], now_ms: int) -> None:
+        def write(groups: Mapping[str, Group[Any]], now_ms: int) -> None:
             audit_of(shard).add_commits(groups, group_ids, now_ms, *bounds)
 
         self._submit(shard, ProjectionWrite(write))

@@ -60,6 +60,7 @@ def make_group_coordinator(
     config = environment.config
     timers = KeyTimers(wheel, OFFSETS_TOPIC)
     make_shard = Shard if metrics is None else metered_shard(metrics)
+    on_applied = None if metrics is None else metrics.groups.applied
     shards = []
     for index in range(environment.topics.partition_count(OFFSETS_TOPIC)):
         audit_stream = AuditStream(
@@ -93,7 +94,7 @@ def make_group_coordinator(
             coordinator_epoch=coordinator_epoch,
             cluster=partitions,
         )
-        machine = make_state_machine(sessions, audit, timers)
+        machine = make_state_machine(sessions, audit, timers, environment.addresses, on_applied)
         shards.append(make_shard(index, machine, store, timers, pending, audit))
     return GroupCoordinator(shards, wheel, timers, sessions, environment, checkpoints, request_iteration)
 

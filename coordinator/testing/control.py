@@ -9,7 +9,7 @@ from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicPr
 from _wire.records import build_batch
 from coordinator.audit.schema import AuditEvent
 from coordinator.broker.topics import TopicError
-from coordinator.core.classic.group import Member
+from coordinator.core.groups.membership import MemberView
 from coordinator.explain.words import counted, plain, were
 from coordinator.faults.faults import Faults
 from coordinator.faults.request_faults import Surroundings
@@ -236,11 +236,11 @@ class Control:
                 f" advanced by {passed_s:g} s. Longer session or rebalance timeouts make fewer"
             )
 
-    def _heard(self, silent: frozenset[str]) -> list[tuple[str, Member]]:
+    def _heard(self, silent: frozenset[str]) -> list[tuple[str, MemberView]]:
         heard, unknown = [], set(silent)
         for shard in self._groups.coordinator.shards:
             for group_id, group in shard.machine.groups.items():
-                for member in group.classic.members.values():
+                for member in group.membership.members.values():
                     names = {member.member_id, member.client_id, member.group_instance_id}
                     unknown -= names
                     if not names & silent and self._presence.is_heard(group_id, member):
@@ -249,7 +249,7 @@ class Control:
             raise TestingError(f"no member of any group is named {', '.join(map(plain, sorted(unknown)))}")
         return heard
 
-    def _keep_sessions(self, heard: list[tuple[str, Member]], now_ms: int) -> None:
+    def _keep_sessions(self, heard: list[tuple[str, MemberView]], now_ms: int) -> None:
         """Renew the sessions of those who are heard, all of them when one is over, as their heartbeats would have."""
         sessions = self._groups.coordinator.sessions
         deadlines = [sessions.deadline_ms(group_id, member.member_id) for group_id, member in heard]

@@ -158,7 +158,7 @@ MUTANTS: Final = (
     Mutant(
         "a member that has joined is given up",
         "give_up_pending",
-        "if group is None or member_id not in group.classic.pending_members:",
+        "if group is None or member_id not in group.membership.pending_members:",
         "if group is None:",
     ),
     Mutant(

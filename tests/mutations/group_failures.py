@@ -175,7 +175,7 @@ REBUILD_MUTANTS: Final = (
     Mutant(
         "a rebuilt group has no sessions",
         "GroupStateMachine.serve",
-        "self._start_sessions(group.classic, now_ms)",
+        "self._start_sessions(group.membership, now_ms)",
         "pass",
     ),
     Mutant(

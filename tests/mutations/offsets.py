@@ -107,7 +107,7 @@ COMMIT_MUTANTS: Final = (
     Mutant(
         "a commit does not renew the session",
         "commit.commit",
-        "sessions = renewal(group.classic, request.member_id)",
+        "sessions = renewal(group.membership, request.member_id)",
         "sessions = ()",
     ),
     Mutant(
@@ -182,7 +182,7 @@ FETCH_AND_DELETE_MUTANTS: Final = (
     Mutant(
         "offsets of topics that the group reads are deleted",
         "delete",
-        "if is_subscribed(group.classic, subscribed, topic.name):",
+        "if is_subscribed(group.membership, subscribed, topic.name):",
         "if not count:",
     ),
     Mutant(
@@ -254,13 +254,13 @@ FETCH_AND_DELETE_MUTANTS: Final = (
     Mutant(
         "a group with an open transaction is removed",
         "expire",
-        "if group.classic.state is not EMPTY or left or group.offsets.pending:",
-        "if group.classic.state is not EMPTY or left:",
+        "if group.membership.state is not EMPTY or left or group.offsets.pending:",
+        "if group.membership.state is not EMPTY or left:",
     ),
     Mutant(
         "the decision that removes a group keeps the sessions of its pending members",
         "expire",
-        "return Decision((*events, removed), effects=sessions_of_pending_members(group.classic))",
+        "return Decision((*events, removed), effects=sessions_of_pending_members(group.membership))",
         "return Decision((*events, removed))",
     ),
 )
@@ -269,8 +269,8 @@ ADMIN_MUTANTS: Final = (
     Mutant(
         "a group that rebalances is deleted",
         "delete",
-        "if group.classic.state is not EMPTY:",
-        "if group.classic.state is STABLE:",
+        "if group.membership.state is not EMPTY:",
+        "if group.membership.state is STABLE:",
     ),
     Mutant(
         "a group that is named twice is deleted twice",

@@ -92,8 +92,8 @@ RECORD_MUTANTS: Final = (
     Mutant(
         "a group's record takes its offsets away",
         "StoredGroups._apply_group",
-        "self._group(group_id).classic = load_group(",
-        "self.groups[group_id] = Group(group_id)\nself._group(group_id).classic = load_group(",
+        "self._group(group_id).membership = load_group(",
+        "self.groups[group_id] = Group(group_id)\nself._group(group_id).membership = load_group(",
     ),
     Mutant(
         "the tombstone of a group is skipped",

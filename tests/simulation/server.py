@@ -273,7 +273,7 @@ class SimulatedServer:
         self.clock.advance(ms)
         from_ms = self.now_ms - ms
         self.pauses.add(from_ms, self.now_ms)
-        self.coordinator.tell(
+        self.coordinator.report(
             CoordinatorPaused(
                 time_ms=0,
                 node_id=1,
@@ -315,7 +315,7 @@ class SimulatedServer:
                 if prepared.rejected is not None:
                     rejected = RejectedRequest(operation.name, request, prepared.rejected)
                     told = ClientContext(None, version, name, self)
-                    self.coordinator.enqueue(operations.TELL_REJECTION, group_id, rejected, told)
+                    self.coordinator.enqueue(operations.REPORT_REJECTION, group_id, rejected, told)
                 self.pending.reply(request_id, prepared.response)
             else:
                 self.coordinator.enqueue(operation, group_id, prepared, context)
