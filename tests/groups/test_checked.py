@@ -89,7 +89,7 @@ from coordinator.core.classic.states import IllegalTransition
 from coordinator.groups.checked import CheckFailed, check_derived_fields
 assert False, "not left out"
 group = new_group("g")
-group.membership.leader = "a"
+group.membership.pending_sync = {"a"}
 for breaks, error in ((lambda: group.membership.move_to(STABLE, 0), IllegalTransition),
                       (lambda: check_derived_fields(group), CheckFailed)):
     try:

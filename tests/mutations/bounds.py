@@ -157,7 +157,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a member that has joined is given up",
-        "give_up_pending",
+        "remove_pending_member",
         "if group is None or member_id not in group.membership.pending_members:",
         "if group is None:",
     ),

@@ -141,7 +141,7 @@ class StoredGroups:
         if is_offset_key(key):
             return self._apply_offset(key, value, producer)
         if is_group_key(key):
-            return self._apply_group_record(key, value)
+            self._apply_group_record(key, value)
         return False
 
     def replay_record(self, key: bytes, value: bytes | None, producer: Producer | None) -> bool:
@@ -211,29 +211,28 @@ class StoredGroups:
             self._in_transaction.setdefault(producer.producer_id, {})[group_id] = None
         return offset is None or producer is not None
 
-    def _apply_group_record(self, key: bytes, value: bytes | None) -> bool:
+    def _apply_group_record(self, key: bytes, value: bytes | None) -> None:
         kind_name, record_type = RECORD_TYPES[prefix_of(key)]
         group_id = record_type.group_id_of(key)
         if self._only is not None and group_id not in self._only:
-            return False
+            return
         if record_type.is_whole:
             self._undecoded.pop(group_id, None)
         group = self.groups.get(group_id)
         membership = record_type.replay(None if group is None else group.membership, key, value)
         if membership is None:
-            return self._remove_group(group_id)
+            self._remove_group(group_id)
+            return
         if group is None:
             group = self._group(group_id)
         if membership is not group.membership:
             group.kind, group.membership = KINDS[kind_name], membership
-        return False
 
-    def _remove_group(self, group_id: str) -> bool:
+    def _remove_group(self, group_id: str) -> None:
         """Offsets have tombstones of their own: what is left belongs to the group of another kind that follows."""
         group = self.groups.pop(group_id, None)
         if group is not None and (group.offsets.by_topic or group.offsets.pending is not None):
             self._group(group_id).offsets = group.offsets
-        return group is not None
 
     def _group(self, group_id: str) -> Group[Any]:
         group = self.groups.get(group_id)
