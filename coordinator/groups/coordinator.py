@@ -35,7 +35,7 @@ from coordinator.groups.timer_keys import (
 )
 from coordinator.internal_topics import OFFSETS_TOPIC
 from coordinator.runtime.batch import ProjectionWrite, QueuedOperation
-from coordinator.runtime.coordinator_runtime import CoordinatorRuntime
+from coordinator.runtime.coordinator_runtime import CoordinatorRuntime, MakeShard
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.load_progress import LoadProgress
 from coordinator.runtime.shard import Shard, ShardState
@@ -50,7 +50,8 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
 
     def __init__(
         self,
-        shards: Iterable[Shard[GroupStateMachine]],
+        make_shard: MakeShard[GroupStateMachine],
+        partition_count: int,
         wheel: TimerWheel,
         timers: KeyTimers,
         sessions: SessionTable,
@@ -73,7 +74,7 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
         self._announcement: CoordinatorEvent | None = None
         self._announced_to: set[int] = set()
         """The partitions in which the start is reported."""
-        self._serve(shards)
+        self._make_shards(make_shard, partition_count)
 
     # ----------------------------------------------------------------------------------------------------- partitions
 

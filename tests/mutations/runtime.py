@@ -186,7 +186,7 @@ SHARD_MUTANTS: Final = (
     Mutant(
         "a shard is not drained when its append completes later",
         "Shard._append_completed",
-        "self.completed_later(self)",
+        "self._request_drain(self)",
         "pass",
     ),
     Mutant(
@@ -309,7 +309,7 @@ LOAD_MUTANTS: Final = (
     Mutant(
         "the coordinator is not notified when the audit of a load is appended",
         "Shard._load_appended",
-        "self.completed_later(self)",
+        "self._request_drain(self)",
         "pass",
     ),
     Mutant(
