@@ -90,9 +90,9 @@ def test_a_consumer_reads_the_last_value_of_each_key(tmp_path: Path) -> None:
             (answer,) = client.request(produce_request("table", records), 8).responses
             assert answer.partition_responses[0].error_code == NONE
         wait_for(lambda: len(read_table(client)) < 20, 20, "the compaction of all but the active segment", every_ms=100)
-        records = read_table(client)
-    assert [offset for offset, _, _ in records] == sorted({offset for offset, _, _ in records})
-    assert {key: value.rstrip(b"\0") for _, key, value in records} == {
+        table = read_table(client)
+    assert [offset for offset, _, _ in table] == sorted({offset for offset, _, _ in table})
+    assert {key: value.rstrip(b"\0") for _, key, value in table} == {
         b"k0": b"28",
         b"k1": b"29",
         b"k2": b"26",
@@ -102,7 +102,8 @@ def test_a_consumer_reads_the_last_value_of_each_key(tmp_path: Path) -> None:
 
 def read_table(client: WireClient) -> list[tuple[int, bytes, bytes]]:
     """Offset, key and value of each record of the topic of 30 records."""
-    offset, read = 0, []
+    offset = 0
+    read: list[tuple[int, bytes, bytes]] = []
     while offset < 30:
         (topic,) = client.request(fetch_request("table", offset, max_bytes=300_000), 11).responses
         (partition,) = topic.partitions
