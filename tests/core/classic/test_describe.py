@@ -1,3 +1,5 @@
+from typing import Any
+
 from _wire.errors import ErrorCode
 from _wire.messages.describe_groups import DescribeGroupsRequest
 from coordinator.core.classic.describe import describe
@@ -8,7 +10,8 @@ from tests.core.deciding import context
 def described_missing(version):
     request = DescribeGroupsRequest(groups=["unheard-of"], include_authorized_operations=True)
     (reply,) = describe(None, request, context(version=version)).replies
-    (group,) = reply.response.groups
+    response: Any = reply.response
+    (group,) = response.groups
     return group
 
 
