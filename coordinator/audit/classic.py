@@ -149,7 +149,7 @@ def _superseded(
 ) -> Fields | None:
     if before is not COMPLETING_REBALANCE:
         return None
-    never_synced, unnamed = state.take_never_synced(group, group.generation_id)
+    never_synced, unnamed = state.pop_never_synced(group, group.generation_id)
     return {
         "rebalance_ms": ms_between(state.rebalance_started_ms, event.at_ms),
         "never_synced": never_synced,
@@ -183,7 +183,7 @@ def _generation_started(
     event: events.GenerationStarted, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields:
     state.start_generation(event.at_ms)
-    triggers, unnamed_triggers = state.take_triggers()
+    triggers, unnamed_triggers = state.pop_triggers()
     slowest, slowest_ms = state.slowest_to_join(group.generation_id)
     state.topics = world.topics(state.subscribed_topics())
     return {
@@ -194,7 +194,7 @@ def _generation_started(
         "join_ms": ms_between(state.rebalance_started_ms, event.at_ms),
         "triggers": triggers,
         "unnamed_triggers": unnamed_triggers,
-        "pending_members": state.take_waited_for(),
+        "pending_members": state.pop_waited_for(),
         "slowest_member": slowest,
         "slowest_join_ms": slowest_ms,
     }
@@ -239,8 +239,8 @@ def _stable(
 def _emptied(
     event: events.GroupEmptied, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields:
-    triggers, unnamed_triggers = state.take_triggers()
-    state.take_waited_for()
+    triggers, unnamed_triggers = state.pop_triggers()
+    state.pop_waited_for()
     state.end_rebalance()
     state.topics = {}
     return {

@@ -127,7 +127,7 @@ class GroupAuditState:
         """Add a trigger; `member` is anything with the attributes of `schema.MemberRef`, or None."""
 
     def note_first_trigger(self, trigger: Trigger) -> None: ...
-    def take_triggers(self) -> tuple[list[Trigger], int]:
+    def pop_triggers(self) -> tuple[list[Trigger], int]:
         """The triggers, and how many more there were; the next rebalance begins without any."""
 
     def subscribe(self, member_id: str, protocol_type: str | None, metadata: bytes) -> KnownMember:
@@ -149,10 +149,10 @@ class GroupAuditState:
     def note_pending(self, member_id: str) -> None:
         """The join phase waits for a member id that was handed out."""
 
-    def take_waited_for(self) -> list[str]:
+    def pop_waited_for(self) -> list[str]:
         """The ids of `waited_for`, which is empty afterwards."""
 
-    def take_never_synced(self, group: Membership, generation_id: int) -> tuple[list[MemberView], int]:
+    def pop_never_synced(self, group: Membership, generation_id: int) -> tuple[list[MemberView], int]:
         """Members of the generation that sent no SyncGroup, also those that were removed for it, and how many more."""
 
     def end_rebalance(self) -> None:

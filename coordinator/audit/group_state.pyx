@@ -125,7 +125,7 @@ cdef class GroupAuditState:
     def note_first_trigger(self, trigger):
         self.triggers = [trigger, *self.triggers]
 
-    def take_triggers(self):
+    def pop_triggers(self):
         triggers, self.triggers = self.triggers, NO_ITEMS
         unnamed, self.unnamed_triggers = self.unnamed_triggers, 0
         return triggers, unnamed
@@ -181,11 +181,11 @@ cdef class GroupAuditState:
                 self.waited_for = {}
             self.waited_for[member_id] = None
 
-    def take_waited_for(self):
+    def pop_waited_for(self):
         waited_for, self.waited_for = self.waited_for, NO_ENTRIES
         return list(waited_for)
 
-    def take_never_synced(self, group, int64_t generation_id):
+    def pop_never_synced(self, group, int64_t generation_id):
         """Members of the generation that ends, in it or removed from it, without a SyncGroup of theirs."""
         cdef KnownMember known
         never_synced, self.never_synced = list(self.never_synced), NO_ITEMS

@@ -77,7 +77,7 @@ class AuditProjector:
     def records(self) -> list[Record]:
         """The records of the batch that is being made, in their order."""
 
-    def take_records(self) -> list[Record]:
+    def pop_records(self) -> list[Record]:
         """The records of the batch, which ends here."""
 
     def project(self, event: Event, group: Group[Any], state_before: GroupState, generation_before: int) -> None:
@@ -145,7 +145,7 @@ class AuditProjector:
         Call it while the groups are as stored, before the events of a batch. The records belong to that batch.
         """
 
-    def take_committed_groups(self) -> list[str]:
+    def pop_committed_groups(self) -> list[str]:
         """Return the groups with commits since the last call."""
 
     def write_commits(

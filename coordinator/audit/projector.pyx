@@ -87,7 +87,7 @@ cdef class AuditProjector:
                 elif event_class is REMOVED:
                     del self.groups[group_id]
 
-    def take_records(self):
+    def pop_records(self):
         records, self.records = self.records, []
         return records
 
@@ -212,7 +212,7 @@ cdef class AuditProjector:
             self.committed_groups.append(group_id)
         return state.count_commit(offsets)
 
-    def take_committed_groups(self):
+    def pop_committed_groups(self):
         group_ids, self.committed_groups = self.committed_groups, []
         return group_ids
 

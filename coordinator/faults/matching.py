@@ -1,4 +1,4 @@
-"""Which requests a fault takes."""
+"""Which requests a fault applies to."""
 
 import random
 from collections.abc import Callable
@@ -26,8 +26,8 @@ class Matcher:
         self._matched = 0
         self.hits = 0
 
-    def takes(self, request: Any, context: OperationContext) -> bool:
-        """Whether the fault takes this request; counts it."""
+    def applies_to(self, request: Any, context: OperationContext) -> bool:
+        """Whether the fault applies to this request; counts it."""
         spec = self._spec
         if self._until_ms is not None and self._now_ms() >= self._until_ms:
             return False

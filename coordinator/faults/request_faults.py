@@ -1,4 +1,4 @@
-"""What each fault of requests does with a request that it takes."""
+"""What each fault of requests does with a request that it applies to."""
 
 from collections import deque
 from collections.abc import Callable, Container
@@ -59,14 +59,14 @@ class AnswerFault(RequestFault):
     def act(self, request: Any, context: RequestContext, proceed: Proceed) -> Any:
         assert isinstance(self.spec, Answer)
         error = error_named(self.spec.error)
-        tell_injected(self.around.groups, request, context, error)
+        report_injected(self.around.groups, request, context, error)
         return context.route.error_response(request, error, context.api_version)
 
 
-def tell_injected(groups: GroupParts, request: Any, context: RequestContext, error: ErrorCode) -> None:
-    """Have the audit tell of the error, in each group that the request names, for each member that it names there.
+def report_injected(groups: GroupParts, request: Any, context: RequestContext, error: ErrorCode) -> None:
+    """Have the audit report the error, in each group that the request names, for each member that it names there.
 
-    A group that does not exist is told nothing: its events begin when it is created.
+    For a group that does not exist nothing is reported: its events begin when it is created.
     """
     for group_id in dict.fromkeys(groups_of(request)):
         for member in members_of(request):

@@ -119,7 +119,7 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
             if writes_snapshots:
                 self.audit.drained(shard, now_ms)
         if self._addresses is not None and self._addresses.excess:
-            self._remove_pending(self._addresses.take_excess())
+            self._remove_pending(self._addresses.pop_excess())
 
     def _remove_pending(self, pending: Iterable[PendingMember]) -> None:
         """Remove member ids with which nobody joined, and groups that have nothing else."""

@@ -180,7 +180,7 @@ class Shard(Generic[Machine]):
             yield from self.projection.load(self.machine.loaded, self._load_now_ms, self._load_cause)
             if self.projection.records:
                 self.load_is_appending = self._is_appending = True
-                records = self.projection.take_records()
+                records = self.projection.pop_records()
                 self.store.append(records, (), self._load_now_ms, partial(self._load_appended, self._load))
                 self._is_appending = False
                 yield
@@ -257,7 +257,7 @@ class Shard(Generic[Machine]):
             logger.exception("unhandled exception in a batch; reloading the partition", partition=self.partition)
             self._fail_batch(batch)
             return used
-        projected = () if self.projection is None else self.projection.take_records()
+        projected = () if self.projection is None else self.projection.pop_records()
         if not projected and not batch.stored:
             self._appended = batch
             return used

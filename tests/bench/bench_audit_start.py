@@ -103,7 +103,7 @@ class Partition:
                 state, generation_id = classic.state, classic.generation_id
                 event.apply(group)
                 self.projector.project(event, group, state, generation_id)
-        records = self.projector.take_records()
+        records = self.projector.pop_records()
         self.store.append(records, [], now_ms, raise_problem)
         return len(records)
 

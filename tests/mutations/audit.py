@@ -242,7 +242,7 @@ MUTANTS: Final = (
     Mutant(
         "commits of the last interval are not reported at a stop",
         "AuditSchedule.finish",
-        "report.group_ids + audit_of(shard).take_committed_groups()",
+        "report.group_ids + audit_of(shard).pop_committed_groups()",
         "report.group_ids",
     ),
 )
