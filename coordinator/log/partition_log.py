@@ -17,7 +17,8 @@ from coordinator.log.segments import producer_snapshot
 from coordinator.log.segments import reads as segment_reads
 from coordinator.log.segments.files import remove_segment_files
 from coordinator.log.segments.log_segments import LogSegments
-from coordinator.log.segments.segment import NO_TIMESTAMP, PrebuiltBatch, Segment
+from coordinator.log.segments.segment import Segment
+from coordinator.log.segments.segment_file import NO_TIMESTAMP, PrebuiltBatch
 
 REPLAY_BYTES = 1 << 20
 
