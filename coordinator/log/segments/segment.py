@@ -310,7 +310,7 @@ class Segment(SegmentFile):
         self._holders += 1
         self.file.pin(is_open=False)
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """End one `hold` or `hold_for_flush`."""
         self._holders -= 1
         self.file.unpin()
