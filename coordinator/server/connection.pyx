@@ -94,7 +94,7 @@ cdef class Connection:
         self.dispatcher.opened(self)
 
     def connection_lost(self, problem):
-        self.tell_members(problem)
+        self.notify_members(problem)
         self.closing = True
         self.discard_frames()
         self.splitter = None
@@ -106,7 +106,7 @@ cdef class Connection:
             on_close()
         self.release_request()
 
-    cdef tell_members(self, problem):
+    cdef notify_members(self, problem):
         """Let the members that came by this connection know that it is closed, and when its client's side closed it.
 
         Nothing is known of the client if this side closed it, or gave up because the other one did not answer.

@@ -144,7 +144,7 @@ class Node:
         storage.flusher.start(loop.now_ms())
         start_retention(self._config, loop, storage, groups.coordinator)
         storage.cleaner.start()
-        storage.replica_moves.go_on()
+        storage.replica_moves.resume_interrupted()
         load_groups(groups.coordinator, storage.partitions)
         if self.data_plane is not None:
             self.data_plane.start_transactions()
@@ -224,7 +224,7 @@ class Node:
         stopped = CoordinatorStopped(
             time_ms=0, node_id=self._config[NODE_ID], coordinator_epoch=self.groups.coordinator_epoch
         )
-        self.front.rejections.tell()
+        self.front.rejections.report()
         await asyncio.get_running_loop().run_in_executor(None, storage.cleaner.stop_thread)
         storage.cleaner.close()
         self.loop.compression_threads.stop(wait=False)

@@ -164,7 +164,7 @@ MUTANTS: Final = (
     Mutant(
         "the clock stands still after a jump",
         "Control.advance",
-        "self._clock.go_on()",
+        "self._clock.resume()",
         "pass",
     ),
     Mutant(
