@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, NamedTuple
 
-from coordinator.core.assignors.consumer_protocol import readable_partitions
+from coordinator.core.assignment import readable_partitions
 from coordinator.core.causes import Cause, Requester
 from coordinator.core.classic.states import check_transition
 from coordinator.core.client_connection import ClientConnection
