@@ -11,6 +11,7 @@ from coordinator.audit.world import World
 from coordinator.core.causes import Cause
 from coordinator.core.groups.events import GroupCreated, GroupRemoved, RequestRejected
 from coordinator.core.groups.group import Group
+from coordinator.core.groups.kind import CLASSIC_NAME
 from coordinator.core.groups.membership import Membership
 from coordinator.core.groups.states import GroupState
 from coordinator.core.groups.stored import EVENT_RECORDS
@@ -87,7 +88,7 @@ def _partitions(event: offset_events.OffsetsDeleted) -> Fields:
     return {"partitions": by_topic(event.partitions), "unnamed_partitions": 0}
 
 
-KINDS: Final[dict[str, KindAudit]] = {"classic": classic.CLASSIC}
+KIND_AUDITS: Final[dict[str, KindAudit]] = {CLASSIC_NAME: classic.CLASSIC}
 """Name of a kind of group → its audit. Each kind of the coordinator has one line here."""
 
 PROJECTIONS: Final[dict[type, tuple[Projection, ...]]] = {
@@ -99,7 +100,7 @@ PROJECTIONS: Final[dict[type, tuple[Projection, ...]]] = {
         Projection(schema.OffsetsExpired, _offsets_expired),
         Projection(schema.OffsetsDeleted, _offsets_deleted),
     ),
-} | {event: projections for kind in KINDS.values() for event, projections in kind.projections.items()}
+} | {event: projections for kind in KIND_AUDITS.values() for event, projections in kind.projections.items()}
 """Class of core events → its projections. Offset commits are counted instead; other classes have no audit event."""
 
 STORED_EVENTS: Final[frozenset[type[schema.AuditEvent]]] = frozenset(
@@ -132,4 +133,4 @@ def snapshot(group: Group[Any], state: GroupAuditState, checkpoint_offset: int |
 
 def remember_group(group: Group[Any], state: GroupAuditState, world: World) -> None:
     """Make the audit state of a group that was loaded from `__consumer_offsets`."""
-    KINDS[group.kind.name].remember(group.membership, state, world)
+    KIND_AUDITS[group.kind.name].remember(group.membership, state, world)

@@ -272,7 +272,7 @@ def register(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(stored.RECORD_TYPES, record_type.key_type, (NAME, record_type))
     for event, reason in KIND.events.transition_reasons.items():
         monkeypatch.setitem(transition_log.REASONS, event, reason)
-    monkeypatch.setitem(projections.KINDS, NAME, AUDIT)
+    monkeypatch.setitem(projections.KIND_AUDITS, NAME, AUDIT)
     for event, several in AUDIT.projections.items():
         monkeypatch.setitem(projections.PROJECTIONS, event, several)
 

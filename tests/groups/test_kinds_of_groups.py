@@ -184,7 +184,7 @@ def test_a_row_that_says_something_else_than_the_records_is_found(
 
 
 def test_each_kind_has_an_audit() -> None:
-    assert projections.KINDS.keys() == KINDS.keys()
+    assert projections.KIND_AUDITS.keys() == KINDS.keys()
 
 
 def test_each_audit_event_of_a_stored_core_event_counts_as_stored() -> None:
