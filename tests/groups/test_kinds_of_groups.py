@@ -3,6 +3,7 @@
 The second kind is one of the tests. The checks of COORDINATOR_DEBUG run, so each record has to describe its state.
 """
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -27,6 +28,9 @@ from coordinator.core.groups.states import DEAD, EMPTY
 from coordinator.core.operation import Operation
 from coordinator.core.stored_batch import StoredBatch
 from coordinator.groups.checked import SWITCH
+from coordinator.metrics.census import GroupCensus
+from coordinator.metrics.group_meter import GroupMeter
+from coordinator.metrics.top_groups import TopGroups
 from coordinator.testing.snapshots import snapshot_of
 from tests.groups import second_kind
 from tests.groups.second_kind import EpochMemberAdded, GroupConverted
@@ -157,6 +161,17 @@ def test_a_snapshot_shows_what_its_members_are_assigned(sim: Simulation) -> None
     snapshot = snapshot_of(GROUP_ID, sim.whole_group)
     assert (snapshot.state, snapshot.generation_id) == ("Stable", 1)
     assert [(each.member_id, each.partitions) for each in snapshot.members] == [("a", {"a": [0]})]
+
+
+def test_the_census_counts_each_kind_by_itself(sim: Simulation) -> None:
+    async def pause() -> None:
+        """No other work waits."""
+
+    add_members(sim, "a", "b")
+    census = asyncio.run(
+        GroupCensus(sim.coordinator, GroupMeter(keeps_records=False), TopGroups([], 0)).count(sim.now_ms, pause)
+    )
+    assert (census.groups_of(second_kind.NAME), census.groups_of("classic"), census.members) == (1, 0, 2)
 
 
 def test_a_record_of_another_kind_does_not_change_the_group(sim: Simulation) -> None:
