@@ -12,7 +12,7 @@ from coordinator.faults.answers import Send, catch_answer, raw_connection
 from coordinator.faults.matching import Matcher
 from coordinator.faults.named import groups_of, members_of
 from coordinator.faults.specs import Answer, Close, Delay, Drop, Hold, RequestSpec, Throttle, error_named
-from coordinator.server.dispatch import DEFERRED
+from coordinator.server.dispatch import DEFERRED, refused
 from coordinator.server.group_parts import GroupParts
 from coordinator.server.loop_scheduler import LoopScheduler
 from coordinator.server.request_context import RequestContext
@@ -60,7 +60,7 @@ class AnswerFault(RequestFault):
         assert isinstance(self.spec, Answer)
         error = error_named(self.spec.error)
         audit_injected(self.around.groups, request, context, error)
-        return context.route.error_response(request, error, context.api_version)
+        return refused(context, error)
 
 
 def audit_injected(groups: GroupParts, request: Any, context: RequestContext, error: ErrorCode) -> None:

@@ -301,7 +301,7 @@ class Shard(Generic[Machine]):
             self._request_drain(self)
 
     def _append_failed(self, batch: Batch, problem: StoreError) -> None:
-        if not problem.is_told:
+        if not problem.is_logged:
             logger.error("cannot append; reloading the partition", partition=self.partition, problem=str(problem))
         self._load_cause = Cause.STORE_FAILED
         self._fail_batch(batch)

@@ -250,9 +250,12 @@ cdef class Connection:
         self.reject(f"cannot encode the response to {call.route.api.name} version {call.api_version}: {problem}")
 
     def send_error_response(self, error):
-        """Send the response that reports `error` in the API of the request in progress."""
-        if not self.closing and self.busy and not self.muted:
-            self.send_response(self.dispatcher.error_response(self.call, error))
+        """Send the response that reports `error` in the API of the request in progress; without one, close."""
+        if self.closing or not self.busy or self.muted:
+            return
+        response = self.dispatcher.error_response(self.call, error)
+        if response is not None:
+            self.send_response(response)
 
     def finish(self):
         """Complete the request in progress: its response has been sent, or it has none."""

@@ -17,7 +17,8 @@ from coordinator.server.data_plane import DataPlane, make_data_plane
 from coordinator.server.front import Front, make_front
 from coordinator.server.group_parts import GroupParts, load_groups, make_groups, start_retention
 from coordinator.server.host import Host, this_host
-from coordinator.server.metered import bind_admin, measure_node
+from coordinator.server.measured_node import measure_node
+from coordinator.server.metered import bind_admin
 from coordinator.server.node_loop import NodeLoop
 from coordinator.server.storage import Storage, commit_metadata_in_threads, open_directories, open_storage
 from coordinator.server.wall_clock import WallClockWatch
