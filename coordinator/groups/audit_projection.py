@@ -1,6 +1,6 @@
 """The audit of a shard: what happens to its groups, projected to the audit topic, and gone on with after a start."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from coordinator.audit.projector import AuditProjector
@@ -9,6 +9,7 @@ from coordinator.audit.schema import CoordinatorEvent
 from coordinator.core.causes import Cause
 from coordinator.core.groups.group import Group
 from coordinator.groups.audit_stream import AuditStream
+from coordinator.runtime.slices import Steps
 from coordinator.wall_time import ONE_CLOCK, WallTime
 
 
@@ -23,7 +24,7 @@ class AuditProjection(AuditProjector):
         self._rebuild_replay = AuditReplay(0)
         """What the stream says of the groups that are being rebuilt."""
 
-    def load(self, stored: Mapping[str, Group[Any]], now_ms: int, cause: Cause | None) -> Iterator[None]:
+    def load(self, stored: Mapping[str, Group[Any]], now_ms: int, cause: Cause | None) -> Steps[None]:
         for from_offset in self.stream.replay_offsets():
             self.start_replay(from_offset)
             for records in self.stream.replay(from_offset):
@@ -35,7 +36,7 @@ class AuditProjection(AuditProjector):
         resumed = yield from self.resume(stored, self._wall.at(now_ms), end_offset, cause)
         self.records.extend(resumed)
 
-    def rebuild(self, stored: Mapping[str, Group[Any]]) -> Iterator[None]:
+    def rebuild(self, stored: Mapping[str, Group[Any]]) -> Steps[None]:
         for from_offset in self.stream.replay_offsets():
             self._rebuild_replay = self.start_rebuild(from_offset)
             for records in self.stream.replay(from_offset):

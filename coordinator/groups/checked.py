@@ -25,6 +25,7 @@ from coordinator.groups.state_machine import GroupObserver, GroupStateMachine
 from coordinator.runtime.batch import QueuedOperation
 from coordinator.runtime.interfaces import Replay, Store
 from coordinator.runtime.key_timers import KeyTimers
+from coordinator.runtime.slices import Steps
 
 SWITCH: Final = "COORDINATOR_DEBUG"
 """The environment variable that arms the checks: 1 is on; 0, nothing or absent is off."""
@@ -121,11 +122,11 @@ class CheckedStateMachine(GroupStateMachine):
 
     # ---------------------------------------------------------------------------------------------------------- loading
 
-    def load(self, store: Store) -> Iterator[None]:
+    def load(self, store: Store) -> Steps[None]:
         self._stored_groups = StoredGroups()
         return super().load(cast(Store, _ReadTwice(store, self._stored_groups)))
 
-    def activate(self, now_ms: int) -> Iterator[None]:
+    def activate(self, now_ms: int) -> Steps[None]:
         yield from super().activate(now_ms)
         for group_id in self.groups:
             self._check_group(group_id)
@@ -138,7 +139,7 @@ class CheckedStateMachine(GroupStateMachine):
         super().start_rebuild(keys)
         self._stored_again = StoredGroups(frozenset(keys))
 
-    def read_again(self, store: Store, from_offset: int) -> Iterator[None]:
+    def read_again(self, store: Store, from_offset: int) -> Steps[None]:
         return super().read_again(cast(Store, _ReadTwice(store, self._stored_again)), from_offset)
 
     def serve(self, key: str, now_ms: int) -> None:
@@ -242,7 +243,7 @@ class _ReadTwice:
         self._store = store
         self._groups = groups
 
-    def replay(self, replay: Replay, from_offset: int = 0) -> Iterator[None]:
+    def replay(self, replay: Replay, from_offset: int = 0) -> Steps[None]:
         yield from self._store.replay(replay, from_offset)
         # In the same turn as the last step, so nothing was appended since.
         for _ in self._store.replay(GroupReplay(self._groups), from_offset):

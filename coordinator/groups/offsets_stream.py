@@ -1,6 +1,6 @@
 """The log of the state of a shard of groups: a partition of `__consumer_offsets`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from _wire.control_records import EndTxnMarker
@@ -12,6 +12,7 @@ from coordinator.core.stored import Producer, Stored, StoredRecord, TransactionM
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.segments.segment_file import PrebuiltBatch
 from coordinator.runtime.interfaces import StoreError
+from coordinator.runtime.slices import Steps
 
 NO_PRODUCER: Final = Producer(-1, -1)
 
@@ -66,7 +67,7 @@ class GroupReplay:
     def __init__(self, groups: StoredGroups) -> None:
         self._groups = groups
 
-    def read(self, log: PartitionLog, from_offset: int, load_bytes: int) -> Iterator[None]:
+    def read(self, log: PartitionLog, from_offset: int, load_bytes: int) -> Steps[None]:
         """A step is some hundred records, the read of `load_bytes`, or the metadata of a group.
 
         Raises:

@@ -1,6 +1,6 @@
 """The groups of one partition of `__consumer_offsets`. Counterpart in Kafka: `GroupCoordinatorShard`."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from coordinator.core.address_limits import AddressLimits, PendingMember
@@ -20,6 +20,7 @@ from coordinator.groups.sessions import SessionTable
 from coordinator.groups.transition_log import log_transition
 from coordinator.runtime.batch import QueuedOperation
 from coordinator.runtime.interfaces import Store
+from coordinator.runtime.slices import Steps
 
 GROUPS_PER_STEP: Final = 100
 """Loaded groups whose sessions begin in one step: half a millisecond if they have a few members each."""
@@ -159,7 +160,7 @@ class GroupStateMachine:
 
     # ---------------------------------------------------------------------------------------------------------- loading
 
-    def load(self, store: Store) -> Iterator[None]:
+    def load(self, store: Store) -> Steps[None]:
         self._loading = StoredGroups()
         yield from store.replay(GroupReplay(self._loading))
 
@@ -167,7 +168,7 @@ class GroupStateMachine:
     def loaded(self) -> Mapping[str, Group[Any]]:
         return self._loading.groups
 
-    def activate(self, now_ms: int) -> Iterator[None]:
+    def activate(self, now_ms: int) -> Steps[None]:
         self.groups, self._loading = self._loading.groups, StoredGroups()
         # Nothing else changes the groups meanwhile.
         for position, group in enumerate(self.groups.values(), 1):
@@ -193,7 +194,7 @@ class GroupStateMachine:
     def start_rebuild(self, keys: Sequence[str]) -> None:
         self._rebuilding = StoredGroups(frozenset(keys))
 
-    def read_again(self, store: Store, from_offset: int) -> Iterator[None]:
+    def read_again(self, store: Store, from_offset: int) -> Steps[None]:
         return store.replay(GroupReplay(self._rebuilding), from_offset)
 
     @property

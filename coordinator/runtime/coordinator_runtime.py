@@ -177,7 +177,7 @@ class CoordinatorRuntime(ABC, Generic[Machine]):
         while self._loading:
             shard = self._loading[0]
             if not shard.load_next_slice(now_ms, is_time_over):
-                if not shard.load_is_appending:
+                if not shard.load_is_waiting:
                     self._request_iteration()
                 break
             self._loading.popleft()
@@ -198,14 +198,15 @@ class CoordinatorRuntime(ABC, Generic[Machine]):
 
     def _rebuild_next_slice(self, now_ms: int) -> None:
         """One slice for the whole node: keys that fail again and again cost the others no more."""
-        shard = next((each for each in self._rebuilding.values() if not each.is_in_flight), None)
+        shards = self._rebuilding.values()
+        shard = next((each for each in shards if not (each.is_in_flight or each.failed_keys.is_waiting)), None)
         if shard is None:
-            return  # the end of an append requests the next iteration
+            return  # the end of an append, or an answer, requests the next iteration
         if shard.failed_keys.next_slice(now_ms, self._slice()):
             del self._rebuilding[shard.partition]
             self._rebuilt(shard)
             self._mark_dirty(shard)
-        if self._rebuilding:
+        if not all(each.failed_keys.is_waiting for each in shards):
             self._request_iteration()
 
     def _retry_later(self, shard: Shard[Machine], now_ms: int) -> None:

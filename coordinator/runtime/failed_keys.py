@@ -1,6 +1,6 @@
 """The keys of a shard that failed alone, and when each of them is served again."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -13,7 +13,9 @@ from coordinator.runtime.batch import QueuedOperation
 from coordinator.runtime.interfaces import Responses, Store, StoreError
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.projection import Projection
+from coordinator.runtime.slices import Steps
 from coordinator.runtime.state_machine import StateMachine
+from coordinator.runtime.waiting_steps import WaitingSteps
 
 REBUILD_RETRY_MS_AT_FIRST: Final = 100
 REBUILD_RETRY_MS_AT_MOST: Final = 10_000
@@ -54,7 +56,10 @@ class FailedKeys:
         store: Store,
         timers: KeyTimers,
         responses: Responses,
+        *,
+        answered: Callable[[], None],
     ) -> None:
+        """`answered` is called when what a rebuild waits for is there."""
         self.by_key: dict[str, FailedKey] = {}
         """Always the same dict: the shard looks it up for each operation."""
         self.due: list[str] = []
@@ -68,7 +73,8 @@ class FailedKeys:
         self._store = store
         self._responses = responses
         self._being_rebuilt: list[str] = []
-        self._steps: Iterator[None] = iter(())
+        self._answered = answered
+        self._steps: WaitingSteps | None = None
         self._served_again: dict[str, tuple[int, int]] = {}
         """Key → the delay in ms before its next rebuild, and until when that delay holds."""
 
@@ -127,17 +133,16 @@ class FailedKeys:
         Nothing may be in flight. At the end the keys are in `rebuilt`, or wait for the next try if the log could not be
         read.
         """
-        if not self._being_rebuilt:
+        if self._steps is None:
             if not self.due:
                 return True
             self._being_rebuilt, self.due = self.due, []
-            self._steps = self._rebuild()
+            self._steps = WaitingSteps(self._rebuild(), self._answered)
         try:
             # The rebuild reads what the projection said last about each of these keys.
             self._store.write_held(now_ms)
-            for _ in self._steps:
-                if is_time_over():
-                    return False
+            if not self._steps.take(is_time_over):
+                return False
             self.rebuilt = self._being_rebuilt
         except (StoreError, MalformedMessage) as problem:
             logger.error("cannot rebuild the state of keys", **self._described(), problem=str(problem))
@@ -147,10 +152,15 @@ class FailedKeys:
             self._try_again(now_ms)
         if not self.rebuilt:
             self._machine.end_rebuild()
-        self._being_rebuilt, self._steps = [], iter(())
+        self._being_rebuilt, self._steps = [], None
         return True
 
-    def _rebuild(self) -> Iterator[None]:
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the rebuild has no step to take until `answered` is called."""
+        return self._steps is not None and self._steps.is_waiting
+
+    def _rebuild(self) -> Steps[None]:
         """Read what is stored of the keys. The end of the log is reached at the last step."""
         machine, store = self._machine, self._store
         machine.start_rebuild(self._being_rebuilt)
@@ -195,4 +205,7 @@ class FailedKeys:
         self.by_key.clear()
         self.due.clear()
         self._served_again.clear()
-        self.rebuilt, self._being_rebuilt, self._steps = [], [], iter(())
+        self.rebuilt, self._being_rebuilt = [], []
+        if self._steps is not None:
+            self._steps.cancel()
+            self._steps = None

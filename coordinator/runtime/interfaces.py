@@ -1,11 +1,12 @@
 """What a shard depends on beside its state machine: a log, and a way to send responses."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from _wire.errors import ErrorCode
 from coordinator.core.stored import Stored
 from coordinator.log.partition_log import PartitionLog
+from coordinator.runtime.slices import Steps
 
 
 class StoreError(OSError):
@@ -20,7 +21,7 @@ class StoreError(OSError):
 class Replay(Protocol):
     """Takes in what a log says of the state of keys."""
 
-    def read(self, log: PartitionLog, from_offset: int, load_bytes: int) -> Iterator[None]:
+    def read(self, log: PartitionLog, from_offset: int, load_bytes: int) -> Steps[None]:
         """Apply the batches and markers from an offset on, in order, in steps that read `load_bytes` at a time.
 
         Raises:
@@ -71,7 +72,7 @@ class Store(Protocol):
     def drop_held(self) -> None:
         """Forget what is held back: what it is about is forgotten, too."""
 
-    def replay(self, replay: Replay, from_offset: int = 0) -> Iterator[None]:
+    def replay(self, replay: Replay, from_offset: int = 0) -> Steps[None]:
         """Apply what is stored from an offset on, in steps, with what is appended meanwhile.
 
         `from_offset` is 0, or an `end_offset` while nothing was in flight. Raises StoreError.

@@ -3,10 +3,11 @@
 The shard knows no more of it than this. The audit of groups is one (`groups/audit_projection.py`).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from coordinator.core.causes import Cause
+from coordinator.runtime.slices import Steps
 
 
 class Projection(Protocol):
@@ -22,7 +23,7 @@ class Projection(Protocol):
     def discard(self, key: str, count: int) -> None:
         """Forget a key, and what was recorded in this batch after the first `count` records."""
 
-    def load(self, stored: Mapping[str, Any], now_ms: int, cause: Cause | None) -> Iterator[None]:
+    def load(self, stored: Mapping[str, Any], now_ms: int, cause: Cause | None) -> Steps[None]:
         """Read the log, in steps, and go on where it ends. Records are left that come before all others.
 
         `stored` is the state of each key as it was loaded. `cause` says why it is loaded, if it failed before.
@@ -31,7 +32,7 @@ class Projection(Protocol):
             StoreError, MalformedMessage: the log cannot be read.
         """
 
-    def rebuild(self, stored: Mapping[str, Any]) -> Iterator[None]:
+    def rebuild(self, stored: Mapping[str, Any]) -> Steps[None]:
         """Read, in steps, what the log says of keys that were discarded. Raises as `load`."""
 
     def serve(self, key: str, state: Any | None, now_ms: int) -> None:

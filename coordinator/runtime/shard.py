@@ -4,7 +4,7 @@ Counterpart in Kafka: the context of one partition in `CoordinatorRuntime`.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum, auto
 from functools import partial
 from typing import Any, Final, Generic, TypeAlias, TypeVar
@@ -21,7 +21,9 @@ from coordinator.runtime.failed_keys import FailedKeys
 from coordinator.runtime.interfaces import Responses, Store, StoreError
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.projection import Projection
+from coordinator.runtime.slices import Steps, awaited
 from coordinator.runtime.state_machine import StateMachine
+from coordinator.runtime.waiting_steps import WaitingSteps
 
 LOAD_RETRY_MS_AT_FIRST: Final = 100
 LOAD_RETRY_MS_AT_MOST: Final = 10_000
@@ -84,7 +86,7 @@ class Shard(Generic[Machine]):
         request_drain: "RequestDrain",
         projection: Projection | None = None,
     ) -> None:
-        """`request_drain` is called when an append completes outside of `drain`: the shard then has to be drained."""
+        """`request_drain` is called when an append, or what a load waits for, completes outside of `drain`."""
         self.partition = partition
         self.machine = machine
         self.projection = projection
@@ -97,12 +99,10 @@ class Shard(Generic[Machine]):
         self._queue: deque[QueuedOperation | ProjectionWrite] = deque()
         self._load_cause: Cause | None = None
         """Why the next load happens, for the projection; None: for no failure."""
-        self._load: Iterator[None] = iter(())
+        self._load: WaitingSteps | None = None
         self._load_now_ms = 0
         self._is_activating = False
         """Whether all is read, and sessions begin: what is queued meanwhile is handled a moment later."""
-        self.load_is_appending = False
-        """Whether the load only waits until the store has appended the records of the projection."""
         self.needs_retry = False
         """Whether it failed and nobody has arranged yet that it is loaded again."""
         self._in_flight: Batch | None = None
@@ -115,7 +115,9 @@ class Shard(Generic[Machine]):
         """Whether the store is being called: what it completes meanwhile is not completed later."""
         self._is_partial = False
         """Whether the first operation of the queue was decided in part: it comes before any other."""
-        self.failed_keys = FailedKeys(partition, machine, projection, store, timers, responses)
+        self.failed_keys = FailedKeys(
+            partition, machine, projection, store, timers, responses, answered=partial(request_drain, self)
+        )
         self._failed = self.failed_keys.by_key
 
     @property
@@ -152,67 +154,65 @@ class Shard(Generic[Machine]):
     def start_loading(self, cause: Cause | None = None) -> None:
         """This node leads the partition from now on, or tries again to read it; a `cause` is told by the projection."""
         self._load_cause = cause or self._load_cause
-        self.state, self._in_flight, self.load_is_appending = ShardState.LOADING, None, False
+        self.state, self._in_flight = ShardState.LOADING, None
         self._is_activating = False
-        self._load = self._load_steps()
+        self._cancel_load()
+        self._load = WaitingSteps(self._load_steps(), partial(self._request_drain, self))
+
+    @property
+    def load_is_waiting(self) -> bool:
+        """Whether the load has no step to take until a drain is requested."""
+        return self._load is not None and self._load.is_waiting
 
     def load_next_slice(self, now_ms: int, is_time_over: Callable[[], bool] = _never) -> bool:
         """Take steps of the load until `is_time_over`, so that a long log stalls nothing else; False if there are more.
 
         At the end the state is ACTIVE, or FAILED when a log cannot be read or the projection not be written; the caller
-        retries that. Nothing happens while `load_is_appending`, at whose end a drain is requested.
+        retries that. Nothing happens while `load_is_waiting`, at whose end a drain is requested.
         """
         self._load_now_ms = now_ms
         try:
-            while self.state is ShardState.LOADING and not self.load_is_appending:
-                next(self._load)
-                if is_time_over():
-                    break
-        except StopIteration:
-            self._activated()
+            if self._load is not None and self._load.take(is_time_over):
+                self._activated()
         except (StoreError, MalformedMessage) as problem:
             self._loading_failed(problem)
         return self.state is not ShardState.LOADING
 
-    def _load_steps(self) -> Iterator[None]:
+    def _load_steps(self) -> Steps[None]:
         yield from self.machine.load(self.store)
         if self.projection is not None:
             yield from self.projection.load(self.machine.loaded, self._load_now_ms, self._load_cause)
             if self.projection.records:
-                self.load_is_appending = self._is_appending = True
                 records = self.projection.pop_records()
-                self.store.append(records, (), self._load_now_ms, partial(self._load_appended, self._load))
-                self._is_appending = False
-                yield
+                problem = yield from awaited(partial(self.store.append, records, (), self._load_now_ms))
+                if problem is not None:
+                    raise problem
         self._is_activating = True
         yield from self.machine.activate(self._load_now_ms)
 
-    def _load_appended(self, load: Iterator[None], problem: StoreError | None) -> None:
-        if load is not self._load:
-            return  # the partition was unloaded meanwhile
-        self.load_is_appending = False
-        if problem is not None:
-            self._loading_failed(problem)
-        if not self._is_appending:
-            self._request_drain(self)
-
     def _activated(self) -> None:
-        self._load, self._load_cause = iter(()), None
+        self._load, self._load_cause = None, None
         self._is_activating = False
         self.state, self.retry_ms = ShardState.ACTIVE, LOAD_RETRY_MS_AT_FIRST
 
     def _loading_failed(self, problem: Exception) -> None:
         logger.error("cannot load partition", partition=self.partition, problem=str(problem), retry_ms=self.retry_ms)
-        self._load = iter(())
+        self._cancel_load()
         self._forget_state()
         self.state, self.needs_retry = ShardState.FAILED, True
+
+    def _cancel_load(self) -> None:
+        load, self._load = self._load, None
+        if load is not None:
+            load.cancel()
 
     def unload(self) -> None:
         """Stop leading the partition: requests are answered NOT_COORDINATOR, and its state is dropped."""
         batch = self._in_flight or self._appended or Batch(0)
         self._in_flight = self._appended = None
-        self.state, self._load, self._load_cause = ShardState.INACTIVE, iter(()), None
-        self.load_is_appending = self._is_activating = False
+        self.state, self._load_cause = ShardState.INACTIVE, None
+        self._cancel_load()
+        self._is_activating = False
         self._fail_all(batch, ErrorCode.NOT_COORDINATOR)
 
     # ------------------------------------------------------------------------------------------------------- operations

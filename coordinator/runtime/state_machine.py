@@ -3,13 +3,14 @@
 Counterpart in Kafka: `CoordinatorShard`, which `CoordinatorRuntime` is generic over.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from coordinator.core.decision import Decision, OperationContext
 from coordinator.core.stored_batch import StoredBatch
 from coordinator.runtime.batch import QueuedOperation
 from coordinator.runtime.interfaces import Store
+from coordinator.runtime.slices import Steps
 
 
 class StateMachine(Protocol):
@@ -43,7 +44,7 @@ class StateMachine(Protocol):
     def stored(self) -> None:
         """All that was applied so far is stored: what depends on that may become visible."""
 
-    def load(self, store: Store) -> Iterator[None]:
+    def load(self, store: Store) -> Steps[None]:
         """Read what is stored, in steps; nothing of it is served before `activate`.
 
         Raises:
@@ -54,7 +55,7 @@ class StateMachine(Protocol):
     def loaded(self) -> Mapping[str, Any]:
         """Key → state, as `load` has read them."""
 
-    def activate(self, now_ms: int) -> Iterator[None]:
+    def activate(self, now_ms: int) -> Steps[None]:
         """Serve what was loaded, in steps: sessions begin. Nothing is decided meanwhile."""
 
     def discard(self, key: str) -> Iterable[int]:
@@ -63,7 +64,7 @@ class StateMachine(Protocol):
     def start_rebuild(self, keys: Sequence[str]) -> None:
         """Discarded keys are to be read again."""
 
-    def read_again(self, store: Store, from_offset: int) -> Iterator[None]:
+    def read_again(self, store: Store, from_offset: int) -> Steps[None]:
         """Read what is stored of these keys from an offset on, in steps, with what is appended between them.
 
         Raises:

@@ -12,6 +12,7 @@ from coordinator.log.errors import LogAppendError, RecordListTooLarge
 from coordinator.log.partition_log import REPLAY_BYTES, PartitionLog
 from coordinator.log.segments.segment_file import PrebuiltBatch
 from coordinator.runtime.interfaces import AppendMeter, Replay, StoreError
+from coordinator.runtime.slices import Steps
 from coordinator.wall_time import ONE_CLOCK, WallTime
 
 HELD_MAX: Final = 100
@@ -165,7 +166,7 @@ class LogStore:
                 log.append_prebuilt(piece, at_ms)
         self._appended(log)
 
-    def replay(self, replay: Replay, from_offset: int = 0) -> Iterator[None]:
+    def replay(self, replay: Replay, from_offset: int = 0) -> Steps[None]:
         """Apply the batches and markers of the log of the state from an offset on, in order.
 
         Raises:

@@ -1,6 +1,6 @@
 """The transactional ids of one partition of `__transaction_state`. Counterpart in Kafka: `TransactionStateManager`."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from coordinator.config.key import INT32_MAX
@@ -14,6 +14,7 @@ from coordinator.core.transactions.stored import StoredTransactions, records_of
 from coordinator.core.transactions.transaction import Transaction
 from coordinator.runtime.batch import QueuedOperation, RecordsTooLarge
 from coordinator.runtime.interfaces import Store
+from coordinator.runtime.slices import Steps
 from coordinator.transactions.stream import TransactionReplay
 from coordinator.wall_time import ONE_CLOCK, WallTime
 
@@ -110,7 +111,7 @@ class TransactionStateMachine:
 
     # ---------------------------------------------------------------------------------------------------------- loading
 
-    def load(self, store: Store) -> Iterator[None]:
+    def load(self, store: Store) -> Steps[None]:
         self._loading = StoredTransactions(step_ms=self._wall.step_ms)
         yield from store.replay(TransactionReplay(self._loading))
 
@@ -118,7 +119,7 @@ class TransactionStateMachine:
     def loaded(self) -> Mapping[str, Transaction]:
         return self._loading.transactions
 
-    def activate(self, now_ms: int) -> Iterator[None]:
+    def activate(self, now_ms: int) -> Steps[None]:
         yield
         self.transactions, self._loading = self._loading.transactions, StoredTransactions()
         self.open = {key: None for key, each in self.transactions.items() if each.state is ONGOING}
@@ -134,7 +135,7 @@ class TransactionStateMachine:
     def start_rebuild(self, keys: Sequence[str]) -> None:
         self._rebuilding = StoredTransactions(frozenset(keys), self._wall.step_ms)
 
-    def read_again(self, store: Store, from_offset: int) -> Iterator[None]:
+    def read_again(self, store: Store, from_offset: int) -> Steps[None]:
         return store.replay(TransactionReplay(self._rebuilding), from_offset)
 
     @property

@@ -3,7 +3,7 @@
 Counterpart in Kafka: the appends and the loading of `TransactionStateManager`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from _wire.records import build_batch, parse_records
 from coordinator.core.stored import Stored
@@ -11,6 +11,7 @@ from coordinator.core.stored_batch import StoredBatch
 from coordinator.core.transactions.stored import StoredTransactions
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.segments.segment_file import PrebuiltBatch
+from coordinator.runtime.slices import Steps
 
 
 class TransactionStream:
@@ -40,7 +41,7 @@ class TransactionReplay:
     def __init__(self, transactions: StoredTransactions) -> None:
         self._transactions = transactions
 
-    def read(self, log: PartitionLog, from_offset: int, load_bytes: int) -> Iterator[None]:
+    def read(self, log: PartitionLog, from_offset: int, load_bytes: int) -> Steps[None]:
         """A step is a batch."""
         for header, data in log.batches(from_offset, load_bytes):
             if not header.is_control:

@@ -119,14 +119,14 @@ REBUILD_MUTANTS: Final = (
     Mutant(
         "a group is rebuilt in one slice",
         "FailedKeys.next_slice",
-        "if is_time_over():\n    return False",
-        "continue",
+        "if not self._steps.take(is_time_over):\n    return False",
+        "while not self._steps.take(lambda: False):\n    pass",
     ),
     Mutant(
         "the log is read while a batch is in flight",
         "CoordinatorRuntime._rebuild_next_slice",
-        "(each for each in self._rebuilding.values() if not each.is_in_flight)",
-        "(each for each in self._rebuilding.values())",
+        "(each for each in shards if not (each.is_in_flight or each.failed_keys.is_waiting))",
+        "(each for each in shards if not each.failed_keys.is_waiting)",
     ),
     Mutant(
         "the loop sleeps when a rebuild is due",
@@ -137,7 +137,7 @@ REBUILD_MUTANTS: Final = (
     Mutant(
         "a rebuild stops after its first slice",
         "CoordinatorRuntime._rebuild_next_slice",
-        "if self._rebuilding:\n    self._request_iteration()",
+        "if not all(each.failed_keys.is_waiting for each in shards):\n    self._request_iteration()",
         "",
     ),
     Mutant(
@@ -217,7 +217,7 @@ REBUILD_MUTANTS: Final = (
     Mutant(
         "a rebuild outlives its partition",
         "FailedKeys.clear",
-        "self.rebuilt, self._being_rebuilt, self._steps = [], [], iter(())",
+        "if self._steps is not None:\n    self._steps.cancel()\n    self._steps = None",
         "",
     ),
     Mutant(

@@ -94,6 +94,7 @@ def test_a_load_whose_audit_cannot_be_appended_fails(sim):
     load(sim)
     sim.disk.is_full = True
     sim.store.complete()
+    assert sim.shard.load_next_slice(sim.now_ms)
     assert sim.shard.state is ShardState.FAILED
     assert sim.shard.needs_retry
 

@@ -1,6 +1,6 @@
 """The queue of one partition: what fails, what it takes with it, and how it comes back."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from coordinator.core.groups.requests import SessionExpired
 from coordinator.core.groups.states import GroupState
 from coordinator.core.operation import ADVANCE, Operation, Scope
 from coordinator.runtime.interfaces import Replay, StoreError
+from coordinator.runtime.slices import Steps
 from tests.simulation.simulation import GROUP_ID, Sent, Simulation
 
 RETRIES_MS: Final = [100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000]
@@ -262,7 +263,7 @@ class Unreadable:
         self._replay_whole = self.sim.shard.store.replay
         self.sim.shard.store.replay = self._replay  # type: ignore[method-assign]
 
-    def _replay(self, replay: Replay, from_offset: int = 0) -> Iterator[None]:
+    def _replay(self, replay: Replay, from_offset: int = 0) -> Steps[None]:
         self.attempts.append(self.sim.now_ms)
         if self.broken:
             raise StoreError("Input/output error")
