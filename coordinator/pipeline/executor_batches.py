@@ -1,21 +1,26 @@
 """Batches that the executors fold: the driver sends them the state, and writes what they return."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Final
 
+from pyspark.errors import PythonException
 from pyspark.sql import DataFrame
 
 from coordinator.pipeline.batch import Batches
 from coordinator.pipeline.bronze_writers import ArrowBronze
 from coordinator.pipeline.columns import BRONZE_COLUMNS
-from coordinator.pipeline.executor_fold import RESULT_SCHEMA, ExecutorFold, Folded, folded
+from coordinator.pipeline.executor_fold import RESULT_SCHEMA, ExecutorFold, Folded, FoldFailed, folded
 from coordinator.pipeline.folder import TableFolder
 from coordinator.pipeline.names import BRONZE
 from coordinator.pipeline.reading import Reading, map_in_arrow, prepare_workers
 from coordinator.pipeline.spark_tables import append_by_spark
 from coordinator.pipeline.state_broadcasts import StateBroadcasts, StateChain
 from coordinator.pipeline.tables import Tables
+
+_MISSING: Final = re.compile(r"^ModuleNotFoundError: (.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,16 @@ class ExecutorBatches:
     def _fold(self, raw: DataFrame, batch_id: int, *, returns_bronze: bool) -> Folded:
         prepare_workers(raw.sparkSession)
         columns = BRONZE_COLUMNS.names if returns_bronze else self.reading.columns
-        return folded(map_in_arrow(raw.select(*columns), self._task(batch_id, returns_bronze), RESULT_SCHEMA).toArrow())
+        results = map_in_arrow(raw.select(*columns), self._task(batch_id, returns_bronze), RESULT_SCHEMA)
+        try:
+            return folded(results.toArrow())
+        except PythonException as failed:
+            missing = _MISSING.search(str(failed))
+            if missing is None:
+                raise
+            raise FoldFailed(
+                f"{missing[1]} in the Python of an executor; the fold needs this package there (spark.pyspark.python)"
+            ) from failed
 
     def _task(self, batch_id: int, returns_bronze: bool) -> ExecutorFold:
         chain: StateChain = self.states.chain(batch_id, self.batches.before(batch_id))

@@ -127,12 +127,31 @@ def run_continuously(
 
 
 _CAUSE: Final = re.compile(r"^\s*Caused by: (?:[\w.$]+(?:Exception|Error): )?(.*\S)", re.MULTILINE)
+_RAISED: Final = re.compile(r"^((?:\w+\.)*[A-Z]\w+): (.*\S)", re.MULTILINE)
+"""The last line of a traceback: the class of the exception, and its message."""
+
+_OF_JAVA: Final = "py4j.protocol.Py4JJavaError"
 
 
 def last_line(error: PySparkException) -> str:
-    """Return what an error comes from in one line, without the Java stack trace that a StreamingQueryException has."""
-    text = str(error)
-    causes = _CAUSE.findall(text)
+    """Return what an error comes from in one line, without the stack traces that a StreamingQueryException has."""
+    text = str(error).partition("=== Streaming Query ===")[0]
+    _, is_python, traceback = text.partition("Traceback (most recent call last):")
+    raised = _RAISED.findall(traceback) if is_python else []
+    if raised and raised[-1][0] != _OF_JAVA:
+        name, message = raised[-1]
+        return message if name.startswith("coordinator.") else f"{name}: {message}"
+    cause = _first_cause(text)
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
-    first = lines[0] if lines else type(error).__name__
-    return f"{first}: {causes[-1]}" if causes and causes[-1] not in first else first
+    first = cause if is_python and cause else lines[0] if lines else type(error).__name__
+    return f"{first}: {cause}" if cause not in first else first
+
+
+def _first_cause(text: str) -> str:
+    """What began it, by the exception that says most of it; empty if that is not told."""
+    found = ""
+    for cause in reversed(_CAUSE.findall(text)):
+        if found not in cause:
+            break
+        found = cause
+    return found

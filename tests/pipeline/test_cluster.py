@@ -82,6 +82,17 @@ def test_a_job_that_starts_its_own_driver(
 
 @pytest.mark.spark
 @pytest.mark.timeout(240)
+def test_a_fold_on_its_executors(cluster: SparkCluster, history: str, local: dict[str, list[str]], tmp_path: Path):
+    conf = (f"spark.executor.memory={EXECUTOR_MEMORY}", EXECUTOR_OPTIONS, f"spark.pyspark.python={sys.executable}")
+    options = [argument for setting in conf for argument in ("--conf", setting)]
+    command = job_command(history, AUDIT_TOPIC, tmp_path / "tables", "--master", cluster.master, *options)
+    with running([*command, "--fold-on-executors"], tmp_path) as job:
+        assert job.wait(JOB_SECONDS) == 0
+    assert contents(Tables(tmp_path / "tables")) == local
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(240)
 def test_a_job_that_spark_submit_starts(
     cluster: SparkCluster, history: str, local: dict[str, list[str]], archive: Path, tmp_path: Path
 ):

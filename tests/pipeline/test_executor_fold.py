@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+import py4j
 import pyarrow as pa
+import pyspark
 import pytest
 from kafka import KafkaProducer
 from pyspark.errors import StreamingQueryException
@@ -227,3 +229,32 @@ def test_an_executor_with_another_version_is_named():
     fold = ExecutorFold(unused, unused, unused, returns_bronze=False, version="0.0.1")
     with pytest.raises(FoldFailed, match=r"^an executor has version \S+ of this package, the driver has 0\.0\.1$"):
         list(fold(iter([])))
+
+
+@pytest.mark.timeout(240)
+def test_executors_without_the_package_are_told_of_in_one_line(
+    spark: SparkSession, tables: Tables, audit_topic: AuditTopic, source: AuditSource, tmp_path: Path
+):
+    """Their Python has PySpark alone."""
+    audit_topic.append("orders", eventful().values())
+    python = tmp_path / "python"
+    python.write_text(
+        f'#!/bin/sh\nexec env PYTHONPATH="{pyspark_alone(tmp_path)}" {Path(sys.executable).resolve()} -S "$@"\n'
+    )
+    python.chmod(0o755)
+    options = ("--fold-on-executors", "--conf", f"spark.pyspark.python={python}")
+    with (tmp_path / "errors").open("wb") as file, job_process(source, tables, *options, stderr=file) as job:
+        assert job.wait(JOB_SECONDS) == 1
+    (line,) = (tmp_path / "errors").read_text().splitlines()
+    assert line.startswith("Error: No module named ")
+    assert line.endswith("in the Python of an executor; the fold needs this package there (spark.pyspark.python)")
+
+
+def pyspark_alone(folder: Path) -> Path:
+    """A folder with nothing but PySpark in it, for the path of a Python."""
+    alone = folder / "alone"
+    alone.mkdir()
+    for package in (pyspark, py4j, pa):
+        home = Path(package.__file__ or "").parent
+        (alone / home.name).symlink_to(home)
+    return alone
