@@ -25,6 +25,8 @@ from coordinator.pipeline.rows import NewRows
 from coordinator.pipeline.stored_batches import SCHEMA, SPARK_SCHEMA, decode_batches
 from coordinator.pipeline.stored_fold import StoredFold
 
+ARROW_BATCH_RECORDS: Final = 1_000
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -91,7 +93,12 @@ def prepare_workers(spark: SparkSession) -> None:
 
     On this machine they use this Python; of a cluster, that of spark.pyspark.python or PYSPARK_PYTHON. They look for
     this package where it is here, too: a cluster may have it under the same path.
+
+    They get ARROW_BATCH_RECORDS at a time. By default Spark limits the bytes too, for which it measures the records
+    so far after each one. With arrays or nulls that takes longer the more there are: two thirds of a task's CPU time.
     """
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(ARROW_BATCH_RECORDS))
+    spark.conf.set("spark.sql.execution.arrow.maxBytesPerBatch", str(2**31 - 1))
     context = spark.sparkContext
     chosen = context.getConf().get("spark.pyspark.python")
     if chosen is not None:
