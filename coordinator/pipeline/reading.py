@@ -25,7 +25,8 @@ from coordinator.pipeline.rows import NewRows
 from coordinator.pipeline.stored_batches import SCHEMA, SPARK_SCHEMA, decode_batches
 from coordinator.pipeline.stored_fold import StoredFold
 
-ARROW_BATCH_RECORDS: Final = 1_000
+DECODED_RECORDS: Final = 10_000
+"""So many records of `__consumer_offsets` are decoded, and their committed offsets counted, at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +67,8 @@ def consumer_offsets_reading(bootstrap: str) -> Reading:
 
 
 def _stored_records(bronze: pa.Table) -> pa.Table:
-    timed = bronze.append_column("timestamp_ms", timestamps_ms(bronze))
-    return pa.Table.from_batches(decode_batches(iter(timed.to_batches())), SCHEMA)
+    timed = bronze.append_column("timestamp_ms", timestamps_ms(bronze)).combine_chunks()
+    return pa.Table.from_batches(decode_batches(iter(timed.to_batches(DECODED_RECORDS))), SCHEMA)
 
 
 def _stored_fold(bootstrap: str, before: PartitionState, rows: NewRows) -> Fold:
@@ -93,12 +94,7 @@ def prepare_workers(spark: SparkSession) -> None:
 
     On this machine they use this Python; of a cluster, that of spark.pyspark.python or PYSPARK_PYTHON. They look for
     this package where it is here, too: a cluster may have it under the same path.
-
-    They get ARROW_BATCH_RECORDS at a time. By default Spark limits the bytes too, for which it measures the records
-    so far after each one. With arrays or nulls that takes longer the more there are: two thirds of a task's CPU time.
     """
-    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(ARROW_BATCH_RECORDS))
-    spark.conf.set("spark.sql.execution.arrow.maxBytesPerBatch", str(2**31 - 1))
     context = spark.sparkContext
     chosen = context.getConf().get("spark.pyspark.python")
     if chosen is not None:
