@@ -72,7 +72,7 @@ test-realtime: build-tests ## the tests that wait for real timeouts
 test-spark: build-tests ## the tests that need Spark; they have a cache of their own (--lf), as other tests run beside them
 	@$(BIN)/python -m pytest -o cache_dir=.pytest_cache/spark --timeout=300 -m spark
 
-tests-of: build-tests ## the tests that cover FILES, nearest first: make tests-of FILES=coordinator/core/joining.py (`python -m tests.covering` lists them; Spark's are left out)
+tests-of: build-tests ## the tests that cover FILES, nearest first: make tests-of FILES=coordinator/core/classic/joining.py (`python -m tests.covering` lists them; Spark's are left out)
 	@found=$$($(BIN)/python -m tests.covering $(FILES)) && $(PYTEST_ON_WORKERS) -m "not spark" $$found
 
 HISTORIES ?= 500

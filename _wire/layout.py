@@ -21,7 +21,7 @@ def describe(definition: Definition) -> Iterator[str]:
         yield f"{name:{width + types + 3}}  " + " ".join(f"{version:>2}" for version in versions)
         for label, type_name, each in rows:
             marks = " ".join(f"{mark(each, version):>2}" for version in versions)
-            yield f"{label:{width}}  {type_name:{types}}   {marks}"
+            yield f"{label:{width}}  {type_name:{types}}   {marks}   {each.doc}".rstrip()
     yield ""
     yield LEGEND
 

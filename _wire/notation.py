@@ -4,15 +4,16 @@
     api JoinGroup 11   versions 0-9   flexible 6+
 
     request
-      group_id              string
-      rebalance_timeout_ms  int32   1+   default -1
-      group_instance_id     string  5+   nullable   default null
-      protocols             [JoinGroupRequestProtocol]
-        name                string
-        metadata            bytes
+      group_id              string                                # the group
+      rebalance_timeout_ms  int32   1+   default -1               # how long the group waits for it in a rebalance
+      group_instance_id     string  5+   nullable   default null  # the static member's id; null: a dynamic member
+      protocols             [JoinGroupRequestProtocol]            # the member's assignors in its order
+        name                string                                # the name of the assignor
+        metadata            bytes                                 # what the member sends to the assignor
 
 The comment says what the message is for; then name and API key (`flexible never` where KIP-482 came too late). The
-blocks `request` and `response` have one line per field: name, type, versions (all of them, if none are given), and
+blocks `request` and `response` have one line per field, with a comment that says what it is: name, type, versions (all
+of them, if none are given), and
 
     nullable      null is allowed; `nullable 7+`: from version 7 on
     default x     what the field is in versions that do not have it: zero or empty, if nothing is said
@@ -102,6 +103,8 @@ class Field:
     tag: int | None
     where: str
     has_default: bool
+    doc: str = ""
+    """What the field is; empty if its line has no comment."""
 
     @property
     def is_struct(self) -> bool:
@@ -289,7 +292,8 @@ class _Parser:
                 self.struct(inner, indent + INDENT, number)
 
     def field(self, line: str, number: int, within: Versions) -> Field:
-        match = FIELD.fullmatch(line)
+        line, _, doc = line.partition(" # ")
+        match = FIELD.fullmatch(line.rstrip())
         if match is None:
             raise NotationError(f"{self.where(number)}: expected `name type [versions] [nullable] [default x] [tag n]`")
         versions = self.versions(match["versions"], number, within) if match["versions"] else within
@@ -314,6 +318,7 @@ class _Parser:
             tag=int(options["tag"]) if "tag" in options else None,
             where=self.where(number),
             has_default="default" in options,
+            doc=doc.strip(),
         )
         new.default = self.default(new, options.get("default"))
         return new

@@ -12,7 +12,7 @@ class Sink(Protocol):
     def is_enabled_for(self, level: int) -> bool:
         """Whether a line of this level (`logging.INFO` and so on) is kept."""
 
-    def take(self, level: str, event: str, fields: dict[str, Any]) -> None:
+    def write(self, level: str, event: str, fields: dict[str, Any]) -> None:
         """`fields` has `exc_info` if the exception that is being handled belongs to the line."""
 
 
@@ -68,7 +68,7 @@ def _write(level: str, event: str, fields: dict[str, Any]) -> None:
     if sink is None:
         getattr(_structlog(), level)(event, **fields)
     else:
-        sink.take(level, event, fields)
+        sink.write(level, event, fields)
 
 
 def _structlog() -> Any:

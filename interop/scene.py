@@ -20,7 +20,7 @@ from coordinator.client.wire import ClientError, WireConnection
 from coordinator.core.causes import Cause
 from coordinator.explain.generation import Generation, Outcome
 from coordinator.explain.history import GroupHistory
-from coordinator.explain.story import tell
+from coordinator.explain.story import story_of
 from interop.driver import Driver, Member, Partition
 from tests.waiting import wait_for
 
@@ -223,12 +223,12 @@ class Scene:
 
     def story(self, generation: Generation) -> str:
         """The story of a generation in words, without its advice."""
-        story = tell(self.history(), generation)
+        story = story_of(self.history(), generation)
         return " ".join([f"{story.headline}.", *story.paragraphs])
 
     def advises(self, generation: Generation, *texts: str) -> None:
         """Assert that there are as many advices for a generation, each with one of these texts, in this order."""
-        advice = tell(self.history(), generation).advice
+        advice = story_of(self.history(), generation).advice
         is_same = len(advice) == len(texts) and all(text in each for text, each in zip(texts, advice, strict=True))
         assert is_same, advice
 
@@ -236,7 +236,7 @@ class Scene:
         """Assert that no story of the group has one of these texts, also not in its advice."""
         history = self.history()
         for generation in history.generations:
-            story = tell(history, generation)
+            story = story_of(history, generation)
             told = " ".join([story.headline, *story.paragraphs, *story.advice])
             assert not any(text in told for text in texts), told
 

@@ -44,11 +44,12 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         " coordinator.timers coordinator.config",
         "coordinator.metrics": "_wire coordinator.audit.world coordinator.core coordinator.groups coordinator.runtime"
         " coordinator.timers coordinator.config prometheus_client",
-        "coordinator.admin": "coordinator.metrics coordinator.server.listeners coordinator.config"
+        "coordinator.admin": "coordinator.metrics coordinator.listen_address coordinator.config"
         " coordinator.http_guard starlette uvicorn",
         "coordinator.server": "_wire coordinator.metrics coordinator.admin coordinator.runtime coordinator.groups"
         " coordinator.broker coordinator.audit coordinator.metadata coordinator.quotas coordinator.core coordinator.log"
-        " coordinator.timers coordinator.transactions coordinator.config coordinator.patterns uvloop",
+        " coordinator.timers coordinator.transactions coordinator.config coordinator.patterns"
+        " coordinator.listen_address uvloop",
         "coordinator.client": "_wire coordinator.core coordinator.audit.schema msgspec kafka",
         "coordinator.explain": "coordinator.audit.schema coordinator.core.causes msgspec",
         "coordinator.pipeline": "_wire coordinator.audit.schema coordinator.core.causes"
@@ -59,10 +60,11 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         " coordinator.config msgspec",
         "coordinator.testing": "_wire coordinator.faults coordinator.server coordinator.explain coordinator.client"
         " coordinator.groups coordinator.runtime coordinator.audit coordinator.broker coordinator.core coordinator.log"
-        " coordinator.timers coordinator.config msgspec pytest starlette uvloop",
+        " coordinator.timers coordinator.config coordinator.listen_address msgspec pytest starlette uvloop",
         "coordinator.demo": ANYTHING,
         "coordinator.cli": ANYTHING,
         "coordinator.patterns": "re2",
+        "coordinator.listen_address": "coordinator.config.key",
         "coordinator.http_guard": "",
         "coordinator.internal_topics": "",
         "coordinator.deadlines": "",

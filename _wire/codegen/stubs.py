@@ -55,13 +55,14 @@ def uses(definition: Definition, struct: Struct) -> list[tuple[Struct, Field]]:
 
 
 def field_doc(each: Field, struct: Struct) -> str:
-    """`string, versions 5 to 9, may be null`."""
+    """`The group. string, versions 0 to 9.`"""
     words = [f"array of {each.type}" if each.is_array else each.type, versions_text(each.versions)]
     if each.tag is not None:
         words.append(f"tag {each.tag}")
     if each.nullable is not None:
         words.append("may be null" if each.nullable == each.versions else f"may be null from {each.nullable.first} on")
-    return ", ".join(words) + "."
+    meaning = f"{each.doc[0].upper()}{each.doc[1:]}. " if each.doc else ""
+    return (meaning + ", ".join(words) + ".").replace('"', '\\"')
 
 
 def versions_text(versions: Versions) -> str:

@@ -4,7 +4,7 @@ from typing import Final
 
 from coordinator.config.key import ConfigError
 from coordinator.config.metrics_keys import ADMIN_LISTENER
-from coordinator.server.listeners import PORT_AT_MOST, Address
+from coordinator.listen_address import PORT_AT_MOST, Address
 
 NAME: Final = "ADMIN"
 LOOPBACK: Final = "127.0.0.1"

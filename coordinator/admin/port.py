@@ -20,8 +20,8 @@ from coordinator.admin.app import make_app
 from coordinator.config.metrics_keys import ADMIN_ALLOWED_HOSTS, ADMIN_LISTENER
 from coordinator.config.settings import Config
 from coordinator.http_guard import HttpGuard, parse_names
+from coordinator.listen_address import bind
 from coordinator.metrics.node_metrics import NodeMetrics
-from coordinator.server.listeners import bind
 
 CONNECTIONS_MAX: Final = 32
 """A further one takes the place of one that goes before it (`OneRequestProtocol`), or is closed at once."""

@@ -55,7 +55,7 @@ class DirectoryAssignment:
         """The ids of the directories whose partitions nobody can lead."""
         self._has_several = has_several(directories, store.image)
 
-    def settle(self, now_ms: int) -> None:
+    def reconcile(self, now_ms: int) -> None:
         """At the start: note where partitions were found, and assign those that are in no directory yet.
 
         Raises:

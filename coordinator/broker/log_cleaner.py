@@ -138,9 +138,9 @@ class LogCleaner:
             case CleanKey():
                 if self._round is None:
                     self._round = self._clean_dirty_logs()
-                    self._go_on(Place.LOOP)
+                    self._run_turn(Place.LOOP)
             case CleanTurnKey():
-                self._go_on(Place.LOOP)
+                self._run_turn(Place.LOOP)
 
     def is_cleaning(self, log: PartitionLog) -> bool:
         """Whether files of a log are being written."""
@@ -171,7 +171,7 @@ class LogCleaner:
         more, self._paced_bytes = self._stats.io_bytes - self._paced_bytes, self._stats.io_bytes
         return self._pace.pause_seconds(more) if more > 0 else 0.0
 
-    def _go_on(self, place: Place | None) -> None:
+    def _run_turn(self, place: Place | None) -> None:
         """Take steps in the loop, until the thread takes over or the turn has ended."""
         if self._is_stopped:
             return
@@ -180,7 +180,7 @@ class LogCleaner:
         while place is not None:
             self._plan_removals()
             if place is Place.ANYWHERE and self._thread is not None:
-                self._thread.run(self._step, self._pause_seconds, self._go_on)
+                self._thread.run(self._step, self._pause_seconds, self._run_turn)
                 return
             pause = self._pause_seconds()
             if slices.seconds() >= until or pause > 0.001:
@@ -214,7 +214,7 @@ class LogCleaner:
         try:
             cleaned_to = yield from clean(self._files, target, self._settings, stats, self._wall_ms())
         except UncleanableLog as problem:
-            self._give_up(log, str(problem))
+            self._mark_uncleanable(log, str(problem))
         except CleaningAborted as problem:
             logger.info("compaction of a log aborted", log=log.name, reason=str(problem))
         except (OSError, MemoryError) as problem:
@@ -250,7 +250,7 @@ class LogCleaner:
         )
         self._store_checkpoint()
 
-    def _give_up(self, log: PartitionLog, problem: str) -> None:
+    def _mark_uncleanable(self, log: PartitionLog, problem: str) -> None:
         self._uncleanable.add(log)
         self.counts.uncleanable += 1
         logger.warning("a log cannot be compacted until the next start", log=log.name, problem=problem)

@@ -182,7 +182,7 @@ class LogFlusher:
 
     def _flushed(self, log: PartitionLog, flush: Flush, problem: Exception | None) -> None:
         if problem is not None:
-            flush.let_go()
+            flush.release()
             del self._flushing[log]
             self._suspensions.pop(log, None)
             failure = _flush_error(problem)
@@ -276,7 +276,7 @@ class LogFlusher:
                 return  # nobody is answered: what was to be durable may be lost
         for log, flush in round_.flushes:
             if log.folder.parent in round_.failed:
-                flush.let_go()
+                flush.release()
                 continue
             log.finish_flush(flush)
             self._notifier.mark_durable(log)

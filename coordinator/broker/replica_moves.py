@@ -179,7 +179,7 @@ class ReplicaMoves:
         """Whether a move is under way, or may still be taken back by a power loss."""
         return bool(self._moves or self._ending or self._to_assign)
 
-    def go_on(self) -> None:
+    def resume_interrupted(self) -> None:
         """At a start: begin again with the moves that the last process did not end."""
         for (topic, partition), (target, folder) in self._directories.interrupted_moves.items():
             log = self._partitions.locate(topic, partition)
@@ -256,11 +256,11 @@ class ReplicaMoves:
         if move in queue:
             queue.remove(move)
         if not move.is_busy:
-            self._let_go(move)
+            self._release(move)
         if was_first and queue:
             self._call_soon(partial(self._advance, queue[0]))
 
-    def _let_go(self, move: Move) -> None:
+    def _release(self, move: Move) -> None:
         """Nobody works for a move any more, and it is over."""
         if move.future is not None:
             move.future.close()
@@ -321,7 +321,7 @@ class ReplicaMoves:
             self._end(move)
             self._assign_home(move)
         if move.is_over:
-            self._let_go(move)
+            self._release(move)
         return move.is_over
 
     # ------------------------------------------------------------------------------------------------------------- copy

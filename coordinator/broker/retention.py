@@ -96,9 +96,9 @@ class Retention:
                 self._has_turn_timer = False
             case _:
                 return
-        self._take_turn(now_ms)
+        self._run_turn(now_ms)
 
-    def _take_turn(self, now_ms: int) -> None:
+    def _run_turn(self, now_ms: int) -> None:
         if self._has_turn_timer:
             return
         until = slices.seconds() + TURN_SECONDS

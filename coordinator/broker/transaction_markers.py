@@ -10,7 +10,7 @@ from coordinator.broker.partitions import Partitions
 from coordinator.broker.producer_directory import ProducerDirectory
 from coordinator.broker.producers import Marker, ProducerStates
 from coordinator.log.errors import LogAppendError, RecordListTooLarge
-from coordinator.log.segments.segment import PrebuiltBatch
+from coordinator.log.segments.segment_file import PrebuiltBatch
 from coordinator.logger import logger
 from coordinator.runtime.slices import Steps
 

@@ -14,6 +14,6 @@ class ErrorLines:
     def is_enabled_for(self, level: int) -> bool:
         return level >= logging.ERROR
 
-    def take(self, level: str, event: str, fields: dict[str, Any]) -> None:
+    def write(self, level: str, event: str, fields: dict[str, Any]) -> None:
         if level == "error":
             click.echo(": ".join([event, *(printable(str(value)) for value in fields.values())]), err=True)

@@ -44,7 +44,7 @@ class LogWriter:
         self._thread = Thread(target=self._run, name="log-writer", daemon=True)
         self._thread.start()
 
-    def take(self, logger: Any, method: str, line: Line) -> Line:
+    def enqueue(self, logger: Any, method: str, line: Line) -> Line:
         """The last processor of structlog's chain: queue the line, or count it as dropped."""
         line["timestamp"] = time()
         try:
@@ -97,7 +97,7 @@ def logging_to_stderr(level: str) -> Iterator[LogWriter]:
     """Within the block, log from `level` (debug, info, warning, error) on; all is written when it ends."""
     writer = LogWriter(sys.stderr)
     structlog.configure(
-        processors=[structlog.processors.add_log_level, structlog.processors.format_exc_info, writer.take],
+        processors=[structlog.processors.add_log_level, structlog.processors.format_exc_info, writer.enqueue],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         cache_logger_on_first_use=True,
     )

@@ -26,7 +26,7 @@ from coordinator.dashboard.links import page_url
 from coordinator.explain.findings import Finding, findings
 from coordinator.explain.generation import Generation
 from coordinator.explain.history import GroupHistory
-from coordinator.explain.story import Story, tell, why
+from coordinator.explain.story import Story, story_of, why
 from coordinator.explain.words import Names, counted, duration, plain
 
 UNITS_MS: Final = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -80,7 +80,7 @@ def command(
         at = clock(utc)
         generation = _chosen(history, generation_id)
         recent = _recent(history, now_ms, last_ms)
-        story = None if generation is None or last_ms is not None else tell(history, generation, at)
+        story = None if generation is None or last_ms is not None else story_of(history, generation, at)
         found = findings(history, now_ms, at)
         page = _page(dashboard, group_id, None if story is None else story.generation_id)
         if as_json:
@@ -173,7 +173,7 @@ def _screen(
     elif story is None or generation is None:
         yield "it has not rebalanced since its first event"
     else:
-        yield from told(story)
+        yield from story_lines(story)
         if len(generation.members) > 1:
             yield ""
             yield from members_table(generation)
@@ -185,7 +185,7 @@ def _screen(
         yield paragraph(f"try: {each.advice}", "       ", "  ")
 
 
-def told(story: Story) -> Iterator[str]:
+def story_lines(story: Story) -> Iterator[str]:
     """A story in lines."""
     yield paragraph(f"{story.headline}.")
     for each in story.paragraphs:

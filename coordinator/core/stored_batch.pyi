@@ -17,7 +17,7 @@ class StoredBatch:
     def extend(self, records: list[tuple[bytes, bytes | None]]) -> None:
         """Add records."""
 
-    def take(self, other: StoredBatch, bytes_max: int) -> bool:
+    def extend_if_fits(self, other: StoredBatch, bytes_max: int) -> bool:
         """Add the records of another batch of the same producer, unless this would exceed `bytes_max`.
 
         Returns whether they were added.

@@ -52,7 +52,7 @@ cdef class StoredBatch:
         self.size_bytes += records_bytes(records, len(self.records))
         self.records.extend(records)
 
-    def take(self, StoredBatch other not None, Py_ssize_t bytes_max):
+    def extend_if_fits(self, StoredBatch other not None, Py_ssize_t bytes_max):
         cdef Py_ssize_t size_bytes
         if self.producer != other.producer:
             return False

@@ -98,24 +98,24 @@ class Board:
         for group_id in changed:
             self._rows.pop(group_id, None)
             self._findings.pop(group_id, None)
-        self.tell(changed)
+        self.notify(changed)
 
     def apply_lags(self, sample: Sample) -> None:
         """Take a sample of the lag of all groups, and tell the listeners."""
         self.lags.apply(sample)
-        self.tell(set())
+        self.notify(set())
 
     def note_lag_problem(self, problem: str) -> None:
         """Why there is no newer sample of lag."""
         self.lags.problem = problem
-        self.tell(set())
+        self.notify(set())
 
     def history(self, group_id: str) -> GroupHistory | None:
         """The history of a group, an empty one for a group of which there is lag alone; None for an unknown one."""
         found = self.groups.get(group_id)
         return GroupHistory(group_id) if found is None and self.lags.group(group_id) is not None else found
 
-    def tell(self, changed: set[str]) -> None:
+    def notify(self, changed: set[str]) -> None:
         for listener in tuple(self._listeners):
             listener(changed)
 

@@ -66,7 +66,7 @@ class EventQueue:
                 return
             self._board.progress.is_live, self._board.progress.is_following = True, is_following
             self._board.progress.has_events = has_events
-            self._board.tell(set())
+            self._board.notify(set())
 
         self.call(set_live)
 
@@ -76,7 +76,7 @@ class EventQueue:
         def note() -> None:
             if self._board.progress.problem != problem:
                 self._board.progress.problem = problem
-                self._board.tell(set())
+                self._board.notify(set())
 
         self.call(note)
 
@@ -127,7 +127,7 @@ class Feed:
 
     def _run(self) -> None:
         try:
-            self._take(self._stored, None)
+            self._enqueue(self._stored, None)
         except Exception as problem:
             logger.exception("cannot read the tables")
             self._queue.note_problem(f"the tables cannot be read: {problem}")
@@ -162,11 +162,11 @@ class Feed:
         known = self._position
         self._position = {each: max(start, min(known.get(each, 0), ends[each])) for each, start in starts.items()}
         self._queue.expect(sum(ends[each] - at for each, at in self._position.items()))
-        self._take(topic.records(dict(self._position), _any), self._position)
+        self._enqueue(topic.records(dict(self._position), _any), self._position)
         self._queue.set_live(is_following=True)
-        self._take(topic.follow(self._position, _any), None)
+        self._enqueue(topic.follow(self._position, _any), None)
 
-    def _take(self, records: Iterable[AuditRecord], position: Offsets | None) -> None:
+    def _enqueue(self, records: Iterable[AuditRecord], position: Offsets | None) -> None:
         for record in records:
             if position is not None:
                 position[record.partition] = record.offset + 1

@@ -15,7 +15,7 @@ from coordinator.explain.findings import Finding
 from coordinator.explain.generation import Generation, MemberPart, Outcome
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.storms import Storm
-from coordinator.explain.story import tell
+from coordinator.explain.story import story_of
 
 Json = dict[str, Any]
 
@@ -193,7 +193,7 @@ def generation(history: GroupHistory, one: Generation) -> Json:
 
 def story_json(history: GroupHistory, one: Generation) -> Json:
     """The story in words, as its parts."""
-    return msgspec.to_builtins(tell(history, one))  # type: ignore[no-any-return]
+    return msgspec.to_builtins(story_of(history, one))  # type: ignore[no-any-return]
 
 
 def finding_json(finding: Finding) -> Json:

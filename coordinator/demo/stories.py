@@ -15,7 +15,7 @@ from rich.text import Text
 from coordinator.client.audit_topic import AuditTopic
 from coordinator.demo.harness import Harness
 from coordinator.explain.history import GroupHistory
-from coordinator.explain.story import tell
+from coordinator.explain.story import story_of
 
 PAGE_SECONDS: Final = 30
 PICTURE_SECONDS: Final = 60
@@ -40,7 +40,7 @@ def print_stories(console: Console, bootstrap: str, group_id: str) -> None:
         events = [record.event for record in topic.group_events(group_id)]
     history = GroupHistory.of(group_id, [event for event in events if event is not None])
     for generation in history.generations:
-        story = tell(history, generation)
+        story = story_of(history, generation)
         console.print(Text(story.headline, style="bold"), soft_wrap=True)
         for paragraph in story.paragraphs:
             console.print(Text(f"    {paragraph}"), soft_wrap=True)

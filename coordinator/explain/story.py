@@ -52,7 +52,7 @@ class Story(msgspec.Struct, frozen=True, gc=False):
     advice: tuple[str, ...]
 
 
-def tell(history: GroupHistory, generation: Generation, clock: Clock = utc_clock) -> Story:
+def story_of(history: GroupHistory, generation: Generation, clock: Clock = utc_clock) -> Story:
     """The story of one generation of `history`, with times of day as `clock` writes them."""
     context = _context(history, generation)
     headline, *paragraphs = _words(history, context, clock)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from _wire.errors import ErrorCode
-from coordinator.server.dispatch import DEFERRED, NO_RESPONSE
+from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, refused
 from coordinator.server.request_context import RequestContext
 
 Send = Callable[[Any], None]
@@ -23,8 +23,9 @@ class CaughtAnswer:
         self._deal_with(response, self._beneath.send_response)
 
     def send_error_response(self, error: ErrorCode) -> None:
-        call = self._context
-        self.send_response(call.route.error_response(call.request, error, call.api_version))
+        response = refused(self._context, error)
+        if response is not NO_RESPONSE:
+            self.send_response(response)
 
     @property
     def raw(self) -> Any:

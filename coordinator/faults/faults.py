@@ -76,8 +76,8 @@ class _OfRequests:
     def waiting(self) -> int:
         return self.fault.waiting if isinstance(self.fault, HoldFault) else 0
 
-    def takes(self, request: Any, context: Any) -> bool:
-        return self.fault.matcher.takes(request, context)
+    def applies_to(self, request: Any, context: Any) -> bool:
+        return self.fault.matcher.applies_to(request, context)
 
     def act(self, request: Any, context: Any, proceed: Callable[[], Any]) -> Any:
         return self.fault.act(request, context, proceed)
@@ -99,8 +99,8 @@ class _Filled:
     def hits(self) -> int:
         return self._fault.hits
 
-    def takes(self, request: Any, context: Any) -> bool:
-        return self._fault.takes(request, context)
+    def applies_to(self, request: Any, context: Any) -> bool:
+        return self._fault.applies_to(request, context)
 
     def act(self, request: Any, context: Any, proceed: Callable[[], Any]) -> Any:
         return self._fault.act(request, context, proceed)

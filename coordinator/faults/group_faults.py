@@ -117,7 +117,7 @@ class FillFault:
         group = _existing(groups, spec.group)
         self._size = spec.size or max(1, len(group.members))
 
-    def takes(self, request: Any, context: RequestContext) -> bool:
+    def applies_to(self, request: Any, context: RequestContext) -> bool:
         return bool(request.group_id == self._group_id)
 
     def act(self, request: Any, context: RequestContext, proceed: Callable[[], Any]) -> Any:

@@ -16,7 +16,7 @@ from coordinator.server.request_context import RequestContext
 class Interceptor(Protocol):
     """A fault that wants to see the requests of an API."""
 
-    def takes(self, request: Any, context: RequestContext) -> bool: ...
+    def applies_to(self, request: Any, context: RequestContext) -> bool: ...
 
     def act(self, request: Any, context: RequestContext, proceed: Callable[[], Any]) -> Any: ...
 
@@ -75,7 +75,7 @@ def _through(
 ) -> Any:
     """Pass a request through the interceptors from the `first` on, then to the handler."""
     for position in range(first, len(interceptors)):
-        if interceptors[position].takes(request, context):
+        if interceptors[position].applies_to(request, context):
             proceed = partial(_through, interceptors, position + 1, handler, request, context)
             return interceptors[position].act(request, context, proceed)
     return handler(request, context)

@@ -26,7 +26,7 @@ class Matcher:
         self._matched = 0
         self.hits = 0
 
-    def takes(self, request: Any, context: OperationContext) -> bool:
+    def applies_to(self, request: Any, context: OperationContext) -> bool:
         """Whether the fault takes this request; counts it."""
         spec = self._spec
         if self._until_ms is not None and self._now_ms() >= self._until_ms:

@@ -12,7 +12,7 @@ from coordinator.faults.answers import Send, catch_answer, raw_connection
 from coordinator.faults.matching import Matcher
 from coordinator.faults.named import groups_of, members_of
 from coordinator.faults.specs import Answer, Close, Delay, Drop, Hold, RequestSpec, Throttle, error_named
-from coordinator.server.dispatch import DEFERRED
+from coordinator.server.dispatch import DEFERRED, refused
 from coordinator.server.group_parts import GroupParts
 from coordinator.server.loop_scheduler import LoopScheduler
 from coordinator.server.request_context import RequestContext
@@ -59,11 +59,11 @@ class AnswerFault(RequestFault):
     def act(self, request: Any, context: RequestContext, proceed: Proceed) -> Any:
         assert isinstance(self.spec, Answer)
         error = error_named(self.spec.error)
-        tell_injected(self.around.groups, request, context, error)
-        return context.route.error_response(request, error, context.api_version)
+        audit_injected(self.around.groups, request, context, error)
+        return refused(context, error)
 
 
-def tell_injected(groups: GroupParts, request: Any, context: RequestContext, error: ErrorCode) -> None:
+def audit_injected(groups: GroupParts, request: Any, context: RequestContext, error: ErrorCode) -> None:
     """Have the audit tell of the error, in each group that the request names, for each member that it names there.
 
     A group that does not exist is told nothing: its events begin when it is created.
@@ -122,10 +122,10 @@ class HoldFault(RequestFault):
         if self._is_open:
             return proceed()
 
-        def go_on() -> None:
+        def resume() -> None:
             self.around.runner.run(lambda request, call: proceed(), request, context)
 
-        self._held.append((raw_connection(context.connection), go_on))
+        self._held.append((raw_connection(context.connection), resume))
         self.around.scheduler.request_iteration()
         return DEFERRED
 
@@ -139,10 +139,10 @@ class HoldFault(RequestFault):
         self._is_open = self._is_open or count is None
         released = 0
         while self._held and (count is None or released < count):
-            connection, go_on = self._held.popleft()
+            connection, resume = self._held.popleft()
             if connection in self.around.connections:
                 released += 1
-                go_on()
+                resume()
         return released
 
     def end(self) -> None:

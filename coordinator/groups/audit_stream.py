@@ -9,7 +9,7 @@ from coordinator.audit.chain import FIRST, chained, record_hash
 from coordinator.audit.schema import Record
 from coordinator.groups.audit_checkpoints import AuditCheckpoints
 from coordinator.log.partition_log import REPLAY_BYTES, PartitionLog
-from coordinator.log.segments.segment import PrebuiltBatch
+from coordinator.log.segments.segment_file import PrebuiltBatch
 from coordinator.runtime.interfaces import StoreError
 
 COMPRESSED_BYTES_MIN: Final = 1024

@@ -10,7 +10,7 @@ from coordinator.core.groups.batch_replay import BatchReplay
 from coordinator.core.groups.stored import StoredGroups
 from coordinator.core.stored import Producer, Stored, StoredRecord, TransactionMarker
 from coordinator.log.partition_log import PartitionLog
-from coordinator.log.segments.segment import PrebuiltBatch
+from coordinator.log.segments.segment_file import PrebuiltBatch
 from coordinator.runtime.interfaces import StoreError
 
 NO_PRODUCER: Final = Producer(-1, -1)

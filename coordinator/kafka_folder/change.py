@@ -84,7 +84,7 @@ class FolderChange:
         is_any_marked = any(map(self.is_marked, self.properties))
         return self.is_marked(self.metadata_root) or (is_any_marked and self.is_changed(self.metadata_root))
 
-    def take_back_marks(self) -> None:
+    def remove_marks(self) -> None:
         """Take back the marks of a command that was interrupted while it set them: it begins again.
 
         Raises:

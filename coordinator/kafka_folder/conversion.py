@@ -103,7 +103,7 @@ def import_kafka(roots: Sequence[Path], accept: Accept, now_ms: int) -> Imported
 def _make_our_metadata(change: FolderChange, accept: Accept, imported: Imported, now_ms: int) -> None:
     kafka = read_kafka_metadata(change.fs, change.metadata_root / METADATA_FOLDER)
     _check_partitions(kafka, change)
-    change.take_back_marks()
+    change.remove_marks()
     records = [LeaderEpochRecord(_leader_epoch(change.roots)), *_our_records(kafka, accept, imported)]
     change.discard_new_metadata()  # of an import that was interrupted
     try:
@@ -170,7 +170,7 @@ def _make_kafkas_metadata(change: FolderChange, now_ms: int) -> int:
         if (root / DAMAGED_FOLDER).exists():
             raise DataDirectoryError(f"move {root / DAMAGED_FOLDER} away: Kafka accepts no folders but partitions")
     with locked(change.roots):
-        change.take_back_marks()
+        change.remove_marks()
     directories = LogDirectories.open(change.roots, change.metadata_root, node_id=change.node_id, fs=change.fs)
     try:
         directories.find_homes(lambda directory, topic, partition: False)

@@ -148,16 +148,16 @@ def decode_kafka_record(data: bytes) -> KafkaRecord | None:
 def _decode_body(api_key: int, version: int, reader: "_Reader") -> KafkaRecord | None:
     match api_key:
         case 2:
-            return KafkaTopic(reader.text(), reader.take(16))
+            return KafkaTopic(reader.text(), reader.read(16))
         case 3:
-            partition, topic_id, replicas = reader.int32(), reader.take(16), reader.int32s()
+            partition, topic_id, replicas = reader.int32(), reader.read(16), reader.int32s()
             for _ in range(3):  # Isr, RemovingReplicas, AddingReplicas
                 reader.int32s()
             _, leader_epoch, _ = reader.int32(), reader.int32(), reader.int32()  # Leader, LeaderEpoch, PartitionEpoch
             directories = reader.uuids() if version >= PARTITION_VERSION else ()
             return KafkaPartition(topic_id, partition, replicas, directories, leader_epoch)
         case 5:
-            partition, topic_id, tags = reader.int32(), reader.take(16), reader.tags()
+            partition, topic_id, tags = reader.int32(), reader.read(16), reader.tags()
             new_replicas, new_directories = tags.get(REPLICAS_TAG), tags.get(DIRECTORIES_TAG)
             return KafkaPartitionChange(
                 topic_id,
@@ -168,7 +168,7 @@ def _decode_body(api_key: int, version: int, reader: "_Reader") -> KafkaRecord |
         case 4:
             return KafkaConfig(reader.int8(), reader.text(), reader.text(), reader.nullable_text())
         case 9:
-            return KafkaRemovedTopic(reader.take(16))
+            return KafkaRemovedTopic(reader.read(16))
         case 12:
             return KafkaFeature(reader.text(), reader.int16())
         case 14:
@@ -179,7 +179,7 @@ def _decode_body(api_key: int, version: int, reader: "_Reader") -> KafkaRecord |
             key, value, is_removed = reader.text(), reader.float64(), reader.int8()
             return KafkaQuota(tuple(entity), key, None if is_removed else value)
         case 15:
-            reader.take(12)  # BrokerId, BrokerEpoch
+            reader.read(12)  # BrokerId, BrokerEpoch
             return KafkaProducerIds(reader.int64())
         case 23 | 24 | 25:
             return KafkaTransaction(api_key)
@@ -250,7 +250,7 @@ class _Reader:
         self._data = data
         self._position = 0
 
-    def take(self, size: int) -> bytes:
+    def read(self, size: int) -> bytes:
         taken = self._data[self._position : self._position + size]
         if len(taken) < size:
             raise KafkaMetadataError(f"a record ends after {len(self._data)} bytes, within a field")
@@ -260,7 +260,7 @@ class _Reader:
     def unsigned(self) -> int:
         value = 0
         for place in range(VARINT_BYTES_MAX):
-            (byte,) = self.take(1)
+            (byte,) = self.read(1)
             value |= (byte & 0x7F) << 7 * place
             if byte < 0x80:
                 return value
@@ -278,34 +278,34 @@ class _Reader:
         tags = {}
         for _ in range(self.unsigned()):
             tag, size = self.unsigned(), self.unsigned()
-            tags[tag] = self.take(size)
+            tags[tag] = self.read(size)
         return tags
 
     def uuids(self) -> tuple[bytes, ...]:
-        return tuple(self.take(16) for _ in range(self.count()))
+        return tuple(self.read(16) for _ in range(self.count()))
 
     def int8(self) -> int:
-        return int.from_bytes(self.take(1), "big", signed=True)
+        return int.from_bytes(self.read(1), "big", signed=True)
 
     def int16(self) -> int:
-        return int.from_bytes(self.take(2), "big", signed=True)
+        return int.from_bytes(self.read(2), "big", signed=True)
 
     def int32(self) -> int:
-        return int.from_bytes(self.take(4), "big", signed=True)
+        return int.from_bytes(self.read(4), "big", signed=True)
 
     def int64(self) -> int:
-        return int.from_bytes(self.take(8), "big", signed=True)
+        return int.from_bytes(self.read(8), "big", signed=True)
 
     def int32s(self) -> tuple[int, ...]:
         return tuple(self.int32() for _ in range(self.count()))
 
     def float64(self) -> float:
-        value: float = struct.unpack(">d", self.take(8))[0]
+        value: float = struct.unpack(">d", self.read(8))[0]
         return value
 
     def nullable_text(self) -> str | None:
         length = self.unsigned()
-        return None if length == 0 else self.take(length - 1).decode()
+        return None if length == 0 else self.read(length - 1).decode()
 
     def text(self) -> str:
         text = self.nullable_text()

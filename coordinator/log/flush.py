@@ -40,10 +40,10 @@ class Flush:
         """All that is flushed."""
         return (*self.finished, self.active) if self.active is not None else self.finished
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """The flush has ended, however."""
         for segment in self.segments:
-            segment.let_go()
+            segment.release()
 
     def run(self, without: Collection[Path] = ()) -> None:
         """Return when the records are on stable storage. The directories `without` are flushed by somebody else.
@@ -85,7 +85,7 @@ class Unflushed:
         """The log does not have these segments any more."""
         self.segments = [segment for segment in self.segments if segment not in segments]
 
-    def take(self) -> tuple[tuple[Segment, ...], tuple[Path, ...]]:
+    def drain(self) -> tuple[tuple[Segment, ...], tuple[Path, ...]]:
         """Segments and directories for a flush that begins."""
         segments, directories = tuple(self.segments), tuple(self.directories)
         self.segments.clear()

@@ -35,24 +35,24 @@ class FlushTrigger(Generic[L]):
         self.listener: FlushListener[L] | None = None
         self.durable_only = False
         """Whether records are served when they have been flushed: then the listener flushes whatever is appended."""
-        self.tell_at = INT64_MAX
+        self.notify_at = INT64_MAX
         """The log end offset from which on the listener is told."""
 
     def schedule(self, log: L) -> None:
         """Decide when the listener is told next; call this when the settings or the recovery point changed."""
         if self.listener is None or self.durable_only:
-            self.tell_at = INT64_MAX
+            self.notify_at = INT64_MAX
             return
         messages = 1 if log.config.flush_ms < INT64_MAX else log.config.flush_messages
-        self.tell_at = min(log.recovery_point + messages, INT64_MAX)
+        self.notify_at = min(log.recovery_point + messages, INT64_MAX)
 
-    def tell(self, log: L) -> None:
+    def notify(self, log: L) -> None:
         """`flush.messages` or more records are not flushed, or the first one since the last flush (`flush.ms`)."""
         assert self.listener is not None
         messages = log.config.flush_messages
         if log.log_end_offset - log.recovery_point >= messages:
-            self.tell_at = INT64_MAX
+            self.notify_at = INT64_MAX
             self.listener.flush_wanted(log, 0)
         else:
-            self.tell_at = min(log.recovery_point + messages, INT64_MAX)
+            self.notify_at = min(log.recovery_point + messages, INT64_MAX)
             self.listener.flush_wanted(log, log.config.flush_ms)

@@ -73,8 +73,8 @@ class _Part:
         copy.segment.hold()
         copy.file.pin()
 
-    def let_go(self) -> None:
-        self.copy.segment.let_go()
+    def release(self) -> None:
+        self.copy.segment.release()
         self.copy.file.unpin()
 
 
@@ -239,7 +239,7 @@ class FutureLog:
     def copied(self, portion: Portion, problem: Exception | None) -> None:
         """A portion was copied, or failed."""
         for part in portion.parts:
-            part.let_go()
+            part.release()
             if problem is None:
                 part.copy.copied_bytes = part.end
                 part.copy.is_flushed = part.is_finished and portion.has_flushed

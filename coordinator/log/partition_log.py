@@ -17,7 +17,8 @@ from coordinator.log.segments import producer_snapshot
 from coordinator.log.segments import reads as segment_reads
 from coordinator.log.segments.files import remove_segment_files
 from coordinator.log.segments.log_segments import LogSegments
-from coordinator.log.segments.segment import NO_TIMESTAMP, PrebuiltBatch, Segment
+from coordinator.log.segments.segment import Segment
+from coordinator.log.segments.segment_file import NO_TIMESTAMP, PrebuiltBatch
 
 REPLAY_BYTES = 1 << 20
 
@@ -290,8 +291,8 @@ class PartitionLog:
     def _appended(self, last_offset: int, size_bytes: int) -> None:
         self.log_end_offset = last_offset + 1
         self.appended_bytes += size_bytes
-        if self.log_end_offset >= self._flush_trigger.tell_at:
-            self._flush_trigger.tell(self)
+        if self.log_end_offset >= self._flush_trigger.notify_at:
+            self._flush_trigger.notify(self)
 
     def _check_size(self, size_bytes: int) -> None:
         if size_bytes > self.config.segment_bytes:
@@ -499,7 +500,7 @@ class PartitionLog:
         """
         if self.recovery_point >= self.log_end_offset and not self._unflushed.directories:
             return None
-        finished, directories = self._unflushed.take()
+        finished, directories = self._unflushed.drain()
         active = self.segments.items[-1] if self.segments.items else None
         return Flush(self, self.log_end_offset, self.appended_bytes, self._fs, finished, active, directories)
 
@@ -507,17 +508,17 @@ class PartitionLog:
         """As `start_flush`, of the segments that will not change any more; those that were begun stay unflushed."""
         if not self._unflushed.segments:
             return None
-        rolled, directories = self._unflushed.take()
+        rolled, directories = self._unflushed.drain()
         return Flush(self, rolled[-1].next_offset, 0, self._fs, rolled, None, directories)
 
     def finish_flush(self, flush: Flush) -> None:
         """Advance the recovery point to the end of a completed flush."""
-        flush.let_go()
+        flush.release()
         self.recovery_point = max(self.recovery_point, flush.end_offset)
         self._flushed_bytes = max(self._flushed_bytes, flush.appended_bytes)
         self._flush_trigger.schedule(self)
-        if self.log_end_offset >= self._flush_trigger.tell_at:
-            self._flush_trigger.tell(self)  # of what was appended meanwhile
+        if self.log_end_offset >= self._flush_trigger.notify_at:
+            self._flush_trigger.notify(self)  # of what was appended meanwhile
 
     def flush(self) -> None:
         """Return when all records are on stable storage.

@@ -147,10 +147,10 @@ class MetadataCommits:
     def _flushed(self, flush: Flush | None, problem: Exception | None) -> None:
         if self._is_abandoned:
             if flush is not None:
-                flush.let_go()
+                flush.release()
         elif problem is not None:
             if flush is not None:
-                flush.let_go()
+                flush.release()
             self.abandon()
             self._on_flush_failure(_flush_error(problem))
         else:

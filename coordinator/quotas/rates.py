@@ -73,7 +73,7 @@ class TokenBucket:
         self._tokens: float | None = None
         self._last_ms = 0
 
-    def take(self, tokens: float, limit: float, now_ms: int) -> None:
+    def consume(self, tokens: float, limit: float, now_ms: int) -> None:
         self._refill(limit, now_ms)
         assert self._tokens is not None
         self._tokens -= tokens

@@ -98,7 +98,7 @@ class MutationQuota:
         self.limits = limits
         self.meters = Meters(lambda: TokenBucket(window))
 
-    def take(self, client_id: str, partitions: int, is_strict: bool, now_ms: int) -> tuple[bool, int]:
+    def consume(self, client_id: str, partitions: int, is_strict: bool, now_ms: int) -> tuple[bool, int]:
         """Return whether the partitions may be created or deleted, and the throttle time in ms.
 
         A strict quota allows any number of partitions while it is not exceeded, and none while it is: a client that
@@ -112,9 +112,9 @@ class MutationQuota:
             throttle_ms = bucket.throttle_time_ms(limit.value, now_ms)
             if throttle_ms:
                 return False, throttle_ms
-            bucket.take(partitions, limit.value, now_ms)
+            bucket.consume(partitions, limit.value, now_ms)
             return True, 0
-        bucket.take(partitions, limit.value, now_ms)
+        bucket.consume(partitions, limit.value, now_ms)
         return True, bucket.throttle_time_ms(limit.value, now_ms)
 
 

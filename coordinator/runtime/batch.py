@@ -66,7 +66,7 @@ class Batch:
     def store(self, decided: Iterable[StoredBatch]) -> None:
         """Take the records of a decision; those of one producer, or of none, share a batch as far as they fit."""
         for each in decided:
-            if self._last is None or not self._last.take(each, self.bytes_max):
+            if self._last is None or not self._last.extend_if_fits(each, self.bytes_max):
                 self.stored.append(each)
                 self._last = each
 

@@ -139,6 +139,8 @@ class CoordinatorRuntime(ABC, Generic[Machine]):
             self._load_next_slice(now_ms)
         if self._rebuilding:
             self._rebuild_next_slice(now_ms)
+        if not self._dirty:
+            return
         left, files_left = OPERATIONS_AT_ONCE, FILES_AT_ONCE
         deferred: dict[int, Shard[Machine]] = {}
         while self._dirty and left > 0:

@@ -10,7 +10,7 @@ from _wire.errors import MalformedMessage
 from coordinator.core.stored import Stored
 from coordinator.log.errors import LogAppendError, RecordListTooLarge
 from coordinator.log.partition_log import REPLAY_BYTES, PartitionLog
-from coordinator.log.segments.segment import PrebuiltBatch
+from coordinator.log.segments.segment_file import PrebuiltBatch
 from coordinator.runtime.interfaces import AppendMeter, Replay, StoreError
 from coordinator.wall_time import ONE_CLOCK, WallTime
 

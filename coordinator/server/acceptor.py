@@ -104,7 +104,7 @@ class Acceptor:
                 # No descriptor, no memory, or an error of the network. None of them says anything of the listener.
                 self._pause(f"cannot accept connections: {problem.strerror}", RETRY_SECONDS)
                 return
-            self._rate.take()
+            self._rate.consume()
             address = plain_address(peer[0])
             if room <= self._last_share and self._limits.accepted_from(address) >= FEW_CONNECTIONS:
                 accepted.close()

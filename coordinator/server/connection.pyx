@@ -94,7 +94,7 @@ cdef class Connection:
         self.dispatcher.opened(self)
 
     def connection_lost(self, problem):
-        self.tell_members(problem)
+        self.notify_members(problem)
         self.closing = True
         self.discard_frames()
         self.splitter = None
@@ -106,7 +106,7 @@ cdef class Connection:
             on_close()
         self.release_request()
 
-    cdef tell_members(self, problem):
+    cdef notify_members(self, problem):
         """Let the members that came by this connection know that it is closed, and when its client's side closed it.
 
         Nothing is known of the client if this side closed it, or gave up because the other one did not answer.
@@ -250,9 +250,12 @@ cdef class Connection:
         self.reject(f"cannot encode the response to {call.route.api.name} version {call.api_version}: {problem}")
 
     def send_error_response(self, error):
-        """Send the response that reports `error` in the API of the request in progress."""
-        if not self.closing and self.busy and not self.muted:
-            self.send_response(self.dispatcher.error_response(self.call, error))
+        """Send the response that reports `error` in the API of the request in progress; without one, close."""
+        if self.closing or not self.busy or self.muted:
+            return
+        response = self.dispatcher.error_response(self.call, error)
+        if response is not None:
+            self.send_response(response)
 
     def finish(self):
         """Complete the request in progress: its response has been sent, or it has none."""

@@ -18,6 +18,6 @@ class ConnectionRate:
         self._filled_at = now
         return max(1.0 - self._tokens, 0.0) / self._per_second
 
-    def take(self) -> None:
+    def consume(self) -> None:
         """Count a connection."""
         self._tokens -= 1

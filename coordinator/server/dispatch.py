@@ -26,7 +26,7 @@ Handler = Callable[[Any, RequestContext], Any]
 """(request, call) → response, DEFERRED or NO_RESPONSE."""
 
 ErrorResponse = Callable[[Any, ErrorCode, int], Any]
-"""(request, error, version) → the response that reports the error."""
+"""(request, error, version) → the response that reports the error; None: its client expects none (`refused`)."""
 
 
 Downgrade = Callable[[Any, int], None]
@@ -54,6 +54,24 @@ class Route:
     max_version: int
     offered_from: int
     """The lowest version in ApiVersions; requests below `min_version` close the connection all the same."""
+
+
+def refused(call: RequestContext, error: ErrorCode) -> Any:
+    """What a handler returns for a request that fails as a whole.
+
+    A Produce with acks=0 has no response to say so: as on Kafka its connection is closed, and the client, which
+    reconnects, requests metadata again.
+    """
+    response = call.route.error_response(call.request, error, call.api_version)
+    if response is None:
+        call.connection.reject(without_response(call, error))
+        return NO_RESPONSE
+    return response
+
+
+def without_response(call: RequestContext, error: ErrorCode) -> str:
+    """Why the connection of a request that has no response is closed."""
+    return f"a {call.route.api.name} that expects no response failed: {error.name}"
 
 
 def top_level_error(api_key: int) -> ErrorResponse:

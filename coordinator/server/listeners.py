@@ -1,9 +1,7 @@
 """The listening sockets, and the endpoints that are advertised to clients."""
 
-import errno
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +14,7 @@ from coordinator.config.network_keys import (
 )
 from coordinator.config.settings import Config
 from coordinator.groups.sessions import SessionTable
+from coordinator.listen_address import Address, ListenError, bind, parse_addresses
 from coordinator.server.acceptor import Acceptor
 from coordinator.server.connection import Connection
 from coordinator.server.connection_rate import ConnectionRate
@@ -30,37 +29,6 @@ if TYPE_CHECKING:
 PLAINTEXT: Final = "PLAINTEXT"
 NOT_SERVED: Final = ("SSL", "SASL_PLAINTEXT", "SASL_SSL")
 """The security protocols of Kafka that need what is not here. As names of listeners they promise it."""
-
-PORT_AT_MOST: Final = 65535
-
-
-class ListenError(OSError):
-    """The server cannot listen on an address. The message is one line with the address and the reason."""
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """The parts of NAME://HOST:PORT."""
-
-    name: str
-    host: str
-    port: int
-
-
-def parse_addresses(key_name: str, text: str) -> list[Address]:
-    """Parse the value of a setting: a comma-separated list of NAME://HOST:PORT.
-
-    Raises:
-        ConfigError: a part is not of this form.
-    """
-    addresses = []
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        name, found, rest = part.partition("://")
-        host, colon, port = rest.rpartition(":")
-        if not found or not name or not colon or not port.isdecimal() or int(port) > PORT_AT_MOST:
-            raise ConfigError(f"{key_name}={text}: {part!r} is not NAME://HOST:PORT")
-        addresses.append(Address(name, host.strip("[]"), int(port)))
-    return addresses
 
 
 class Listeners:
@@ -149,27 +117,3 @@ class Listeners:
     def _make_connection(self, endpoint: Endpoint) -> Connection:
         meter = None if self._metrics is None else self._metrics.listener(endpoint.name)
         return Connection(self._dispatcher, endpoint, self._sessions, self._now_ms, self._frame_bytes_max, meter)
-
-
-def bind(address: Address) -> socket.socket:
-    """Bind a TCP socket.
-
-    Raises:
-        ListenError: the address cannot be bound.
-    """
-    host_port = f"{address.host}:{address.port}"
-    try:
-        found = socket.getaddrinfo(address.host or None, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    except OSError as problem:
-        raise ListenError(f"cannot listen on {host_port}: {problem.strerror}") from None
-    family, kind, protocol, _, socket_address = found[0]
-    sock = socket.socket(family, kind, protocol)
-    try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.bind(socket_address)
-    except OSError as problem:
-        sock.close()
-        in_use = problem.errno == errno.EADDRINUSE
-        hint = "; another process uses this port: choose another one, or 0 for a free one" if in_use else ""
-        raise ListenError(f"cannot listen on {host_port}: {problem.strerror}{hint}") from None
-    return sock

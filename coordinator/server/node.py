@@ -17,7 +17,8 @@ from coordinator.server.data_plane import DataPlane, make_data_plane
 from coordinator.server.front import Front, make_front
 from coordinator.server.group_parts import GroupParts, load_groups, make_groups, start_retention
 from coordinator.server.host import Host, this_host
-from coordinator.server.metered import bind_admin, measure_node
+from coordinator.server.measured_node import measure_node
+from coordinator.server.metered import bind_admin
 from coordinator.server.node_loop import NodeLoop
 from coordinator.server.storage import Storage, commit_metadata_in_threads, open_directories, open_storage
 from coordinator.server.wall_clock import WallClockWatch
@@ -144,7 +145,7 @@ class Node:
         storage.flusher.start(loop.now_ms())
         start_retention(self._config, loop, storage, groups.coordinator)
         storage.cleaner.start()
-        storage.replica_moves.go_on()
+        storage.replica_moves.resume_interrupted()
         load_groups(groups.coordinator, storage.partitions)
         if self.data_plane is not None:
             self.data_plane.start_transactions()
@@ -224,7 +225,7 @@ class Node:
         stopped = CoordinatorStopped(
             time_ms=0, node_id=self._config[NODE_ID], coordinator_epoch=self.groups.coordinator_epoch
         )
-        self.front.rejections.tell()
+        self.front.rejections.report()
         await asyncio.get_running_loop().run_in_executor(None, storage.cleaner.stop_thread)
         storage.cleaner.close()
         self.loop.compression_threads.stop(wait=False)

@@ -53,9 +53,9 @@ class RejectionLog:
     def due(self, key: object, now_ms: int) -> None:
         if isinstance(key, RejectionLogKey):
             self._has_timer = False
-            self.tell()
+            self.report()
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Log what has not been told yet."""
         untold, self._untold = self._untold, {}
         for client_host, last in untold.items():

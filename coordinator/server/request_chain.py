@@ -19,7 +19,7 @@ from coordinator.server.authorization import (
     ResourceType,
     WhenDenied,
 )
-from coordinator.server.dispatch import DispatchTable, Handler, Route
+from coordinator.server.dispatch import DispatchTable, Handler, Route, refused
 from coordinator.server.request_context import RequestContext
 from coordinator.server.throttling import Throttling
 
@@ -93,7 +93,7 @@ def _authorize(
         for name in requirement.names(request, call.api_version):
             assert isinstance(name, str), call.route.api.name
             if not _is_allowed(authorizer, requirement, name, call):
-                return call.route.error_response(request, requirement.resource_type.denied, call.api_version)
+                return refused(call, requirement.resource_type.denied)
     return proceed(request, call)
 
 

@@ -14,7 +14,7 @@ from coordinator.core.decision import Environment
 from coordinator.runtime.pauses import Pause, in_steps
 from coordinator.runtime.slices import Slices, Steps
 from coordinator.server.connection import Connection
-from coordinator.server.dispatch import DEFERRED, Route
+from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, Route, refused
 from coordinator.server.handlers.cluster import unsupported_api_versions
 from coordinator.server.limits import ConnectionLimits
 from coordinator.server.long_messages import TooLong, not_in_steps
@@ -201,7 +201,9 @@ class RequestDispatcher:
             connection.reject(f"{route.api.name} version {header.api_version} is not served; {served} are")
 
     def error_response(self, call: RequestContext, error: ErrorCode) -> Any:
-        return call.route.error_response(call.request, error, call.api_version)
+        """None if the request has no response: its connection is closed then."""
+        response = refused(call, error)
+        return None if response is NO_RESPONSE else response
 
 
 def _release(messages: list[Any], pause: Pause) -> None:

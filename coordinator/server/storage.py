@@ -117,7 +117,7 @@ def _open_logs(
     assigned = AssignedDirectories(image.directory_id, lambda directory_id: directory_id in image.log_directories)
     directories.find_homes(partial(set_aside_if_stray, image), assigned)
     assignment = DirectoryAssignment(metadata, directories)
-    assignment.settle(now_ms())
+    assignment.reconcile(now_ms())
     leadership = assignment.leadership(leadership)
     flusher = LogFlusher(
         config,

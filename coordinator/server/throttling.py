@@ -215,7 +215,7 @@ class Charge:
             TopicError: THROTTLING_QUOTA_EXCEEDED; they may not be.
         """
         now_ms = self._now_ms()
-        is_allowed, throttle_ms = self._usage.mutation.take(self._call.client_id, partitions, is_strict, now_ms)
+        is_allowed, throttle_ms = self._usage.mutation.consume(self._call.client_id, partitions, is_strict, now_ms)
         if throttle_ms:
             self._until_ms = now_ms + throttle_ms
         if not is_allowed:

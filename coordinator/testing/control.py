@@ -228,7 +228,7 @@ class Control:
             )
             passed_s = (self._clock.now_ms() - began_ms) / 1000
         finally:
-            self._clock.go_on()
+            self._clock.resume()
         self._node.loop.scheduler.request_iteration()
         if not done:
             raise TestingError(

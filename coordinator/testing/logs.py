@@ -20,7 +20,7 @@ class _StandardLogging:
     def is_enabled_for(self, level: int) -> bool:
         return _logger.isEnabledFor(level)
 
-    def take(self, level: str, event: str, fields: dict[str, Any]) -> None:
+    def write(self, level: str, event: str, fields: dict[str, Any]) -> None:
         number = logging.getLevelNamesMapping()[level.upper()]
         if _logger.isEnabledFor(number):
             text = " ".join(f"{name}={value!r}" for name, value in fields.items() if name != "exc_info")

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from coordinator.core.causes import Cause
 from coordinator.explain.generation import Generation
 from coordinator.explain.history import GroupHistory
-from coordinator.explain.story import first_trigger, tell
+from coordinator.explain.story import first_trigger, story_of
 from coordinator.explain.words import counted, listed, plain
 from coordinator.testing.errors import TestingError
 
@@ -21,7 +21,7 @@ def why(history: GroupHistory, generation_id: int | None = None) -> str:
     if generation is None:
         which = "has not rebalanced" if generation_id is None else f"has no generation {generation_id}"
         raise TestingError(f"group {name} {which}{_known(history)}")
-    story = tell(history, generation)
+    story = story_of(history, generation)
     members = counted(len(history.members), "member")
     state = f"group {name}: {history.state}, generation {history.generation_id}, {members}"
     return "\n".join([state, f"{story.headline}.", *story.paragraphs, *(f"try: {each}" for each in story.advice)])
@@ -49,7 +49,7 @@ def check_rebalances(
     began = [each for each in history.generations if each.generation_id > after_generation and _began(each)]
     problem = _problem(began, at_most, at_least, wanted)
     if problem:
-        told = [f"  {tell(history, each).headline}." for each in began]
+        told = [f"  {story_of(history, each).headline}." for each in began]
         raise AssertionError("\n".join([f"group {plain(history.group_id)} {problem}", *told]))
 
 

@@ -44,10 +44,10 @@ class AdvanceableClock:
         return self._clock.now_ms() + self._ahead_ms
 
     def stand_at(self, now_ms: int) -> None:
-        """Show this time, unless it is past, until the next call or `go_on`."""
+        """Show this time, unless it is past, until the next call or `resume`."""
         self._standing_at_ms = max(self.now_ms(), now_ms)
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Go on from the time at which the clock stands."""
         if self._standing_at_ms is not None:
             self._ahead_ms = max(self._ahead_ms, self._standing_at_ms - self._clock.now_ms())

@@ -10,7 +10,7 @@ from coordinator.core.stored import Stored
 from coordinator.core.stored_batch import StoredBatch
 from coordinator.core.transactions.stored import StoredTransactions
 from coordinator.log.partition_log import PartitionLog
-from coordinator.log.segments.segment import PrebuiltBatch
+from coordinator.log.segments.segment_file import PrebuiltBatch
 
 
 class TransactionStream:

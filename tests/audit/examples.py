@@ -1,6 +1,6 @@
 """A simulated run in which every kind of audit event occurs: the examples of docs/audit.md."""
 
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
 from coordinator.audit import schema
 from tests.audit.stories import Partitions, subscription, sync
@@ -8,7 +8,7 @@ from tests.simulation.simulation import SESSION_TIMEOUT_MS, Simulation
 
 MINUTE_MS: Final = 60_000
 DAY_MS: Final = 24 * 60 * MINUTE_MS
-IDENTITY: Final = {"time_ms": 0, "node_id": 1, "coordinator_epoch": 0}
+IDENTITY: Final[dict[str, Any]] = {"time_ms": 0, "node_id": 1, "coordinator_epoch": 0}
 
 
 def examples() -> dict[str, bytes]:

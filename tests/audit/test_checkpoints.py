@@ -12,7 +12,7 @@ from coordinator.audit.schema import Record
 from coordinator.audit.snapshots import CHECKPOINT_RECORDS_PER_GROUP, CHECKPOINT_RECORDS_PER_MEMBER
 from coordinator.core.classic.states import GroupState
 from coordinator.groups.audit_projection import ClassicGroups
-from coordinator.groups.audit_schedule import SNAPSHOT_INTERVAL_MS_MAX
+from coordinator.groups.audit_schedule import SNAPSHOT_INTERVAL_MS_MAX, audit_of
 from coordinator.groups.audit_stream import AuditStream
 from coordinator.log.data_dirs.checkpoints import GROUP_AUDIT, read_checkpoint
 from coordinator.runtime.slices import at_once
@@ -27,10 +27,13 @@ CHECKPOINT_RECORDS = 10
 FILE = DATA / GROUP_AUDIT
 
 
+Reads = list[tuple[int, int]]
+
+
 class ReadingStream(AuditStream):
     """Remembers from where the audit was read, and how many records."""
 
-    reads: list[tuple[int, int]]
+    reads: Reads
 
     def replay(self, from_offset: int) -> Iterator[list[Record]]:
         batches = list(super().replay(from_offset))
@@ -46,7 +49,8 @@ class Checkpointing(Simulation):
 
     def make_audit_stream(self, partition: int) -> AuditStream:
         stream = ReadingStream(self.audit_log, 0, checkpoints=self.checkpoints)
-        stream.reads = self.reads = []
+        self.reads: Reads = []
+        stream.reads = self.reads
         return stream
 
     def snapshots(self) -> list[schema.GroupSnapshot]:
@@ -73,17 +77,19 @@ def member_id(sim) -> str:
 
 def rebalance_until_checkpoint(sim: Checkpointing, member_id: str) -> int:
     """The offset at which the checkpoint began."""
-    while not sim.shard.projection.is_checkpoint_due:
+    while not audit_of(sim.shard).is_checkpoint_due:
         rejoin(sim)
         sync(sim, {member_id: {"t": [0]}})
     sim.advance(1)
-    assert not sim.shard.projection.is_checkpoint_due
-    return sim.snapshots()[-1].checkpoint_offset
+    assert not audit_of(sim.shard).is_checkpoint_due
+    offset = sim.snapshots()[-1].checkpoint_offset
+    assert offset is not None
+    return offset
 
 
 def fill_a_rebalance(sim: Checkpointing) -> None:
     """Members come and go during a rebalance, until a checkpoint is made."""
-    while not sim.shard.projection.is_checkpoint_due:
+    while not audit_of(sim.shard).is_checkpoint_due:
         known = set(sim.group.members)
         sim.join("b", metadata=subscription("t"), protocols=("range", "sticky"))
         sim.leave(*(sim.group.members.keys() - known))
@@ -160,7 +166,7 @@ def test_a_static_member_that_came_back_in_a_rebalance_is_stored_with_its_old_id
 def test_a_snapshot_holds_what_was_stored_before_its_batch(sim, member_id):
     """A crash between the two appends of the batch leaves that."""
     sim.create("other")
-    while not sim.shard.projection.is_checkpoint_due:
+    while not audit_of(sim.shard).is_checkpoint_due:
         rejoin(sim)
         sync(sim, {member_id: {"t": [0]}})
     rejoin(sim)
@@ -181,11 +187,11 @@ def test_a_snapshot_holds_what_was_stored_before_its_batch(sim, member_id):
 
 def test_groups_are_written_in_slices_between_which_others_have_their_turn(sim):
     sim.create(*(f"group-{index}" for index in range(400)))
-    while not sim.shard.projection.is_checkpoint_due:
+    while not audit_of(sim.shard).is_checkpoint_due:
         sim.commit()
         sim.delete_group()
     turns = []
-    while sim.shard.projection.is_checkpoint_due:
+    while audit_of(sim.shard).is_checkpoint_due:
         before = len(sim.snapshots())
         sim.advance(1)
         turns.append(len(sim.snapshots()) - before)
@@ -196,7 +202,7 @@ def test_groups_are_written_in_slices_between_which_others_have_their_turn(sim):
 
 def test_groups_that_are_gone_meanwhile_are_passed_over(sim):
     sim.create(GROUP_ID, *(f"group-{index}" for index in range(200)))
-    while not sim.shard.projection.is_checkpoint_due:
+    while not audit_of(sim.shard).is_checkpoint_due:
         sim.commit()
         sim.delete_group()
         sim.create(GROUP_ID)
@@ -213,7 +219,7 @@ def test_groups_that_are_gone_meanwhile_are_passed_over(sim):
 
 def test_a_checkpoint_of_groups_that_are_all_gone_is_made_when_there_is_one_again(sim):
     sim.create(*(f"group-{index}" for index in range(200)))
-    while not sim.shard.projection.is_checkpoint_due:
+    while not audit_of(sim.shard).is_checkpoint_due:
         sim.commit()
         sim.delete_group()
     sim.advance(1)
@@ -273,7 +279,7 @@ def test_a_power_loss_that_cuts_a_checkpoint_off_makes_a_start_read_all(sim, mem
 
 
 def test_a_checkpoint_whose_append_fails_is_none(sim, member_id):
-    while not sim.shard.projection.is_checkpoint_due:
+    while not audit_of(sim.shard).is_checkpoint_due:
         rejoin(sim)
         sync(sim, {member_id: {"t": [0]}})
     sim.disk.is_full = True
@@ -325,13 +331,13 @@ def test_of_several_partitions_one_slice_is_written_at_a_time():
         for group_id in group_ids[:400]:
             server.queue_events(group_id, created)
     drain_all(server)
-    assert not any(shard.projection.is_checkpoint_due for shard in server.coordinator.shards)
+    assert not any(audit_of(shard).is_checkpoint_due for shard in server.coordinator.shards)
     for group_ids in groups_by_partition.values():
         for group_id in group_ids[10:400]:
             server.queue_events(group_id, removed)
     drain_all(server)
-    assert all(shard.projection.is_checkpoint_due for shard in server.coordinator.shards)
-    while any(shard.projection.is_checkpoint_due for shard in server.coordinator.shards):
+    assert all(audit_of(shard).is_checkpoint_due for shard in server.coordinator.shards)
+    while any(audit_of(shard).is_checkpoint_due for shard in server.coordinator.shards):
         before = [log.log_end_offset for log in server.logs.values()]
         server.advance(1)
         grown = [log.log_end_offset - was for log, was in zip(server.logs.values(), before, strict=True)]

@@ -1,6 +1,6 @@
 """What the audit says so that a person understands a rebalance: who, since when, with whom, and at what price."""
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
@@ -236,8 +236,9 @@ def test_the_time_to_sync_is_told_of_each_member(sim, pair):
     sim.sync(a, {a: assignment({"t": [0]}), b: assignment({"t": [1]})})
     events = sim.audited()[before:]
     assert {member_id: event.sync_ms for member_id, event in assigned(events).items()} == {a: 100, b: 40}
-    assert stable(events).slowest_member is not None
-    assert (stable(events).slowest_member.member_id, stable(events).slowest_sync_ms) == (a, 100)
+    slowest = stable(events).slowest_member
+    assert slowest is not None
+    assert (slowest.member_id, stable(events).slowest_sync_ms) == (a, 100)
 
 
 def test_a_group_that_is_too_large_names_no_member(sim, pair):
@@ -472,7 +473,7 @@ def test_a_start_is_announced_to_a_partition_once():
 
 
 def test_a_start_and_a_stop_are_events_without_a_group(sim, pair):
-    identity = {"time_ms": 0, "node_id": 1, "coordinator_epoch": 3}
+    identity: dict[str, Any] = {"time_ms": 0, "node_id": 1, "coordinator_epoch": 3}
     sim.coordinator.announce(schema.CoordinatorStarted(software_version="1", **identity))
     sim.end_iteration()
     sim.coordinator.stop(sim.now_ms, schema.CoordinatorStopped(**identity))

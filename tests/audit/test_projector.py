@@ -325,7 +325,9 @@ def test_too_many_deleted_offsets_are_counted(sim):
             ),
         )
         sim.coordinator.drain(sim.now_ms)
-        return sim.audited()[-1]
+        deleted = sim.audited()[-1]
+        assert isinstance(deleted, schema.OffsetsDeleted)
+        return deleted
 
     sim.commit()
     event = deletes(schema.PARTITIONS_NAMED_MAX)

@@ -153,7 +153,7 @@ def test_a_member_is_told_by_whatever_names_it():
         client_software_version="1",
         awaiting_join=None,
     )
-    fields = {"member": schema.MemberRef("m", "c", "h", None, "s", "1"), "old_member_id": "o"}
+    fields: dict[str, Any] = {"member": schema.MemberRef("m", "c", "h", None, "s", "1"), "old_member_id": "o"}
     struct = schema.StaticMemberReplaced(node_id=NODE_ID, coordinator_epoch=EPOCH, **AN_ENVELOPE, **fields)
     assert write(schema.StaticMemberReplaced, AN_ENVELOPE, fields | {"member": member})[1] == schema.encode_event(
         struct

@@ -21,6 +21,7 @@ def sim() -> Simulation:
 def removed(sim) -> str:
     """A member whose session has expired; another one has joined since."""
     sim.join("old", metadata=subscription("t"))
+    old: str
     (old,) = sim.group.members
     sync(sim, {old: {"t": [0]}})
     sim.advance(SESSION_TIMEOUT_MS + 1)

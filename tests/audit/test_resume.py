@@ -1,6 +1,7 @@
 """The audit over restarts: no gap, and what never took effect is said to be void."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ def member_id(sim) -> str:
     return str(member_id)
 
 
-def after_restart(sim: Simulation) -> list[schema.AuditEvent]:
+def after_restart(sim: Simulation) -> list[Any]:
     """The events of the restart itself; all events of the group are still in order, without a gap."""
     before = len(sim.audited())
     sim.restart()
@@ -44,7 +45,7 @@ def content_of(sim: Simulation, topic: str) -> bytearray:
     return sim.disk.content(path)
 
 
-def crash_between_appends(sim: Simulation, act: Callable[[], object]) -> list[schema.AuditEvent]:
+def crash_between_appends(sim: Simulation, act: Callable[[], object]) -> list[Any]:
     """What `act` does is in the audit, but its records of __consumer_offsets are not."""
     stored_bytes = len(content_of(sim, "__consumer_offsets"))
     act()
@@ -216,7 +217,7 @@ def fail_to_store(sim: Simulation) -> None:
     ) -> None:
         type(store).append(store, audit, [], now_ms, lambda _: completed(StoreError("no room")))
 
-    store.append = append_audit_alone  # type: ignore[method-assign]
+    store.append = append_audit_alone  # type: ignore[method-assign, assignment]
 
 
 def reload(sim: Simulation) -> list[schema.AuditEvent]:

@@ -62,13 +62,16 @@ def test_there_is_no_event_that_is_not_among_the_kinds():
     assert all(each.count(".") == 1 and each == each.lower() for each in kinds)
 
 
+KINDS_OF_ALL: list[Any] = [*KINDS, *COORDINATOR_KINDS]
+
+
 def test_the_json_schema_covers_every_kind_and_every_field():
     document = schema.json_schema()
     definitions = document["$defs"]
     mapping = document["discriminator"]["mapping"]
     assert document["discriminator"]["propertyName"] == "kind"
-    assert mapping.keys() == {kind_of(each) for each in (*KINDS, *COORDINATOR_KINDS)}
-    for event_class in (*KINDS, *COORDINATOR_KINDS):
+    assert mapping.keys() == {kind_of(each) for each in KINDS_OF_ALL}
+    for event_class in KINDS_OF_ALL:
         definition = definitions[mapping[kind_of(event_class)].rpartition("/")[2]]
         fields = {field.name for field in msgspec.structs.fields(event_class)}
         assert definition["properties"].keys() == fields | {"kind"}

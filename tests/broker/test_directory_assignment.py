@@ -66,7 +66,7 @@ class Broker:
             assigned = AssignedDirectories(image.directory_id, lambda each: each in image.log_directories)
             self.directories.find_homes(partial(set_aside_if_stray, image), assigned)
             self.assignment = DirectoryAssignment(self.store, self.directories)
-            self.assignment.settle(NOW_MS)
+            self.assignment.reconcile(NOW_MS)
         except DataDirectoryError:
             self.directories.close_unused()
             raise

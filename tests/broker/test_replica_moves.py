@@ -385,7 +385,7 @@ def test_a_target_that_fails_meanwhile_leaves_the_partition_where_it_is(fs, step
     assert broker.alter(C, "t", 1) is ErrorCode.KAFKA_STORAGE_ERROR
     broker.close()
     again = MovingBroker(fs)
-    again.moves.go_on()
+    again.moves.resume_interrupted()
     again.settle()
     assert (again.home(), values(again.log()), again.folders()) == (B, written(14), ["/b/t-0"])
 
@@ -414,7 +414,7 @@ def test_a_source_that_fails_meanwhile_decides_at_the_next_start(fs, steps):
     broker.close()
     again = MovingBroker(fs)
     assert values(again.log()) == written(14)
-    again.moves.go_on()
+    again.moves.resume_interrupted()
     again.settle()
     assert (again.home(), values(again.log()), again.folders()) == (C, written(14), ["/c/t-0"])
 
@@ -452,7 +452,7 @@ def test_a_clean_stop_in_between_leaves_an_empty_copy_with_which_the_next_start_
     broker.close()
     again = MovingBroker(fs)
     assert values(again.log()) == written(14)
-    again.moves.go_on()
+    again.moves.resume_interrupted()
     again.settle()
     assert (again.home(), values(again.log()), again.folders()) == (B, written(14), ["/b/t-0"])
     assert again.assigned("t")[0] == B

@@ -75,7 +75,7 @@ def check(play: Play, fs: CrashingDisks, boot_id: str, what: str) -> None:
     """The next start finds all, goes on with the move, and the start after that finds all in one place."""
     broker = MovingBroker(fs, play.settings, boot_id=boot_id)
     found = checked_values(play, broker.log(), what)
-    broker.moves.go_on()
+    broker.moves.resume_interrupted()
     broker.settle()
     assert broker.home() in (B, C), what
     assert broker.folders() == [f"{broker.home()}/t-0"], what

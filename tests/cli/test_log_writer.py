@@ -31,7 +31,7 @@ def line_of(**fields: Any) -> dict[str, Any]:
 
 def queue(writer: LogWriter, **fields: Any) -> None:
     with pytest.raises(structlog.DropEvent):
-        writer.take(None, "info", line_of(**fields))
+        writer.enqueue(None, "info", line_of(**fields))
 
 
 def test_lines_are_written_in_order_and_all_of_them_at_the_end(tmp_path):

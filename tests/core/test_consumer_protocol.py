@@ -21,6 +21,7 @@ from coordinator.core.consumer_protocol import (
 )
 from tests.audit.stories import assignment, subscription
 
+Expected = tuple[bool, set[tuple[str, int]], int]
 MANY = 1_000_000
 VERSION_BYTES = 2
 ASCII = st.text(st.characters(max_codepoint=127), max_size=4)
@@ -55,7 +56,7 @@ def test_an_assignment_is_read_as_the_generated_decoder_does(partitions, version
     try:
         decoded = decoded_by_the_codec(ConsumerProtocolAssignment, data)
     except MalformedMessage:
-        expected = (False, set(), 0) if data else (True, set(), 0)
+        expected: Expected = (False, set(), 0) if data else (True, set(), 0)
     else:
         owned = {(each.topic, index) for each in decoded.assigned_partitions for index in each.partitions}
         expected = (True, owned, 0)

@@ -29,9 +29,9 @@ def test_the_size_of_added_records_is_what_they_take_behind_the_others(records, 
     extended.extend(more)
     together = built_bytes(records + more)
     assert extended.size_bytes == together
-    assert not taking.take(StoredBatch(None, more), together - 1)
+    assert not taking.extend_if_fits(StoredBatch(None, more), together - 1)
     assert (taking.records, taking.size_bytes) == (records, built_bytes(records))
-    assert taking.take(StoredBatch(None, more), together)
+    assert taking.extend_if_fits(StoredBatch(None, more), together)
     assert (taking.records, taking.size_bytes) == (records + more, together)
 
 
@@ -39,5 +39,5 @@ def test_records_of_another_producer_are_not_taken():
     record = (b"key", b"value")
     for producer, other in ((None, Producer(7, 0)), (Producer(7, 0), None), (Producer(7, 0), Producer(7, 1))):
         stored = StoredBatch(producer, [record])
-        assert not stored.take(StoredBatch(other, [record]), 1_000_000)
+        assert not stored.extend_if_fits(StoredBatch(other, [record]), 1_000_000)
         assert stored == StoredBatch(producer, [record])

@@ -17,7 +17,7 @@ from coordinator.client.audit_topic import AuditTopic
 from coordinator.core.causes import Cause
 from coordinator.explain.findings import Finding, Kind, findings
 from coordinator.explain.generation import Outcome
-from coordinator.explain.story import tell
+from coordinator.explain.story import story_of
 from interop.driver import Member
 from interop.scene import PARTITIONS, SECONDS, SESSION_MS, Scene, triggers
 from tests.e2e import audit_cases_of_coordinator as coordinators
@@ -78,7 +78,7 @@ def a_process_is_killed(scene: Scene) -> None:
     assert generation.silent_partition_ms and generation.silent_partition_ms >= SESSION_MS
     assert_ended(removed, killed_ms)
     scene.tells(generation, "was silent for", "The connection of two closed at", "its process ended, or")
-    advice = tell(scene.history(), generation).advice
+    advice = story_of(scene.history(), generation).advice
     assert not any("raise session.timeout.ms" in each for each in advice), advice
     one.leave()
 

@@ -12,7 +12,7 @@ from coordinator.audit import schema
 from coordinator.client.audit_topic import AuditTopic
 from coordinator.core.causes import Cause
 from coordinator.explain.history import GroupHistory
-from coordinator.explain.story import tell
+from coordinator.explain.story import story_of
 from tests.e2e.members import Member, steady
 from tests.servers import RunningServer
 from tests.waiting import wait_for
@@ -102,7 +102,7 @@ def test_a_member_that_stops_polling_leaves_and_another_gets_its_partitions(serv
     assert removed.last_joined_ms is not None
     assert removed.time_ms - removed.last_joined_ms >= SESSION_MS
     history = GroupHistory.of("g", events(server, "g"))
-    assert "max.poll.interval.ms" in " ".join(tell(history, history.generations[-1]).paragraphs)
+    assert "max.poll.interval.ms" in " ".join(story_of(history, history.generations[-1]).paragraphs)
     consumer.close()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from coordinator.core.classic.states import GroupState
 from coordinator.explain.findings import Finding, Kind, findings
 from coordinator.explain.history import GroupHistory
-from coordinator.explain.story import Story, tell
+from coordinator.explain.story import Story, story_of
 from tests.audit.stories import subscription, sync
 from tests.simulation.simulation import GROUP_ID, Simulation
 
@@ -120,7 +120,7 @@ class Consumers:
         history = self.history()
         generation = history.latest if generation_id is None else history.generation(generation_id)
         assert generation is not None
-        return tell(history, generation, clock)
+        return story_of(history, generation, clock)
 
     def findings(self) -> dict[Kind, Finding]:
         found = findings(self.history(), self.sim.now_ms, clock)

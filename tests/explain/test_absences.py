@@ -3,7 +3,7 @@
 from coordinator.audit.schema import CoordinatorEvent, CoordinatorPaused, CoordinatorStarted, CoordinatorStopped
 from coordinator.explain.absences import absences
 from coordinator.explain.history import GroupHistory
-from coordinator.explain.story import tell
+from coordinator.explain.story import story_of
 from tests.explain.consumers import Consumers, clock, text
 
 
@@ -77,7 +77,7 @@ def test_the_story_tells_what_fell_into_the_silence_and_the_rebalance_alone():
         history.note_coordinator(event)
     history.note_coordinator(stopped(group.sim.now_ms))
     assert history.latest is not None
-    told = text(tell(history, history.latest, clock))
+    told = text(story_of(history, history.latest, clock))
     assert f"At {clock(in_silence_ms)}, the coordinator stood still for 1.5 s: its process was suspended" in told
     assert told.count("stood still for 1.5 s") == 1
     assert "stopped" not in told
@@ -94,7 +94,7 @@ def test_a_session_that_began_again_with_a_start():
     history.note_coordinator(stopped(restarted_ms - 2_000))
     history.note_coordinator(started(restarted_ms))
     assert history.latest is not None
-    told = text(tell(history, history.latest, clock))
+    told = text(story_of(history, history.latest, clock))
     assert f"At {clock(restarted_ms)}, the coordinator started again, 2 s after its stop." in told
     assert "Nothing was heard of b since that start, with which its session began again." in told
 
@@ -109,4 +109,4 @@ def test_a_member_that_was_heard_after_a_start_has_another_reason():
     history = group.history()
     history.note_coordinator(started(restarted_ms))
     assert history.latest is not None
-    assert "since that start" not in text(tell(history, history.latest, clock))
+    assert "since that start" not in text(story_of(history, history.latest, clock))

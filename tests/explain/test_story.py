@@ -6,7 +6,7 @@ from coordinator.audit.schema import MemberRef
 from coordinator.core.causes import Cause
 from coordinator.explain.generation import Outcome, Removal
 from coordinator.explain.reasons import Leaving, unknown_leave
-from coordinator.explain.story import tell
+from coordinator.explain.story import story_of
 from coordinator.explain.words import Names
 from tests.explain.consumers import Consumers, clock, text
 
@@ -404,7 +404,7 @@ def test_topics_that_changed_are_named(changes, said):
     generation = history.latest
     assert generation is not None
     generation.topic_changes = changes
-    headline = tell(history, generation).headline
+    headline = story_of(history, generation).headline
     assert said in headline
     assert headline.isprintable()
 
@@ -417,7 +417,7 @@ def test_a_topic_that_was_created_again_is_said_to_be_another_one(now, said):
     generation = history.latest
     assert generation is not None
     generation.topic_changes, generation.recreated_topics = {"orders": [4, now]}, ["orders"]
-    assert f"topic orders was deleted and created again {said}" in tell(history, generation).headline
+    assert f"topic orders was deleted and created again {said}" in story_of(history, generation).headline
 
 
 @pytest.mark.parametrize("cause", Cause)
@@ -428,11 +428,11 @@ def test_every_cause_has_words(cause):
     generation = history.latest
     assert generation is not None
     generation.cause = cause
-    headline = tell(history, generation).headline
+    headline = story_of(history, generation).headline
     assert "because" in headline
     assert f"because of {cause.value}" not in headline, "words, not the name of the cause"
     generation.member = None
-    assert "because" in tell(history, generation).headline
+    assert "because" in story_of(history, generation).headline
 
 
 def test_a_client_that_gave_up_in_a_pause_of_the_coordinator_is_not_to_blame():

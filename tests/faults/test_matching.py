@@ -29,12 +29,12 @@ class Matching:
             Drop(api="Heartbeat", **where), lambda group_id: group if group_id == "g" else None, lambda: self.now_ms
         )
 
-    def takes(
+    def applies(
         self, group_id: str = "g", member_id: str = LEADER, instance: str | None = None, client: str = ""
     ) -> bool:
         request = HeartbeatRequest(group_id=group_id, member_id=member_id, group_instance_id=instance)
         context: Any = SimpleNamespace(client_id=client)
-        return self.matcher.takes(request, context)
+        return self.matcher.applies_to(request, context)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ class Matching:
 )
 def test_a_fault_takes_the_requests_that_fit_and_no_others(where: dict[str, Any], taken: list[dict[str, Any]]) -> None:
     for request in taken:
-        assert Matching(**where).takes(**request), request
+        assert Matching(**where).applies(**request), request
 
 
 @pytest.mark.parametrize(
@@ -64,31 +64,31 @@ def test_a_fault_takes_the_requests_that_fit_and_no_others(where: dict[str, Any]
 )
 def test_a_fault_leaves_the_requests_that_do_not_fit(where: dict[str, Any], left: list[dict[str, Any]]) -> None:
     for request in left:
-        assert not Matching(**where).takes(**request), request
+        assert not Matching(**where).applies(**request), request
 
 
 def test_the_nth_request_is_that_of_those_that_fit() -> None:
     matching = Matching(group="g", nth=2)
-    assert [matching.takes(each) for each in ("g", "h", "h", "g", "g")] == [False, False, False, True, False]
+    assert [matching.applies(each) for each in ("g", "h", "h", "g", "g")] == [False, False, False, True, False]
     assert matching.matcher.hits == 1
 
 
 def test_so_many_times_are_those_that_it_took() -> None:
     matching = Matching(times=2)
-    assert [matching.takes() for _ in range(4)] == [True, True, False, False]
+    assert [matching.applies() for _ in range(4)] == [True, True, False, False]
     assert matching.matcher.hits == 2
 
 
 @pytest.mark.parametrize(("probability", "least", "most"), [(0.1, 50, 150), (0.9, 850, 950), (1.0, 1_000, 1_000)])
 def test_each_request_is_taken_with_its_probability(probability: float, least: int, most: int) -> None:
     matching = Matching(probability=probability)
-    assert least <= sum(matching.takes() for _ in range(1_000)) <= most
+    assert least <= sum(matching.applies() for _ in range(1_000)) <= most
 
 
 def test_the_same_seed_takes_the_same_requests() -> None:
     def played(seed: int) -> list[bool]:
         matching = Matching(probability=0.5, seed=seed)
-        return [matching.takes() for _ in range(50)]
+        return [matching.applies() for _ in range(50)]
 
     assert played(7) == played(7) != played(8)
 
@@ -96,9 +96,9 @@ def test_the_same_seed_takes_the_same_requests() -> None:
 def test_a_fault_takes_none_from_the_end_of_its_time_on() -> None:
     matching = Matching(seconds=5)
     matching.now_ms += 4_999
-    assert matching.takes()
+    assert matching.applies()
     matching.now_ms += 1
-    assert not matching.takes()
+    assert not matching.applies()
     assert matching.matcher.hits == 1
 
 

@@ -13,12 +13,13 @@ from _wire.messages.heartbeat import HeartbeatRequest
 from _wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from _wire.messages.metadata import MetadataRequest
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from _wire.records import build_batch
 from coordinator.audit import schema
 from coordinator.client.wire import ClientError
 from coordinator.faults.specs import FaultError
 from coordinator.testing import Coordinator, WaitTimeout
 from tests.testing.consumers import consumers
-from tests.wire_client import ConnectionClosed, WireClient, join_request
+from tests.wire_client import ConnectionClosed, WireClient, join_request, produce_request
 
 
 def alone(server: Coordinator, group_id: str = "g", client_id: str = "c") -> tuple[WireClient, str]:
@@ -49,6 +50,19 @@ def test_an_error_is_answered_without_the_group_and_told_as_injected(server):
         assert fault.hits == 2
         assert told(server, "g") == [("Heartbeat", "ILLEGAL_GENERATION", member_id)] * 2
         assert server.group("g").state == "Stable"
+
+
+def test_an_error_of_a_produce_without_acknowledgements_closes_its_connection(server):
+    """Kafka's ProduceRequest.getErrorResponse is null then: an answer would be taken for that to the next request."""
+    records = build_batch([(None, b"value", ())], timestamp_ms=1)
+    with WireClient(server.bootstrap) as client:
+        client.create_topic("t", 1)
+        server.faults.answer("Produce", "NOT_LEADER_OR_FOLLOWER", times=2)
+        (answered,) = client.request(produce_request("t", records), 9).responses
+        assert answered.partition_responses[0].error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+        client.socket.sendall(client.frame(produce_request("t", records, acks=0), 9)[0])
+        with pytest.raises(ConnectionClosed):
+            client.request(MetadataRequest(topics=[]), 1)
 
 
 def told(server: Coordinator, group_id: str) -> list[tuple[str, str, str]]:

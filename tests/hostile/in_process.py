@@ -40,7 +40,7 @@ class ServerLog:
     def is_enabled_for(self, level: int) -> bool:
         return True
 
-    def take(self, level: str, event: str, fields: dict[str, Any]) -> None:
+    def write(self, level: str, event: str, fields: dict[str, Any]) -> None:
         self.lines.append((level, event, fields))
 
 

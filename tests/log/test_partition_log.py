@@ -16,7 +16,7 @@ from coordinator.log.errors import (
     RecordListTooLarge,
 )
 from coordinator.log.partition_log import AppendResult, PartitionLog
-from coordinator.log.segments.segment import PrebuiltBatch
+from coordinator.log.segments.segment_file import PrebuiltBatch
 from coordinator.log.segments.timestamps import max_timestamp, offset_for_timestamp
 from tests.log.batches import START_MS, batch, everything, filled, text, values
 from tests.model.memory_files import MemoryFileSystem

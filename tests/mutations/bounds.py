@@ -115,7 +115,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "what is in a missing directory is created again, empty",
-        "DirectoryAssignment.settle",
+        "DirectoryAssignment.reconcile",
         "if each and each not in known",
         "if False",
     ),

@@ -149,7 +149,7 @@ ACCEPTING_MUTANTS: Final = (
     Mutant(
         "the rate of new connections is not kept",
         "Acceptor._accept_from",
-        "self._rate.take()",
+        "self._rate.consume()",
         "",
     ),
     Mutant(
@@ -217,7 +217,7 @@ TELLING_MUTANTS: Final = (
     ),
     Mutant(
         "the first second of a flood is told twice",
-        "RejectionLog.tell",
+        "RejectionLog.report",
         "self._untold[client_host] = _Untold()\nothers",
         "others",
     ),

@@ -67,13 +67,13 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a copy counts although the directory of the log is offline",
-        "_Search._settle_copy",
+        "_Search._classify_copy",
         "if source not in self._ids and self._assigned.is_known(source):",
         "if False:",
     ),
     Mutant(
         "a copy without its log is removed",
-        "_Search._settle_copy",
+        "_Search._classify_copy",
         "directory.promote(*key, folder)",
         "self._fs.remove_tree(directory.discard(folder))\nreturn",
     ),
@@ -85,7 +85,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a copy of another topic of this name goes on",
-        "_Search._settle_copy",
+        "_Search._classify_copy",
         "or not self._is_of_topic(home, key, folder)",
         "",
     ),

@@ -76,7 +76,7 @@ RULE_MUTANTS: Final = (
     ),
     Mutant(
         "a strict quota of mutations allows everything",
-        "MutationQuota.take",
+        "MutationQuota.consume",
         "if throttle_ms:\n    return False, throttle_ms",
         "if throttle_ms:\n    return True, throttle_ms",
     ),

@@ -77,7 +77,7 @@ BATCH_MUTANTS: Final = (
     Mutant(
         "decisions share no batch",
         "Batch.store",
-        "if self._last is None or not self._last.take(each, self.bytes_max):",
+        "if self._last is None or not self._last.extend_if_fits(each, self.bytes_max):",
         "if True:",
     ),
 )

@@ -247,8 +247,8 @@ LOG_MUTANTS: Final = (
     ),
     Mutant(
         "a torn tail stays",
-        "Segment._write",
-        "self._has_torn_tail = True",
+        "SegmentFile.write",
+        "self.has_torn_tail = True",
         "",
     ),
     Mutant(

@@ -31,25 +31,25 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a fault takes the nth request and all after it",
-        "Matcher.takes",
+        "Matcher.applies_to",
         "self._matched != spec.nth",
         "self._matched < spec.nth",
     ),
     Mutant(
         "the nth request counts those of others",
-        "Matcher.takes",
+        "Matcher.applies_to",
         "if not self._matches(request, context):\n    return False\nself._matched += 1",
         "self._matched += 1\nif not self._matches(request, context):\n    return False",
     ),
     Mutant(
         "a fault takes one request more than it may",
-        "Matcher.takes",
+        "Matcher.applies_to",
         "self.hits >= spec.times",
         "self.hits > spec.times",
     ),
     Mutant(
         "a fault takes requests with the opposite probability",
-        "Matcher.takes",
+        "Matcher.applies_to",
         "self._random.random() >= spec.probability",
         "self._random.random() < spec.probability",
     ),
@@ -164,7 +164,7 @@ MUTANTS: Final = (
     Mutant(
         "the clock stands still after a jump",
         "Control.advance",
-        "self._clock.go_on()",
+        "self._clock.resume()",
         "pass",
     ),
     Mutant(

@@ -70,30 +70,30 @@ def test_a_rate_holds_no_more_samples_than_its_window_has(recorded):
 
 def test_a_bucket_holds_the_tokens_of_its_window_at_first():
     bucket = TokenBucket(KAFKA)
-    bucket.take(11, 1.0, NOW_MS)
+    bucket.consume(11, 1.0, NOW_MS)
     assert bucket.throttle_time_ms(1.0, NOW_MS) == 0
-    bucket.take(1, 1.0, NOW_MS)
+    bucket.consume(1, 1.0, NOW_MS)
     assert bucket.throttle_time_ms(1.0, NOW_MS) == 1000
 
 
 @pytest.mark.parametrize(("after_ms", "throttle_ms"), [(0, 5000), (1500, 3500), (5000, 0)])
 def test_tokens_come_back_at_the_rate_of_the_quota(after_ms, throttle_ms):
     bucket = TokenBucket(KAFKA)
-    bucket.take(32, 2.0, NOW_MS)
+    bucket.consume(32, 2.0, NOW_MS)
     assert bucket.throttle_time_ms(2.0, NOW_MS + after_ms) == throttle_ms
 
 
 def test_a_bucket_never_holds_more_than_at_first():
     bucket = TokenBucket(KAFKA)
-    bucket.take(1, 1.0, NOW_MS)
-    bucket.take(12, 1.0, NOW_MS + 1_000_000)
+    bucket.consume(1, 1.0, NOW_MS)
+    bucket.consume(12, 1.0, NOW_MS + 1_000_000)
     assert bucket.throttle_time_ms(1.0, NOW_MS + 1_000_000) == 1000
 
 
 @pytest.mark.parametrize("limit", [1e-7, 5e-324])
 def test_no_throttle_time_exceeds_its_field(limit):
     bucket = TokenBucket(KAFKA)
-    bucket.take(1000, limit, NOW_MS)
+    bucket.consume(1000, limit, NOW_MS)
     assert bucket.throttle_time_ms(limit, NOW_MS) == THROTTLE_TIME_MS_MAX
     assert rate_of((0, 1e8)).throttle_time_ms(limit, NOW_MS) == THROTTLE_TIME_MS_MAX
 
@@ -101,6 +101,6 @@ def test_no_throttle_time_exceeds_its_field(limit):
 def test_without_a_bound_there_is_no_throttle_time():
     bucket = TokenBucket(KAFKA)
     for _ in range(2):
-        bucket.take(1000, math.inf, NOW_MS)
+        bucket.consume(1000, math.inf, NOW_MS)
         assert bucket.throttle_time_ms(math.inf, NOW_MS) == 0
     assert rate_of((0, 1e8)).throttle_time_ms(math.inf, NOW_MS) == 0

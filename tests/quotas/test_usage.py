@@ -20,7 +20,7 @@ def test_without_quotas_nothing_is_measured():
     usage = QuotaUsage(Config())
     assert not usage.limits_clients
     assert usage.producer.record("a", 1e9, NOW_MS) == 0
-    assert usage.mutation.take("a", 10**9, True, NOW_MS) == (True, 0)
+    assert usage.mutation.consume("a", 10**9, True, NOW_MS) == (True, 0)
     assert usage.meters == 0
 
 
@@ -60,15 +60,15 @@ def test_what_was_used_counts_against_a_new_quota():
 
 def test_a_strict_quota_of_mutations_allows_any_number_and_then_none():
     usage = usage_with({"client-id": "a"}, controller_mutation_rate=1.0)
-    assert usage.mutation.take("a", 13, True, NOW_MS) == (True, 0)
-    assert usage.mutation.take("a", 1, True, NOW_MS) == (False, 2000)
-    assert usage.mutation.take("a", 1, True, NOW_MS + 2000) == (True, 0)
+    assert usage.mutation.consume("a", 13, True, NOW_MS) == (True, 0)
+    assert usage.mutation.consume("a", 1, True, NOW_MS) == (False, 2000)
+    assert usage.mutation.consume("a", 1, True, NOW_MS + 2000) == (True, 0)
 
 
 def test_a_permissive_quota_of_mutations_allows_all_and_throttles():
     usage = usage_with({"client-id": "a"}, controller_mutation_rate=1.0)
-    assert usage.mutation.take("a", 13, False, NOW_MS) == (True, 2000)
-    assert usage.mutation.take("a", 1, False, NOW_MS) == (True, 3000)
+    assert usage.mutation.consume("a", 13, False, NOW_MS) == (True, 2000)
+    assert usage.mutation.consume("a", 1, False, NOW_MS) == (True, 3000)
 
 
 def test_the_client_that_used_nothing_for_the_longest_time_begins_anew(monkeypatch):
@@ -84,7 +84,7 @@ def test_the_client_that_used_nothing_for_the_longest_time_begins_anew(monkeypat
 def test_what_is_not_used_for_an_hour_is_forgotten():
     usage = usage_with({"client-id": None}, producer_byte_rate=100.0, controller_mutation_rate=1.0)
     usage.producer.record("a", 1, NOW_MS)
-    usage.mutation.take("a", 1, True, NOW_MS + 1)
+    usage.mutation.consume("a", 1, True, NOW_MS + 1)
     usage.expire(NOW_MS + UNUSED_MS_MAX - 1)
     assert usage.meters == 2
     usage.expire(NOW_MS + UNUSED_MS_MAX)

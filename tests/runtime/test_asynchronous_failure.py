@@ -139,7 +139,7 @@ def test_the_coordinator_tries_a_load_again_whose_audit_could_not_be_appended(si
 
 def test_the_loop_sleeps_until_the_audit_of_a_load_is_appended(sim, monkeypatch):
     load_by_coordinator(sim)
-    requested = []
+    requested: list[None] = []
     monkeypatch.setattr(sim.coordinator, "_request_iteration", lambda: requested.append(None))
     sim.end_iteration()
     assert requested == []

@@ -14,9 +14,8 @@ from coordinator.core.classic.members import SessionExpired
 from coordinator.core.classic.states import GroupState
 from coordinator.core.decision import NOTHING, Decision, OperationContext, replying
 from coordinator.core.groups import operations
-from coordinator.core.groups.stored import StoredGroups
 from coordinator.core.operation import ADVANCE, Operation, Scope
-from coordinator.runtime.interfaces import StoreError
+from coordinator.runtime.interfaces import Replay, StoreError
 from tests.simulation.simulation import GROUP_ID, Sent, Simulation
 
 RETRIES_MS: Final = [100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000]
@@ -263,11 +262,11 @@ class Unreadable:
         self._replay_whole = self.sim.shard.store.replay
         self.sim.shard.store.replay = self._replay  # type: ignore[method-assign]
 
-    def _replay(self, groups: StoredGroups) -> Iterator[None]:
+    def _replay(self, replay: Replay, from_offset: int = 0) -> Iterator[None]:
         self.attempts.append(self.sim.now_ms)
         if self.broken:
             raise StoreError("Input/output error")
-        return self._replay_whole(groups)
+        return self._replay_whole(replay, from_offset)
 
 
 @pytest.fixture

@@ -271,10 +271,14 @@ class Asked:
         self.replies.append(reply)
 
 
+def _fail(problem: Exception) -> None:
+    raise AssertionError("the work failed") from problem
+
+
 def outcome_of(slices: Slices, steps: Steps[Any], source: str | None = "/a") -> tuple[list[Any], SlicedWork | None]:
     """What the steps come to, once they have ended; and the work, if it has not."""
     results: list[Any] = []
-    return results, slices.start(steps, results.append, pytest.fail, source)
+    return results, slices.start(steps, results.append, _fail, source)
 
 
 def test_an_answer_that_is_there_is_not_waited_for():

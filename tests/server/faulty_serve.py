@@ -94,5 +94,5 @@ class FaultyDisk(DiskFileSystem):
 if __name__ == "__main__":
     from coordinator.cli import main
 
-    host.DiskFileSystem = FaultyDisk  # type: ignore[misc]
+    vars(host)["DiskFileSystem"] = FaultyDisk
     main()

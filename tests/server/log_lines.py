@@ -19,7 +19,7 @@ class LogLines:
     def is_enabled_for(self, level: int) -> bool:
         return level >= logging.INFO
 
-    def take(self, level: str, event: str, fields: dict[str, Any]) -> None:
+    def write(self, level: str, event: str, fields: dict[str, Any]) -> None:
         if level not in ("debug", "info"):
             self.problems.append(event)
         if level != "debug":

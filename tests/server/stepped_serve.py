@@ -18,5 +18,5 @@ def wall_clock_ms() -> int:
 if __name__ == "__main__":
     from coordinator.cli import main
 
-    host.wall_clock_ms = wall_clock_ms
+    vars(host)["wall_clock_ms"] = wall_clock_ms
     main()

@@ -8,7 +8,7 @@ from coordinator.server.connection_rate import ConnectionRate
 def taken_until_full(rate: ConnectionRate, now: float) -> int:
     taken = 0
     while not rate.wait(now):
-        rate.take()
+        rate.consume()
         taken += 1
     return taken
 
@@ -34,7 +34,7 @@ def test_a_long_silence_allows_no_more_than_one_second():
 def test_a_clock_that_goes_back_takes_nothing_away():
     rate = ConnectionRate(2)
     assert rate.wait(100.0) == 0
-    rate.take()
+    rate.consume()
     assert rate.wait(50.0) == 0
-    rate.take()
+    rate.consume()
     assert rate.wait(50.5) == 0

@@ -15,7 +15,7 @@ from coordinator.cli.group_history import history_command
 from coordinator.client.audit_topic import AuditTopic
 from coordinator.explain.generation import Generation
 from coordinator.explain.history import GroupHistory
-from coordinator.explain.story import Story, tell
+from coordinator.explain.story import Story, story_of
 from tests.servers import QUICK_GROUPS, RunningServer
 from tests.waiting import wait_for
 from tests.wire_client import WireClient
@@ -78,7 +78,7 @@ def test_a_member_that_the_coordinator_could_not_hear(server: RunningServer) -> 
     assert removal.is_unheard
     (paused,) = [each for each in history.coordinator_events if isinstance(each, schema.CoordinatorPaused)]
     assert paused.pause_kind == "suspended"
-    story = tell(history, generation)
+    story = story_of(history, generation)
     assert "because the coordinator itself stood still for" in story.headline
     assert "it is no fault of test" in text(story)
     assert "stayed open" not in text(story)
@@ -113,7 +113,7 @@ def test_a_member_that_was_not_heard_since_a_restart(server: RunningServer, is_k
     assert removal.connection_open is None
     kinds = [type(each) for each in history.coordinator_events]
     assert kinds == ([] if is_killed else [schema.CoordinatorStopped]) + [schema.CoordinatorStarted]
-    said = text(tell(history, generation))
+    said = text(story_of(history, generation))
     assert "Nothing was heard of test since that start, with which its session began again." in said
     assert "the coordinator started again" in said
     assert ("after its stop" in said) is not is_killed

@@ -77,7 +77,8 @@ def low_limit() -> Iterator[int]:
 
 
 def test_the_reserve_is_reached_when_the_others_are_in_use_and_left_again(low_limit):
-    reserve, opened = DescriptorReserve(), []
+    reserve = DescriptorReserve()
+    opened: list[int] = []
     assert reserve.limit == low_limit
     try:
         while not opened or opened[-1] < low_limit - reserve.reserve - 1:
@@ -92,7 +93,8 @@ def test_the_reserve_is_reached_when_the_others_are_in_use_and_left_again(low_li
 
 
 def test_no_descriptor_at_all_is_the_reserve_too(low_limit):
-    reserve, opened = DescriptorReserve(), []
+    reserve = DescriptorReserve()
+    opened: list[int] = []
     try:
         with pytest.raises(OSError, match="Too many open files"):
             while True:

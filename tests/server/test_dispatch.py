@@ -124,6 +124,9 @@ def test_every_request_can_be_answered_with_an_error_in_its_version(route, versi
     for request in requests:
         for error in ERRORS:
             response = route.error_response(request, error, version)
+            if isinstance(request, ProduceRequest) and request.acks == 0:
+                assert response is None, "its client expects none"
+                continue
             if route.downgrade is not None:
                 route.downgrade(response, version)
             read = route.api.response.decode(response.encode(version), version)

@@ -41,7 +41,7 @@ def play(story: Callable[[Node, VirtualClock, WireClient, str], Any]) -> None:
 
 
 def deleted(client: WireClient) -> int:
-    return client.request(DeleteGroupsRequest(groups_names=["g"]), 2).results[0].error_code
+    return int(client.request(DeleteGroupsRequest(groups_names=["g"]), 2).results[0].error_code)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 
 from _wire.records import build_batch
 from coordinator.config.settings import Config
+from coordinator.listen_address import ListenError
 from coordinator.log.recovery.last_stop import CLEAN_SHUTDOWN
-from coordinator.server.listeners import ListenError
 from coordinator.server.node import Node
 from tests.servers import RunningServer
 from tests.wire_client import WireClient

@@ -5,6 +5,7 @@ What a client is answered was compared with Kafka 4.3.1 whose second directory w
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -54,7 +55,7 @@ def client(server: FaultyServer) -> Iterator[Client]:
         client.request(FindCoordinatorRequest(key_type=1, coordinator_keys=["any"]), 4)
         for key in keys("transactions").values():
             request = InitProducerIdRequest(transactional_id=key, transaction_timeout_ms=60_000)
-            wait_for(lambda request=request: client.request(request, 4).error_code == 0, 10, "the transactions")
+            wait_for(partial(has_producer_id, client, request), 10, "the transactions")
         yield client
 
 
@@ -79,6 +80,14 @@ def is_offline(client: Client, directory: Path) -> bool:
         if each.log_dir == str(directory)
     ]
     return (found.error_code, found.total_bytes) == (ErrorCode.KAFKA_STORAGE_ERROR, -1)
+
+
+def has_producer_id(client: Client, request: InitProducerIdRequest) -> bool:
+    return bool(client.request(request, 4).error_code == ErrorCode.NONE)
+
+
+def is_committed(client: Client, group: str) -> bool:
+    return commit(client, group) is ErrorCode.NONE
 
 
 def commit(client: Client, group: str) -> ErrorCode:
@@ -129,7 +138,7 @@ def check_back(server: FaultyServer, stored: dict[int, list[bytes | None]]) -> N
             assert (error, found[: len(values)]) == (ErrorCode.NONE, values)
             assert client.send_value(b"again", index) is ErrorCode.NONE
         for key in keys("groups").values():
-            wait_for(lambda key=key: commit(client, key) is ErrorCode.NONE, 10, "the groups")
+            wait_for(partial(is_committed, client, key), 10, "the groups")
     assert server.stop() == 0
 
 

@@ -4,13 +4,13 @@ import asyncio
 
 from _wire.errors import ErrorCode
 from coordinator.config.settings import Config
-from coordinator.log.errors import LogFlushError
+from coordinator.log.errors import LogError, LogFlushError
 from coordinator.server.node import Node
 from tests.wire_client import ConnectionClosed, WireClient
 
 
 def test_the_node_reports_a_failed_flush(tmp_path, monkeypatch):
-    async def play() -> LogFlushError:
+    async def play() -> LogError:
         node = Node(Config({"log.dirs": str(tmp_path), "listeners": "PLAINTEXT://127.0.0.1:0"}))
         await node.start()
 

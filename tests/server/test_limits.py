@@ -44,7 +44,7 @@ def limited(tmp_path):
 
 
 def is_served(client: WireClient) -> bool:
-    return client.request(ApiVersionsRequest(), 0).error_code == 0
+    return bool(client.request(ApiVersionsRequest(), 0).error_code == 0)
 
 
 def test_a_connection_over_the_limit_of_its_address_is_closed_and_the_others_stay(limited):

@@ -14,8 +14,9 @@ from _wire.messages.metadata import MetadataRequest
 from coordinator.config.key import ConfigError
 from coordinator.config.settings import Config
 from coordinator.groups.sessions import SessionTable
+from coordinator.listen_address import Address, ListenError, parse_addresses
 from coordinator.server.limits import ConnectionLimits
-from coordinator.server.listeners import Address, ListenError, Listeners, parse_addresses
+from coordinator.server.listeners import Listeners
 from coordinator.timers.wheel import TimerWheel
 from tests.servers import QUICK_GROUPS, RunningServer
 from tests.wire_client import WireClient

@@ -95,7 +95,7 @@ def test_steps_run_in_the_order_of_their_registration(scene):
 
 
 def test_a_step_may_request_another_iteration(scene):
-    woken = []
+    woken: list[int] = []
 
     def wake_once(now_ms):
         if not woken:
@@ -244,7 +244,12 @@ def test_after_a_stall_of_the_real_loop_the_sockets_come_first():
         calls: list[str] = []
         loop, clock, due = asyncio.get_running_loop(), SystemClock(), asyncio.Event()
         turns = LoopScheduler(loop, TimerWheel(clock.now_ms()), clock.now_ms)
-        turns.on_due(lambda key, now_ms: (calls.append(str(key)), due.set()))
+
+        def fired(key: object, now_ms: int) -> None:
+            calls.append(str(key))
+            due.set()
+
+        turns.on_due(fired)
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
         with theirs:
@@ -283,7 +288,8 @@ def advance_clock_to(scene: Scene, now_ms: int) -> None:
 
 def test_time_that_passes_at_once_fires_each_timer_at_its_own_time(scene):
     """What a timer starts is due in the same jump, and the clock shows each deadline when it fires."""
-    begin, before = scene.now_ms, []
+    begin = scene.now_ms
+    before: list[int] = []
     scene.turns.start("b", begin + 20_000)
     scene.turns.start("a", begin + 10)
     scene.turns.on_due(lambda key, now_ms: scene.turns.start("c", now_ms + 5) if key == "a" else None)

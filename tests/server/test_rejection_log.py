@@ -81,5 +81,5 @@ def test_very_many_addresses_are_counted_together(log, lines, scheduler):
 def test_at_the_end_of_the_server_the_rest_is_told(log, lines):
     for _ in range(3):
         log.rejected(A, "bad")
-    log.tell()
+    log.report()
     assert lines.of(CLOSED)[1:] == [{"client": A, "reason": "bad", "suppressed": 1}]

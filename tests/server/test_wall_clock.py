@@ -121,16 +121,16 @@ def commit_timestamp_ms(client: WireClient, group_id: str) -> int:
     found = [
         offset.commit_timestamp_ms
         for record in records_of(client, "__consumer_offsets", partition)
-        if is_offset_key(record.key)
+        if record.key is not None and is_offset_key(record.key)
         for of_group, _, _, offset in [read_offset_record(record.key, record.value)]
-        if of_group == group_id
+        if of_group == group_id and offset is not None
     ]
     return found[-1]
 
 
 def audit_times_ms(client: WireClient, group_id: str) -> list[tuple[str, int]]:
     events = [
-        decode_event(record.value)
+        decode_event(record.value or b"")
         for record in records_of(client, "__group_audit", partition_for(group_id, 50))
         if record.key == group_id.encode()
     ]

@@ -41,7 +41,7 @@ def test_a_clock_that_is_put_ahead_stands_and_goes_on_from_there():
     assert clock.now_ms() == 2_000
     clock.stand_at(1_500)
     assert clock.now_ms() == 2_000
-    clock.go_on()
+    clock.resume()
     assert clock.now_ms() == 2_000
     real.advance(7)
     assert clock.now_ms() == 2_007
@@ -52,7 +52,7 @@ def test_a_clock_that_is_put_ahead_by_less_than_passed_never_goes_back():
     clock = AdvanceableClock(real)
     clock.stand_at(1_010)
     real.advance(50)
-    clock.go_on()
+    clock.resume()
     assert clock.now_ms() == 1_050
-    clock.go_on()
+    clock.resume()
     assert clock.now_ms() == 1_050

@@ -148,7 +148,7 @@ class LogLines:
     def is_enabled_for(self, level: int) -> bool:
         return True
 
-    def take(self, level: str, event: str, fields: dict[str, Any]) -> None:
+    def write(self, level: str, event: str, fields: dict[str, Any]) -> None:
         if level == "error":
             self._lines.append(fields)
 

@@ -129,16 +129,17 @@ def test_a_message_is_described_version_by_version(capsys: pytest.CaptureFixture
     assert lines[0] == "LeaveGroup: API key 13, versions 0 to 5, flexible from 4 on"
     assert lines[3:7] == [
         "LeaveGroupRequest                          0  1  2  3  4  5",
-        "  group_id             string              x  x  x  x  x  x",
-        "  member_id            string              x  x  x  .  .  .",
-        "  members              [MemberIdentity]    .  .  .  x  x  x",
+        "  group_id             string              x  x  x  x  x  x   the group",
+        "  member_id            string              x  x  x  .  .  .   the member",
+        "  members              [MemberIdentity]    .  .  .  x  x  x   the members that leave",
     ]
-    assert "    group_instance_id  string              .  .  .  n  n  n" in lines
+    static = "the static member's id (KIP-345); null: a dynamic member"
+    assert f"    group_instance_id  string              .  .  .  n  n  n   {static}" in lines
 
 
 def test_tagged_and_embedded_are_described_too(capsys: pytest.CaptureFixture[str]) -> None:
     code, lines, _ = run(capsys, "describe", "OffsetCommitValue")
     assert code == 0
     assert lines[0] == "OffsetCommit: record type 0-1 of __consumer_offsets, versions 0 to 4, flexible from 4 on"
-    assert "  topic_id          uuid      .  .  .  .  t" in lines
+    assert "  topic_id          uuid      .  .  .  .  t   the id of the topic, all zero if unknown" in lines
     assert run(capsys, "describe", "ConsumerProtocolAssignment")[1][0].endswith("versions 0 to 3, never flexible")

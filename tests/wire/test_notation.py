@@ -2,13 +2,13 @@
 
 import pytest
 
-from _wire.notation import NotationError, RecordPlace, Versions, parse, snake_case
+from _wire.notation import NotationError, RecordPlace, Versions, parse, read_definitions, snake_case
 
 PING = """# Is anybody there?
 api Ping 99   versions 0-5   flexible 3+
 
 request
-  names         [string]
+  names         [string]                                         # who is asked
   greeting      string        2+   nullable 3+   default "hello"
   depth         int64         1-3  default -1
   loud          bool          3+   default true   tag 1
@@ -39,6 +39,7 @@ def test_a_definition_means_what_it_says() -> None:
         ("host", Versions(0, 5)),
         ("ports", Versions(4, 5)),
     ]
+    assert (names.doc, greeting.doc) == ("who is asked", "")
     assert ping.structs["Peer"].path == "peers."
     assert ping.structs["PingResponse"].fields == []
 
@@ -134,3 +135,14 @@ def test_a_mistake_is_one_line_with_file_and_number(right: str, wrong: str, erro
     with pytest.raises(NotationError) as refused:
         parse(PING.replace(right, wrong, 1), "ping.schema")
     assert str(refused.value) == error
+
+
+def test_each_field_of_kafkas_messages_says_what_it_is() -> None:
+    silent = [
+        f"{each.where} {each.name}"
+        for definition in read_definitions()
+        for struct in definition.structs.values()
+        for each in struct.fields
+        if not each.doc
+    ]
+    assert silent == []

@@ -22,7 +22,7 @@ class Claims:
     former: dict[Partition, str] = field(default_factory=dict)
 
 
-def settle_claims(members: Iterable[MemberSubscription], topics: Mapping[str, Topic]) -> Claims:
+def resolve_claims(members: Iterable[MemberSubscription], topics: Mapping[str, Topic]) -> Claims:
     """Let the latest generation win, because a member that missed a rebalance still claims its old partitions."""
     claims = Claims()
     generations: dict[Partition, int] = {}

@@ -6,14 +6,14 @@ Their owners revoke them and rejoin, and the second rebalance assigns them to th
 
 from collections.abc import Mapping, Sequence
 
-from coordinator.core.assignors.claims import Claims, settle_claims
+from coordinator.core.assignors.claims import Claims, resolve_claims
 from coordinator.core.assignors.model import Assignment, MemberSubscription, Partition, Topic, by_topic
 from coordinator.core.assignors.sticky import assign_sticky, subscriptions_are_equal
 
 
 def assign(members: Sequence[MemberSubscription], topics: Mapping[str, Topic]) -> Assignment:
     """Assign as Kafka's CooperativeStickyAssignor: no member gets a partition that another one may still own."""
-    claims = settle_claims(members, topics)
+    claims = resolve_claims(members, topics)
     wanted = _owners(assign_sticky(members, topics, claims))
     given = {
         partition: member_id

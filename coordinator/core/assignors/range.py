@@ -60,7 +60,7 @@ class _Shares:
         rack = self._racks.get(member_id)
         return rack is None or (bool(self._replica_racks) and rack in self._replica_racks[partition])
 
-    def take(self, member_id: str, partitions: Iterable[int]) -> None:
+    def assign(self, member_id: str, partitions: Iterable[int]) -> None:
         """Assign partitions that are still unassigned."""
         taken = self.taken.setdefault(member_id, [])
         for partition in partitions:
@@ -77,7 +77,7 @@ class _Shares:
             fit = self._left if may_take is None else (each for each in self._left if may_take(member_id, each))
             partitions = list(islice(fit, self.room(member_id)))
             if partitions:
-                self.take(member_id, partitions)
+                self.assign(member_id, partitions)
 
 
 def _assign_within_racks(shares: Iterable[_Shares]) -> None:
@@ -99,7 +99,7 @@ def _assign_alike(shares: Sequence[_Shares]) -> None:
         member_id = next((each for each in waiting if _all_fit(shares, each, partition)), None)
         if member_id is not None:
             for topic in shares:
-                topic.take(member_id, (partition,))
+                topic.assign(member_id, (partition,))
             if not any(topic.room(member_id) for topic in shares):
                 del waiting[member_id]
 

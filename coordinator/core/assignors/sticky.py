@@ -7,7 +7,7 @@ assigned again.
 
 from collections.abc import Mapping, Sequence
 
-from coordinator.core.assignors.claims import Claims, settle_claims
+from coordinator.core.assignors.claims import Claims, resolve_claims
 from coordinator.core.assignors.equal_subscriptions import assign_equal_shares
 from coordinator.core.assignors.model import Assignment, MemberSubscription, Topic, by_topic, subscribed
 from coordinator.core.assignors.racks import Racks
@@ -16,7 +16,7 @@ from coordinator.core.assignors.unequal_subscriptions import assign_balanced
 
 def assign(members: Sequence[MemberSubscription], topics: Mapping[str, Topic]) -> Assignment:
     """Assign as Kafka's StickyAssignor."""
-    return assign_sticky(members, topics, settle_claims(members, topics))
+    return assign_sticky(members, topics, resolve_claims(members, topics))
 
 
 def assign_sticky(members: Sequence[MemberSubscription], topics: Mapping[str, Topic], claims: Claims) -> Assignment:

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from coordinator.log.files import FileSystem
-from coordinator.log.segments.segment import NO_TIMESTAMP, Segment
+from coordinator.log.segments.segment import Segment
+from coordinator.log.segments.segment_file import NO_TIMESTAMP
 
 
 def complete_cleaned(

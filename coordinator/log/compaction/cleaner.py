@@ -109,7 +109,7 @@ def clean(
         raise
     finally:
         for segment in all_segments:
-            segment.let_go()
+            segment.release()
 
 
 class _Work:
@@ -194,14 +194,14 @@ class _Work:
         segment: Segment,
         position: int,
         end: int,
-        take: Callable[[bytes], int],
+        consume: Callable[[bytes], int],
         is_over: Callable[[], bool] = lambda: False,
     ) -> Steps:
-        """Pass the batches between two positions of a segment to `take`, which returns how many bytes it has used."""
+        """Pass the batches between two positions of a segment to `consume`, which returns how many bytes it used."""
         while position < end and not is_over():
             data = segment.read_whole_batches(position, READ_BYTES)[: end - position]
             try:
-                used = take(data)
+                used = consume(data)
             except CorruptBatch as problem:
                 raise self._uncleanable(segment, position + problem.offset, problem) from None
             self._stats.io_bytes += len(data)
@@ -235,13 +235,13 @@ class _Work:
             if not is_needed:
                 raise CleaningAborted("segments were deleted")
             is_part_of_log = True
-            cleaned.let_go()
+            cleaned.release()
             self._stats.count_replaced(group, cleaned)
             yield Place.ANYWHERE
             self._fs.flush_directory(self._log.folder)
         finally:
             if not is_part_of_log:
-                cleaned.let_go()
+                cleaned.release()
                 cleaned.close()
             if not is_needed:
                 for suffix in (CLEANED_SUFFIX, SWAP_SUFFIX):
@@ -252,7 +252,7 @@ class _Work:
         filtered.begin_segment(cleaned.base_offset, group[-1].next_offset)
         position = 0
 
-        def take(data: bytes) -> int:
+        def filter_and_write(data: bytes) -> int:
             nonlocal position
             used = filtered.filter(data)
             output = filtered.output
@@ -260,11 +260,11 @@ class _Work:
                 cleaned.write_cleaned(output, position)
                 position += len(output)
                 self._stats.io_bytes += len(output)
-            index_entries.extend(filtered.take_index_entries())
+            index_entries.extend(filtered.pop_index_entries())
             return used
 
         for segment in group:
-            yield from self._read(segment, 0, segment.size_bytes, take)
+            yield from self._read(segment, 0, segment.size_bytes, filter_and_write)
         complete_cleaned(
             cleaned,
             filtered.size_bytes,

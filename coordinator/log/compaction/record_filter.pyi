@@ -50,7 +50,7 @@ class RecordFilter:
             MemoryError: there is no memory.
         """
 
-    def take_index_entries(self) -> list[tuple[int, int, int, int]]:
+    def pop_index_entries(self) -> list[tuple[int, int, int, int]]:
         """Return the index entries that came since the last call, in order.
 
         Last offset and position of a batch; the greatest timestamp up to it, and the offset of that timestamp.

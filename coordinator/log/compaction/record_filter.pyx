@@ -129,7 +129,7 @@ cdef class RecordFilter:
             return memoryview(b"")
         return PyMemoryView_FromMemory(<char *>self.out.data, self.out.size, PyBUF_READ)
 
-    def take_index_entries(self):
+    def pop_index_entries(self):
         cdef IndexEntry *entries = <IndexEntry *>self.entries.data
         cdef Py_ssize_t i
         taken = [

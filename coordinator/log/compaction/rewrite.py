@@ -77,7 +77,7 @@ class Rewrite:
             OSError: a file cannot be renamed or removed; the next start does it.
         """
         self._log.replace_segments(self._old, self._new)
-        self._new.let_go()
+        self._new.release()
         yield
         yield from self._log.segments.remove_deleted_files(len(self._old))
 
@@ -87,7 +87,7 @@ class Rewrite:
         Raises:
             OSError: a file cannot be removed; the next start does it.
         """
-        self._new.let_go()
+        self._new.release()
         self._new.close()
         for suffix in (CLEANED_SUFFIX, SWAP_SUFFIX):
             remove_segment_files(self._fs, self._log.folder, self._base_offset, suffix)

@@ -37,7 +37,7 @@ from coordinator.log.names import (
 )
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.recovery.clean_stop import finish_logs
-from coordinator.log.recovery.last_stop import KILLED, POWER_LOST, mark_clean, read_boot_id, take_note
+from coordinator.log.recovery.last_stop import KILLED, POWER_LOST, consume_note, mark_clean, read_boot_id
 from coordinator.log.recovery.load import Recovery
 from coordinator.log.segments.stored_segments import StoredSegments, stored_bytes_from, stored_segments
 from coordinator.logger import logger
@@ -65,7 +65,7 @@ class LogDirectory:
         self._log_start_offsets = started or {}
         self._stored_keys = {*self._recovery_points, *self._log_start_offsets}
         """The logs that the checkpoint files name."""
-        stop = take_note(fs, root, boot_id, self._read_checkpoint(UNRECOVERED), self.stored_partitions())
+        stop = consume_note(fs, root, boot_id, self._read_checkpoint(UNRECOVERED), self.stored_partitions())
         self.had_clean_shutdown = stop.was_clean
         self._unrecovered = stop.unrecovered
         self._recovered: dict[TopicPartition, Recovery] = {}

@@ -87,7 +87,7 @@ class _Search:
                     homes[key] = self._moved_to(key, other, directory)
         for directory in self._online:
             for key, folder in directory.future_folders():
-                self._settle_copy(directory, key, folder)
+                self._classify_copy(directory, key, folder)
         for key, home in homes.items() if len(self._online) > 1 else ():
             self._end_move(home.root / folder_name(*key))
         return self._found
@@ -114,7 +114,7 @@ class _Search:
         source.release(*key)
         return target
 
-    def _settle_copy(self, directory: LogDirectory, key: TopicPartition, folder: Path) -> None:
+    def _classify_copy(self, directory: LogDirectory, key: TopicPartition, folder: Path) -> None:
         home = self._found.homes.get(key)
         if home is None:
             source = read_source(self._fs, folder) or self._assigned.id_of(*key)

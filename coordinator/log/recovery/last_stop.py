@@ -31,7 +31,7 @@ class LastStop(NamedTuple):
     """The logs that were not opened since a stop that was not clean, and whether they were KILLED or POWER_LOST."""
 
 
-def take_note(
+def consume_note(
     fs: FileSystem,
     root: Path,
     boot_id: str,

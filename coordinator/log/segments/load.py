@@ -5,7 +5,8 @@ from coordinator.config.key import INT32_MAX
 from coordinator.log.files import FileSystem
 from coordinator.log.segments.batch_header import RECORD_FORMAT
 from coordinator.log.segments.reads import time_entry_fits
-from coordinator.log.segments.segment import NO_TIMESTAMP, Segment
+from coordinator.log.segments.segment import Segment
+from coordinator.log.segments.segment_file import NO_TIMESTAMP
 
 
 def load(fs: FileSystem, segment: Segment) -> bool:

@@ -87,7 +87,7 @@ def _report_index(segment: Segment, path: Path) -> None:
 
 def _position_from(segment: Segment, position: int, lowest_offset: int, offset: int) -> int:
     """As `position_of`, from a batch on that is not after it and that begins at `lowest_offset` or later."""
-    end = next((each.position for each in segment.damages if each.position >= position), segment.size_bytes)
+    end = _next_damage(segment, position)
     while position < end:
         data = segment.read_exactly(position, min(SEARCH_BYTES, end - position))
         step, found = _find_batch(segment, data, offset, lowest_offset, position)
@@ -99,6 +99,13 @@ def _position_from(segment: Segment, position: int, lowest_offset: int, offset: 
     if position > end or (end == segment.size_bytes and segment.base_offset <= offset < segment.next_offset):
         raise _corrupt(segment, position, "batch_length", f"offset {offset} is not found before the end of the segment")
     return position
+
+
+def _next_damage(segment: Segment, position: int) -> int:
+    """The position of the first damage from a position on; the end of the segment if there is none."""
+    if not segment.damages:
+        return segment.size_bytes
+    return next((each.position for each in segment.damages if each.position >= position), segment.size_bytes)
 
 
 def _find_batch(segment: Segment, data: bytes, offset: int, lowest_offset: int, position: int) -> tuple[int, bool]:
@@ -115,7 +122,7 @@ def _look_for_damage(segment: Segment, position: int, expected: int, before: int
         Whether there is damage that was not known.
     """
     found = False
-    end = next((each.position for each in segment.damages if each.position >= position), segment.size_bytes)
+    end = _next_damage(segment, position)
     scanned = scan(
         segment, position, end, expected, next_base_offset=max(segment.next_offset, expected), may_have_gaps=True
     )

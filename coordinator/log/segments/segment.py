@@ -3,7 +3,6 @@
 import errno
 from bisect import insort
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 
@@ -12,17 +11,16 @@ from _wire.records import (
     CorruptBatch,
     batch_headers,
 )
-from coordinator.config.key import INT32_MAX
 from coordinator.log.config import LogConfig
 from coordinator.log.files import FileSystem, OpenFile
 from coordinator.log.names import PathAttribute
 from coordinator.log.recovery.damage import Damage
 from coordinator.log.segments.batch_header import LENGTH_BYTES, LENGTH_END, OFFSET_BYTES
 from coordinator.log.segments.files import CLEANED_SUFFIX, DELETED_SUFFIX, SWAP_SUFFIX, segment_path
-from coordinator.log.segments.index import OFFSET_ENTRY, OffsetIndex, TimeIndex
+from coordinator.log.segments.index import OffsetIndex, TimeIndex
+from coordinator.log.segments.segment_file import SegmentFile
 from coordinator.log.segments.transaction_index import TransactionIndex
 
-NO_TIMESTAMP = -1
 REMOVED_AT_ONCE_BYTES = 64 << 20
 """How much of a file is freed in one step: more takes the file system too long."""
 WALK_BYTES = 1 << 20
@@ -42,15 +40,7 @@ def _headers_before_corruption(data: bytes, check_crc: bool) -> list[BatchHeader
         return batch_headers(data[: error.offset], 0, False)
 
 
-@dataclass(slots=True)
-class PrebuiltBatch:
-    """A batch of the server's own, built with the offsets that it has in the log."""
-
-    data: bytes
-    last_offset: int
-
-
-class Segment:
+class Segment(SegmentFile):
     """The batches with offsets from `base_offset` (inclusive) to `next_offset` (exclusive)."""
 
     log_path = PathAttribute()
@@ -60,12 +50,7 @@ class Segment:
 
         `suffix` is that of the names of a segment that is not part of the log yet.
         """
-        self.base_offset = base_offset
-        self.next_offset = base_offset
-        self.size_bytes = 0
-        self.max_timestamp_ms = NO_TIMESTAMP
-        self.offset_of_max_timestamp = base_offset
-        self.first_timestamp_ms = NO_TIMESTAMP
+        super().__init__(base_offset, config)
         self.damages: list[Damage] = []
         """What is known to be damaged, by position. Reads go around it."""
         self.log_path = segment_path(directory, base_offset, f".log{suffix}")
@@ -75,96 +60,11 @@ class Segment:
         self.is_rebuilt = False
         """Whether its state was rebuilt from its batches: aborted transactions may be missing from their index."""
         self._fs = fs
-        self.configure(config)
-        self.file: OpenFile = fs.open(self.log_path)
-        self._bytes_since_index_entry = 0
-        self._has_torn_tail = False
+        self.file = fs.open(self.log_path)
         self._holders = 0
         self._is_closed = False
         self.has_gaps = False
         """Whether offsets are missing that are not damaged: the segment was compacted."""
-
-    @property
-    def max_message_bytes(self) -> int:
-        return self._config.max_message_bytes
-
-    def configure(self, config: LogConfig) -> None:
-        """Use other settings from the next append on."""
-        self._config = config
-        self._index_entries_max = config.segment_index_bytes // OFFSET_ENTRY.size
-
-    def append(self, batches: bytearray, headers: Sequence[BatchHeader]) -> None:
-        """Write batches, whose offsets are assigned, with one write.
-
-        Raises:
-            OSError: the write failed; the segment is unchanged.
-        """
-        self._write(batches)
-        for header in headers:
-            self.track_batch(header.size_in_bytes, header.last_offset, header.max_timestamp_ms)
-
-    def append_prebuilt(self, data: bytes, batches: Sequence[PrebuiltBatch], max_timestamp_ms: int) -> None:
-        """Write the server's own batches with one write; `data` is their concatenation.
-
-        Raises:
-            OSError: the write failed; the segment is unchanged.
-        """
-        self._write(data)
-        for each in batches:
-            self.track_batch(len(each.data), each.last_offset, max_timestamp_ms)
-
-    def _write(self, data: bytes | bytearray) -> None:
-        if self._has_torn_tail:
-            self._cut_torn_tail()
-        try:
-            self.file.write_at(data, self.size_bytes)
-        except OSError:
-            self._has_torn_tail = True
-            self._cut_torn_tail()
-            raise
-
-    def _cut_torn_tail(self) -> None:
-        """Remove the bytes of a failed write, which a recovery must not find. If this fails, the next call retries."""
-        if self._has_torn_tail:
-            self.file.truncate(self.size_bytes)
-            self._has_torn_tail = False
-
-    def track_batch(self, size_in_bytes: int, last_offset: int, max_timestamp_ms: int) -> None:
-        """Add a batch at the end of the file to the segment's state and, if it is due, to the indexes.
-
-        See LogSegment.append.
-        """
-        if self.size_bytes == 0:
-            self.first_timestamp_ms = max_timestamp_ms
-        if max_timestamp_ms > self.max_timestamp_ms:
-            self.max_timestamp_ms = max_timestamp_ms
-            self.offset_of_max_timestamp = last_offset
-        if self._bytes_since_index_entry > self._config.index_interval_bytes:
-            self.offset_index.append(last_offset - self.base_offset, self.size_bytes)
-            self.index_max_timestamp()
-            self._bytes_since_index_entry = 0
-        self.size_bytes += size_in_bytes
-        self._bytes_since_index_entry += size_in_bytes
-        self.next_offset = last_offset + 1
-
-    def index_max_timestamp(self) -> None:
-        if self.max_timestamp_ms != NO_TIMESTAMP:
-            self.time_index.append(self.max_timestamp_ms, self.offset_of_max_timestamp - self.base_offset)
-
-    def has_room_for(self, size_bytes: int, last_offset: int, timestamp_ms: int) -> bool:
-        """Return whether batches fit into this segment; otherwise a new one must be rolled (LogSegment.shouldRoll).
-
-        The age is the time from the first batch's timestamp to `timestamp_ms`; 0 if the first batch has no timestamp.
-        """
-        if self.size_bytes == 0:
-            return True
-        config = self._config
-        return (
-            self.size_bytes + size_bytes <= config.segment_bytes
-            and last_offset - self.base_offset <= INT32_MAX
-            and (self.first_timestamp_ms < 0 or timestamp_ms - self.first_timestamp_ms <= config.segment_ms)
-            and len(self.offset_index.offsets) < self._index_entries_max
-        )
 
     def note_damage(self, damage: Damage) -> None:
         """Let reads go around bytes that are damaged; log one line."""
@@ -245,9 +145,7 @@ class Segment:
     def reset(self) -> None:
         """Reset the state in memory to that of an empty segment, before its batches are tracked one by one."""
         self.damages = []
-        self.size_bytes = self._bytes_since_index_entry = 0
-        self.next_offset = self.offset_of_max_timestamp = self.base_offset
-        self.max_timestamp_ms = self.first_timestamp_ms = NO_TIMESTAMP
+        self.forget_batches()
         self.offset_index = OffsetIndex(self.offset_index.path)
         self.time_index = TimeIndex(self.time_index.path)
         self.transaction_index.forget()
@@ -293,7 +191,7 @@ class Segment:
         Raises:
             OSError: a file cannot be written; the call may be retried.
         """
-        self._cut_torn_tail()
+        self.cut_torn_tail()
         self.index_max_timestamp()
         self.save_indexes()
 
@@ -303,7 +201,7 @@ class Segment:
         Raises:
             OSError: the bytes of a failed append cannot be removed; the call may be retried.
         """
-        self._cut_torn_tail()
+        self.cut_torn_tail()
         if self.offset_index.offsets:  # without any, a load reads all batches
             self.index_max_timestamp()
 
@@ -412,7 +310,7 @@ class Segment:
         self._holders += 1
         self.file.pin(is_open=False)
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """End one `hold` or `hold_for_flush`."""
         self._holders -= 1
         self.file.unpin()

@@ -7,7 +7,8 @@ from _wire.batch_times import HEAD_BYTES, batch_timestamp
 from _wire.records import find_max_timestamp, find_timestamp
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.segments.reads import offset_before, position_of
-from coordinator.log.segments.segment import NO_TIMESTAMP, Segment
+from coordinator.log.segments.segment import Segment
+from coordinator.log.segments.segment_file import NO_TIMESTAMP
 
 SEARCH_BYTES_MAX: Final = 2 << 20
 """How far apart two entries of an offset index may be for `timestamp_at` to look between them."""

@@ -35,7 +35,7 @@ from coordinator.core.error_responses import ErrorForEachPartition
 from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.image import MetadataImage
 from coordinator.runtime.slices import Slices, Steps, awaited
-from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable
+from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable, without_response
 from coordinator.server.handlers.each_partition import answer_each_partition
 from coordinator.server.handlers.transactional_writes import PartitionVerification
 from coordinator.server.node_context import NodeContext
@@ -79,7 +79,7 @@ class DataHandlers:
         table.add(
             "Produce",
             self.produce,
-            PRODUCE_ERROR,
+            _produce_error,
             versions=(FIRST_PRODUCE_WITH_BATCHES, 13),
             offered_from=FIRST_PRODUCE_OFFERED,
         )
@@ -141,8 +141,7 @@ class DataHandlers:
             filter(None, (each.error_code for topic in response.responses for each in topic.partition_responses)), 0
         )
         if rejected:
-            # No response is expected. As on Kafka, the client reconnects and then requests metadata again.
-            call.connection.reject(f"a Produce with acks=0 failed: {ErrorCode(rejected).name}")
+            call.connection.reject(without_response(call, ErrorCode(rejected)))
         return NO_RESPONSE
 
     def _produced(self, response: ProduceResponse, call: RequestContext) -> None:
@@ -207,6 +206,13 @@ PRODUCE_ERROR: Final = ErrorForEachPartition(
     asked_partitions="partition_data",
     asked_index="index",
 )
+
+
+def _produce_error(request: ProduceRequest, error: ErrorCode, api_version: int) -> ProduceResponse | None:
+    """None with acks=0 (ProduceRequest.getErrorResponse)."""
+    return None if request.acks == 0 else PRODUCE_ERROR(request, error, api_version)
+
+
 FETCH_ERROR: Final = ErrorForEachPartition(
     FetchResponse,
     FetchableTopicResponse,

@@ -72,7 +72,11 @@ def sizes(assignment: Assignment) -> list[int]:
 def kept(members: Iterable[MemberSubscription], assignment: Assignment) -> int:
     """How many partitions stay where a member said it had them."""
     return sum(
-        len(partitions_of(assignment[each.member_id]) & partitions_of(dict(each.owned_partitions))) for each in members
+        len(
+            partitions_of(assignment[each.member_id])
+            & partitions_of({name: list(numbers) for name, numbers in each.owned_partitions.items()})
+        )
+        for each in members
     )
 
 

@@ -1,10 +1,12 @@
+from typing import Any
+
 import pytest
 
 from _wire.errors import ErrorCode
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from coordinator.audit.schema import RebalanceStarted
 from coordinator.core.classic import joining
-from coordinator.core.classic.events import RequestRejected
+from coordinator.core.classic.events import GroupCreated, RequestRejected
 from coordinator.core.classic.states import GroupState
 from tests.audit.stories import subscription, sync
 from tests.core.deciding import context
@@ -68,19 +70,27 @@ def test_a_leader_that_gives_up_partitions_asks_for_no_new_assignment(claimed, a
     assert started[-1].cause == cause
 
 
+def last_started(sim: Simulation) -> RebalanceStarted:
+    """The last event of the audit, which is the start of a rebalance."""
+    started = sim.audited()[-1]
+    assert isinstance(started, RebalanceStarted)
+    return started
+
+
 def test_a_leader_that_rejoins_in_stable_starts_a_rebalance():
     sim = Simulation()
     leader, _ = sim.stable_with("a", "b")
     assert not sim.join("a", leader).answered
     assert sim.group.state is GroupState.PREPARING_REBALANCE
-    assert sim.audited()[-1].cause == "leader_rejoined"
+    assert last_started(sim).cause == "leader_rejoined"
 
 
 def test_changed_metadata_starts_a_rebalance_and_names_its_member():
     sim = Simulation()
     _, follower = sim.stable_with("a", "b")
     sim.join("b", follower, metadata=b"other", reason="new topic", version=8)
-    started = sim.audited()[-1]
+    started = last_started(sim)
+    assert started.member is not None
     assert (started.cause, started.member.member_id, started.reason) == ("metadata_changed", follower, "new topic")
 
 
@@ -161,7 +171,8 @@ def test_a_group_that_a_fault_fills_takes_nobody_but_its_own(max_size, filled_si
     decision = joining.join(sim.whole_group, request, asked)
     rejected = [event.injected for event in decision.events if isinstance(event, RequestRejected)]
     assert rejected == ([] if injected is None else [injected])
-    assert [reply.response.error_code for reply in decision.replies] == ([error] if error else [])
+    responses: list[Any] = [reply.response for reply in decision.replies]
+    assert [response.error_code for response in responses] == ([error] if error else [])
 
 
 def test_a_late_member_loses_its_place_to_a_newcomer():
@@ -225,7 +236,9 @@ def test_the_initial_delay_is_prolonged_up_to_the_rebalance_timeout_only():
             break
         sim.join(f"m{number}", rebalance_timeout_ms=7000)
     assert first.answered
-    assert sim.now_ms - sim.events[0].at_ms <= 8000
+    created = sim.events[0]
+    assert isinstance(created, GroupCreated)
+    assert sim.now_ms - created.at_ms <= 8000
 
 
 def test_skip_assignment_is_never_set_for_a_dynamic_member():

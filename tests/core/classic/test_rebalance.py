@@ -1,6 +1,9 @@
+from typing import Any
+
 import pytest
 
 from _wire.errors import ErrorCode
+from coordinator.audit import schema
 from coordinator.core.causes import Cause
 from coordinator.core.classic.events import GroupEmptied, JoinPhaseExtended, MemberRemoved, RebalanceStarted
 from coordinator.core.classic.group import Member, Protocol
@@ -80,7 +83,7 @@ def test_emptying_a_group_uses_up_a_generation():
 
 def test_silent_static_members_hold_the_join_phase_open():
     sim = Simulation()
-    static = {"instance_id": "one", "session_timeout_ms": 600_000, "version": 5}
+    static: dict[str, Any] = {"instance_id": "one", "session_timeout_ms": 600_000, "version": 5}
     a = sim.join("a", **static).response.member_id
     sim.sync_all()
     joining = sim.join("b")
@@ -192,6 +195,7 @@ def test_a_rebalance_that_overtakes_another_is_told_as_superseding_it():
     sim.advance(25)
     sim.join("b")
     superseded, started = sim.audited()[-2:]
+    assert isinstance(superseded, schema.RebalanceSuperseded) and isinstance(started, schema.RebalanceStarted)
     assert (superseded.generation_id, superseded.rebalance_ms) == (1, 25)
     assert (superseded.state, started.state_before) == ("CompletingRebalance", "CompletingRebalance")
 

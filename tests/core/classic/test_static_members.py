@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from _wire.errors import ErrorCode
@@ -10,7 +12,7 @@ from coordinator.core.decision import NOTHING
 from tests.core.deciding import context
 from tests.simulation.simulation import NEWEST_JOIN, SESSION_TIMEOUT_MS, Simulation
 
-STATIC = {"version": 5}
+STATIC: dict[str, Any] = {"version": 5}
 
 
 @pytest.fixture

@@ -1,3 +1,5 @@
+from typing import Any
+
 from _wire.errors import ErrorCode
 from _wire.messages.delete_groups import DeleteGroupsRequest
 from _wire.messages.describe_groups import DescribeGroupsRequest
@@ -9,7 +11,8 @@ from tests.core.deciding import context
 def described_missing(version):
     request = DescribeGroupsRequest(groups=["unheard-of"], include_authorized_operations=True)
     (reply,) = admin.describe(None, request, context(version=version)).replies
-    (group,) = reply.response.groups
+    response: Any = reply.response
+    (group,) = response.groups
     return group
 
 

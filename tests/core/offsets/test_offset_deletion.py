@@ -1,3 +1,5 @@
+from typing import Any
+
 from _wire.embedded import encode_versioned
 from _wire.errors import ErrorCode
 from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
@@ -26,7 +28,7 @@ def group_in(state, protocol_type="consumer", subscriptions=()):
 
 def delete(group, *partitions, group_id="g"):
     """(top-level error, error per partition, what is deleted)"""
-    topics = {}
+    topics: dict[str, list[OffsetDeleteRequestPartition]] = {}
     for topic, partition in partitions:
         topics.setdefault(topic, []).append(OffsetDeleteRequestPartition(partition_index=partition))
     request = OffsetDeleteRequest(
@@ -35,15 +37,16 @@ def delete(group, *partitions, group_id="g"):
     )
     decision = offset_delete.delete(group, request, context(5))
     (reply,) = decision.replies
-    response = reply.response
+    response: Any = reply.response
     errors = {
         (topic.name, each.partition_index): ErrorCode(each.error_code)
         for topic in response.topics
         for each in topic.partitions
     }
-    gone = tuple(where for event in decision.events for where in event.partitions)
-    assert all(isinstance(event, OffsetsDeleted) for event in decision.events)
-    assert all(event.cause is DeletionCause.REQUESTED for event in decision.events)
+    deleted = [event for event in decision.events if isinstance(event, OffsetsDeleted)]
+    assert len(deleted) == len(decision.events)
+    assert all(event.cause is DeletionCause.REQUESTED for event in deleted)
+    gone = tuple(where for event in deleted for where in event.partitions)
     return ErrorCode(response.error_code), errors, gone
 
 

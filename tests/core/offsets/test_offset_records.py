@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -81,10 +83,11 @@ def test_null_metadata_is_empty_and_times_are_those_of_the_request_where_it_has_
 
 @given(st.dictionaries(st.text(max_size=8), st.dictionaries(INT32, POSITIONS, max_size=3), max_size=3))
 def test_records_say_what_they_are_made_of(positions):
-    read = {}
+    read: dict[str, dict[int, tuple[Any, ...]]] = {}
     for key, value in offset_records("group", positions):
-        known = decode_key(key)
-        said = decode_value(known, value)
+        known: Any = decode_key(key)
+        assert value is not None
+        said: Any = decode_value(known, value)
         assert (prefix_of(key), known.group) == (1, "group")
         expires = said.expire_timestamp if prefix_of(value) == 1 else None
         leader_epoch = said.leader_epoch if prefix_of(value) == 3 else -1
@@ -146,7 +149,8 @@ def test_every_version_of_a_record_is_read(version, expected):
 def test_an_expire_timestamp_of_minus_one_is_none():
     key = encode_versioned(OffsetCommitKey(group="group", topic="t"), 1)
     value = encode_versioned(OffsetCommitValue(offset=7, commit_timestamp=99, expire_timestamp=-1), 1)
-    assert read_offset_record(key, value)[3].expire_timestamp_ms is None
+    read = read_offset_record(key, value)[3]
+    assert read is not None and read.expire_timestamp_ms is None
 
 
 def test_a_tombstone_names_the_partition():

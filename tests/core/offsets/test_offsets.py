@@ -12,10 +12,16 @@ def error_of(asked):
     return ErrorCode(asked.response.topics[0].partitions[0].error_code)
 
 
+def committed_offset(sim: Simulation) -> int:
+    committed = sim.offsets.get(WHERE)
+    assert committed is not None
+    return committed.offset
+
+
 def test_a_simple_consumer_makes_its_group_by_committing():
     sim = Simulation()
     assert error_of(sim.commit(offset=42)) is ErrorCode.NONE
-    assert sim.offsets.get(WHERE).offset == 42
+    assert committed_offset(sim) == 42
     assert sim.group.state is GroupState.EMPTY
     assert sim.kinds() == ["group.created"]
 
@@ -47,7 +53,7 @@ def test_a_retention_time_at_its_limits_is_taken(retention_time_ms, expires_afte
     assert error_of(sim.commit(offset=42, version=2, retention_time_ms=retention_time_ms)) is ErrorCode.NONE
     sim.restart()
     sim.advance(1000 if expires_after_ms is None else max(expires_after_ms - 1000, 0))
-    assert sim.offsets.get(WHERE).offset == 42
+    assert committed_offset(sim) == 42
     sim.advance(1000)
     assert sim.exists == (expires_after_ms is None)
 
@@ -71,7 +77,7 @@ def test_committed_offsets_survive_a_restart():
     sim.commit(offset=41)
     sim.commit(offset=42)
     sim.restart()
-    assert sim.offsets.get(WHERE).offset == 42
+    assert committed_offset(sim) == 42
 
 
 def test_a_commit_that_cannot_be_stored_is_not_acknowledged():
@@ -82,7 +88,7 @@ def test_a_commit_that_cannot_be_stored_is_not_acknowledged():
     assert error_of(sim.commit(offset=43)) is ErrorCode.COORDINATOR_NOT_AVAILABLE
     sim.disk.is_full = False
     sim.advance(10_000)
-    assert sim.offsets.get(WHERE).offset == 41
+    assert committed_offset(sim) == 41
     assert error_of(sim.commit(offset=44)) is ErrorCode.NONE
 
 

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,7 +38,8 @@ def fetched(sim, require_stable=False):
         groups=[OffsetFetchRequestGroup(group_id=GROUP_ID, topics=[topic])], require_stable=require_stable
     )
     (reply,) = offset_fetch.fetch(sim.shard.machine.groups.get(GROUP_ID), request, context(version=9)).replies
-    (found,) = reply.response.groups[0].topics[0].partitions
+    response: Any = reply.response
+    (found,) = response.groups[0].topics[0].partitions
     if found.error_code:
         return ErrorCode(found.error_code)
     return None if found.committed_offset < 0 else found.committed_offset
@@ -159,6 +162,7 @@ def test_it_keeps_its_member_alive():
     sim = Simulation()
     (a,) = sim.stable_with("a")
     deadline_ms = sim.sessions.deadline_ms(GROUP_ID, a)
+    assert deadline_ms is not None
     sim.advance(100)
     commit(sim, generation_id=1, member_id=a)
     assert sim.sessions.deadline_ms(GROUP_ID, a) == deadline_ms + 100
@@ -242,7 +246,8 @@ def test_a_group_has_so_many_pending_offsets_at_most():
         for event in decision.events:
             event.apply(group)
         (reply,) = decision.replies
-        return {ErrorCode(each.error_code) for each in reply.response.topics[0].partitions}
+        response: Any = reply.response
+        return {ErrorCode(each.error_code) for each in response.topics[0].partitions}
 
     assert ask(ONE, 0, 1, 2, 3) == {ErrorCode.TRANSACTION_ABORTABLE}
     assert ask(ONE, 0, 1) == {ErrorCode.NONE}

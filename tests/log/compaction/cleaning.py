@@ -11,7 +11,7 @@ from coordinator.log.compaction.cleaner import CleanerSettings, CleaningStats, c
 from coordinator.log.config import LogConfig
 from coordinator.log.files import FileSystem
 from coordinator.log.partition_log import PartitionLog
-from coordinator.log.segments.segment import PrebuiltBatch
+from coordinator.log.segments.segment_file import PrebuiltBatch
 from tests.model.compaction import ModelBatch, parsed
 from tests.model.memory_files import MemoryFileSystem
 

@@ -52,7 +52,7 @@ def test_after_a_clean_stop_nothing_is_scanned(open_log):
     assert again.recovery.scanned_bytes == 0
     assert again.recovery_point == again.log_end_offset == 100
     assert everything(again) == [str(offset) for offset in range(100)]
-    assert [vars(segment)["first_timestamp_ms"] for segment in again.segments] == [
+    assert [segment.first_timestamp_ms for segment in again.segments] == [
         segment.first_timestamp_ms for segment in log.segments
     ]
     assert [segment.max_timestamp_ms for segment in again.segments] == [

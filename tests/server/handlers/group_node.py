@@ -4,6 +4,7 @@ Connections, dispatcher, handlers, coordinator, shards and logs are those of the
 connection and the disk are replaced.
 """
 
+import asyncio
 from collections.abc import Callable
 from itertools import count
 from typing import Any, Final, NamedTuple, cast
@@ -180,7 +181,7 @@ class Client:
         endpoint = Endpoint("PLAINTEXT", "127.0.0.1", 9092)
         clock, sessions = node.server.clock, node.server.sessions
         self.connection = Connection(node.dispatcher, endpoint, sessions, clock.now_ms, FRAME_BYTES_MAX)
-        self.connection.connection_made(self.transport)
+        self.connection.connection_made(cast(asyncio.Transport, self.transport))
 
     def send(self, request: Message, version: int) -> Sent:
         sent = Sent(next(self._correlation_ids), request.API_KEY, version)

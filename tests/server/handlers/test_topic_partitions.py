@@ -10,7 +10,10 @@ from _wire.messages.describe_topic_partitions import Cursor, DescribeTopicPartit
 from tests.server.handlers.inspecting import client_of
 from tests.server.handlers.test_configs import ConfigClient
 
-INVALID = [("ta", ErrorCode.INVALID_REQUEST, []), ("tc", ErrorCode.INVALID_REQUEST, [])]
+INVALID: list[tuple[str, ErrorCode, list[int]]] = [
+    ("ta", ErrorCode.INVALID_REQUEST, []),
+    ("tc", ErrorCode.INVALID_REQUEST, []),
+]
 
 
 @pytest.fixture(scope="module")

@@ -30,15 +30,22 @@ def marker(producer_id: int, *topics: tuple[str, list[int]]) -> WritableTxnMarke
     return WritableTxnMarker(producer_id=producer_id, producer_epoch=0, transaction_result=True, topics=named)
 
 
-@pytest.fixture(params=[{}, {"write.txn.markers.enable": "true"}], ids=["by default", "enabled"])
-def server(request) -> Iterator[InProcessServer]:
-    with InProcessServer({"offsets.topic.num.partitions": "2", **request.param}) as running:
-        running.is_enabled = bool(request.param)
+@pytest.fixture(params=[False, True], ids=["by default", "enabled"])
+def is_enabled(request) -> bool:
+    return bool(request.param)
+
+
+@pytest.fixture
+def server(is_enabled: bool) -> Iterator[InProcessServer]:
+    settings = {"offsets.topic.num.partitions": "2"}
+    if is_enabled:
+        settings["write.txn.markers.enable"] = "true"
+    with InProcessServer(settings) as running:
         yield running
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_each_partition_is_answered_as_to_a_client_without_cluster_action(server, version):
+def test_each_partition_is_answered_as_to_a_client_without_cluster_action(server, is_enabled, version):
     """Kafka 4.3.1 with an authorizer answers 31 for each partition, also those that do not exist."""
     request = WriteTxnMarkersRequest(
         markers=[marker(1, (OFFSETS_TOPIC, [0, 1]), ("missing", [0])), marker(2, (OFFSETS_TOPIC, [0]))]
@@ -48,13 +55,13 @@ def test_each_partition_is_answered_as_to_a_client_without_cluster_action(server
         ErrorCode.NONE,
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     )
-    expected = [none, none, missing, none] if server.is_enabled else [refused] * 4
+    expected = [none, none, missing, none] if is_enabled else [refused] * 4
     assert ask(server, request, version) == expected
     assert ask(server, WriteTxnMarkersRequest(markers=[]), version) == []
     assert not server.node.groups.pending.unanswered
 
 
-def test_very_many_markers_are_queued_in_portions(server):
+def test_very_many_markers_are_queued_in_portions(server, is_enabled):
     count = 3 * MARKERS_QUEUED_MAX + 1
     queued = []
     enqueue = server.node.groups.coordinator.enqueue_for_shard
@@ -66,7 +73,7 @@ def test_very_many_markers_are_queued_in_portions(server):
     server.node.groups.coordinator.enqueue_for_shard = counted
     request = WriteTxnMarkersRequest(markers=[marker(each, (OFFSETS_TOPIC, [0])) for each in range(count)])
     errors = ask(server, request)
-    if server.is_enabled:
+    if is_enabled:
         assert errors == [ErrorCode.NONE] * count
         assert (len(queued), max(queued)) == (count, MARKERS_QUEUED_MAX)
     else:
