@@ -186,23 +186,23 @@ class Routes:
 async def changes(board: Board, is_disconnected: Callable[[], Awaitable[bool]]) -> AsyncGenerator[bytes]:
     """Server-sent events: the groups that changed and how much has been read, at most every `TELL_EVERY_SECONDS`."""
     changed: set[str] = set()
-    is_told = asyncio.Event()
+    has_changed = asyncio.Event()
 
     def note(group_ids: set[str]) -> None:
         changed.update(group_ids)
-        is_told.set()
+        has_changed.set()
 
     stop = board.listen(note)
     try:
         yield _message(board, set())
         while not await is_disconnected():
             try:
-                await asyncio.wait_for(is_told.wait(), KEEP_ALIVE_SECONDS)
+                await asyncio.wait_for(has_changed.wait(), KEEP_ALIVE_SECONDS)
             except TimeoutError:
                 yield b": still here\n\n"
                 continue
             await asyncio.sleep(TELL_EVERY_SECONDS)
-            is_told.clear()
+            has_changed.clear()
             told, changed = changed, set()
             yield _message(board, told)
     finally:

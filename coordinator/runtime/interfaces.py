@@ -11,10 +11,10 @@ from coordinator.log.partition_log import PartitionLog
 class StoreError(OSError):
     """The log behind a shard could not be written or read; nothing of the batch counts as stored."""
 
-    def __init__(self, message: str, *, is_told: bool = False) -> None:
-        """`is_told`: the log directory failed, which has a line of its own."""
+    def __init__(self, message: str, *, is_logged: bool = False) -> None:
+        """`is_logged`: the log directory failed, which has a line of its own."""
         super().__init__(message)
-        self.is_told = is_told
+        self.is_logged = is_logged
 
 
 class Replay(Protocol):

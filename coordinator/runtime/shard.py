@@ -304,7 +304,7 @@ class Shard(Generic[Machine]):
             self.completed_later(self)
 
     def _append_failed(self, batch: Batch, problem: StoreError) -> None:
-        if not problem.is_told:
+        if not problem.is_logged:
             logger.error("cannot append; reloading the partition", partition=self.partition, problem=str(problem))
         self._load_cause = Cause.STORE_FAILED
         self._fail_batch(batch)

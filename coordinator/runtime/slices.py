@@ -39,22 +39,22 @@ MERGED_AT_ONCE: Final = 500
 class Awaited(Generic[T]):
     """An answer that steps wait for. `answer` is called once, at once or later."""
 
-    __slots__ = ("_go_on", "_value", "is_answered", "is_urgent")
+    __slots__ = ("_resume", "_value", "is_answered", "is_urgent")
 
     def __init__(self, is_urgent: bool) -> None:
         self.is_answered = False
         self.is_urgent = is_urgent
         """Whether the next step is taken with the answer, before anything else can happen."""
         self._value: T
-        self._go_on: Callable[[Awaited[T]], None] | None = None
+        self._resume: Callable[[Awaited[T]], None] | None = None
 
     def answer(self, value: T) -> None:
         self._value, self.is_answered = value, True
-        if self._go_on is not None:
-            self._go_on(self)
+        if self._resume is not None:
+            self._resume(self)
 
-    def when_answered(self, go_on: "Callable[[Awaited[T]], None]") -> None:
-        self._go_on = go_on
+    def when_answered(self, resume: "Callable[[Awaited[T]], None]") -> None:
+        self._resume = resume
 
     def steps(self) -> Steps[T]:
         if not self.is_answered:
@@ -95,7 +95,7 @@ def awaited_all(asks: Sequence[Callable[[Callable[[T], None]], object]]) -> Step
 class SlicedWork:
     """Work under way. `done` or `failed` is called at its end, unless it was cancelled."""
 
-    __slots__ = ("_done", "_failed", "_go_on", "_steps", "held_bytes", "is_waiting", "source")
+    __slots__ = ("_done", "_failed", "_resume", "_steps", "held_bytes", "is_waiting", "source")
 
     def __init__(
         self,
@@ -103,13 +103,13 @@ class SlicedWork:
         done: Callable[[Any], None],
         failed: Callable[[Exception], None],
         source: str | None,
-        go_on: "Callable[[SlicedWork, bool], None]",
+        resume: "Callable[[SlicedWork, bool], None]",
     ) -> None:
-        """`go_on` is called with the work, and whether that is urgent, when what it waits for is answered."""
+        """`resume` is called with the work, and whether that is urgent, when what it waits for is answered."""
         self._steps: Steps[Any] | None = steps
         self._done = done
         self._failed = failed
-        self._go_on = go_on
+        self._resume = resume
         self.is_waiting = False
         """Whether it waits for an answer: it has no turn until then."""
         self.source = source
@@ -163,7 +163,7 @@ class SlicedWork:
     def _answered(self, waited_for: Awaited[Any]) -> None:
         """Also when it was cancelled meanwhile: its turn finds that, and what it held counts no more."""
         self.is_waiting = False
-        self._go_on(self, waited_for.is_urgent)
+        self._resume(self, waited_for.is_urgent)
 
 
 def _ignore(result: object) -> None:

@@ -147,7 +147,7 @@ class LogStore:
             if stored:
                 self._write(self._state, stored, at_ms)
         except (LogAppendError, RecordListTooLarge) as error:
-            problem = StoreError(str(error), is_told=self._is_disk_failure(self._writing, error))
+            problem = StoreError(str(error), is_logged=self._is_disk_failure(self._writing, error))
             if self._projection is not None:
                 self._projection.append_failed()
         if self._meter is not None:

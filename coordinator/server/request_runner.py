@@ -15,7 +15,7 @@ from coordinator.runtime.slices import Slices
 from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, Handler
 from coordinator.server.request_context import RequestContext
 
-DESCRIPTORS_TOLD_EVERY_SECONDS: Final = 1.0
+DESCRIPTORS_LOGGED_EVERY_SECONDS: Final = 1.0
 
 
 class RequestRunner:
@@ -25,7 +25,7 @@ class RequestRunner:
         """`on_flush_failure` is called when an fsync failed: the process has to stop."""
         self._slices = slices
         self._on_flush_failure = on_flush_failure
-        self._descriptors_told_at = -DESCRIPTORS_TOLD_EVERY_SECONDS
+        self._descriptors_logged_at = -DESCRIPTORS_LOGGED_EVERY_SECONDS
         self._storage_errors = StorageErrors("cannot store a change of the metadata; nothing has changed", "api")
 
     def run(self, handler: Handler, request: Any, call: RequestContext) -> None:
@@ -57,7 +57,7 @@ class RequestRunner:
             self._on_flush_failure(problem)
             return
         if isinstance(problem, OSError) and problem.errno in OUT_OF_DESCRIPTORS:
-            self._tell_of_descriptors(call, problem)
+            self._log_lack_of_descriptors(call, problem)
             call.connection.send_error_response(ErrorCode.KAFKA_STORAGE_ERROR)
             return
         if isinstance(problem, LogAppendError):
@@ -68,11 +68,11 @@ class RequestRunner:
         logger.exception("unhandled exception in request", api=call.route.api.name, version=call.api_version)
         call.connection.send_error_response(ErrorCode.UNKNOWN_SERVER_ERROR)
 
-    def _tell_of_descriptors(self, call: RequestContext, problem: OSError) -> None:
+    def _log_lack_of_descriptors(self, call: RequestContext, problem: OSError) -> None:
         """Log what is no defect of the server, and as long as it lasts is the same for all requests."""
         now = monotonic()
-        if now >= self._descriptors_told_at + DESCRIPTORS_TOLD_EVERY_SECONDS:
-            self._descriptors_told_at = now
+        if now >= self._descriptors_logged_at + DESCRIPTORS_LOGGED_EVERY_SECONDS:
+            self._descriptors_logged_at = now
             logger.error(
                 "request failed without a file descriptor (ulimit -n)", api=call.route.api.name, problem=str(problem)
             )
