@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from coordinator.pipeline.batch import Batches
 from coordinator.pipeline.bronze_writers import ArrowBronze
 from coordinator.pipeline.columns import BRONZE_COLUMNS
-from coordinator.pipeline.executor_fold import RESULT_SCHEMA, ExecutorFold, Folded, FoldFailed, folded
+from coordinator.pipeline.executor_fold import RESULT_SCHEMA, ExecutorFold, Folded, FoldFailed, combine
 from coordinator.pipeline.folder import TableFolder
 from coordinator.pipeline.names import BRONZE
 from coordinator.pipeline.reading import Reading, map_in_arrow, prepare_workers
@@ -78,7 +78,7 @@ class ExecutorBatches:
         columns = BRONZE_COLUMNS.names if returns_bronze else self.reading.columns
         results = map_in_arrow(raw.select(*columns), self._task(batch_id, returns_bronze), RESULT_SCHEMA)
         try:
-            return folded(results.toArrow())
+            return combine(results.toArrow())
         except PythonException as failed:
             missing = _MISSING.search(str(failed))
             if missing is None:

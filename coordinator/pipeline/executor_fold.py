@@ -91,7 +91,7 @@ class Folded(msgspec.Struct, frozen=True):
     changes: Changes
 
 
-def folded(results: pa.Table) -> Folded:
+def combine(results: pa.Table) -> Folded:
     """Put together what the tasks returned.
 
     Raises:

@@ -70,7 +70,7 @@ class PartitionState(msgspec.Struct, array_like=True):
         encoded = self.groups.get(group_id)
         return None if encoded is None else _decode_group(encoded)
 
-    def take_over(self, changes: "PartitionState") -> None:
+    def update(self, changes: "PartitionState") -> None:
         """Become the state after a batch."""
         self.groups |= changes.groups
         self.read = changes.read

@@ -61,13 +61,13 @@ class StateFolder:
         last = max(wholes, default=-1)
         states = self._read(f"{last}.whole") if wholes else {}
         for number in range(last + 1, batch_id):
-            take_over(states, self._read(f"{number}.part"))
+            update_states(states, self._read(f"{number}.part"))
         return states
 
     def after(self, batch_id: int, states: States, changes: Changes) -> None:
         """Write what this batch has changed; `states`, those before it, become those after it."""
         self._files.write(f"{batch_id}.part", _encode(_File(changes)))
-        take_over(states, changes)
+        update_states(states, changes)
         if batch_id % WHOLE_EVERY_BATCHES == 0:
             self._files.write(f"{batch_id}.whole", _encode(_File(states)))
             for kind, number in self._numbers():
@@ -92,10 +92,10 @@ class StateFolder:
         return _decode(data).partitions
 
 
-def take_over(states: States, changes: Changes) -> None:
+def update_states(states: States, changes: Changes) -> None:
     """Make states before a batch those after it."""
     for partition, changed in changes.items():
-        states.setdefault(partition, PartitionState()).take_over(changed)
+        states.setdefault(partition, PartitionState()).update(changed)
 
 
 def _version_of(data: bytes) -> int | None:

@@ -43,7 +43,7 @@ class StateChain:
         for each in self.changes[known.applied :]:
             changed = each.value.get(partition)
             if changed is not None:
-                known.state.take_over(decode_state(changed))
+                known.state.update(decode_state(changed))
         known.applied = len(self.changes)
         return known.state
 

@@ -82,7 +82,7 @@ def folded(
     fold = StoredFold(state, rows, lambda topic_id: names.get(topic_id, topic_id))
     found = decoded(records)
     fold.take_in([value for value, _ in found], [position for _, position in found])
-    state.take_over(fold.finish())
+    state.update(fold.finish())
     return named(rows)
 
 

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from coordinator.pipeline.batch import Batches
 from coordinator.pipeline.bronze import AuditSource
-from coordinator.pipeline.executor_fold import STATE, ExecutorFold, FoldFailed, folded
+from coordinator.pipeline.executor_fold import STATE, ExecutorFold, FoldFailed, combine
 from coordinator.pipeline.job import run_available
 from coordinator.pipeline.names import BRONZE, GENERATIONS, OPEN_GENERATIONS
 from coordinator.pipeline.partition_state import PartitionState, encode_state
@@ -207,7 +207,7 @@ def test_the_state_is_sent_whole_again_after_some_batches(spark: SparkSession):
             assert encode_state(chain.before(partition)) == encode_state(wanted)
         changed = PartitionState({f"g-{batch_id % 3}": str(batch_id).encode()})
         changed.read.note(batch_id)
-        states.setdefault(batch_id % 2, PartitionState()).take_over(changed)
+        states.setdefault(batch_id % 2, PartitionState()).update(changed)
         sent.add(batch_id, {batch_id % 2: changed})
     sent.forget()
 
@@ -221,7 +221,7 @@ def results(*rows: tuple[str, int | None, bytes]) -> pa.Table:
 def test_a_partition_that_two_tasks_read_stops_the_job():
     state = encode_state(PartitionState())
     with pytest.raises(FoldFailed, match=r"^partition 3 was read by two tasks; its events must come in order$"):
-        folded(results((STATE, 3, state), (STATE, 4, state), (STATE, 3, state)))
+        combine(results((STATE, 3, state), (STATE, 4, state), (STATE, 3, state)))
 
 
 def test_an_executor_with_another_version_is_named():

@@ -22,7 +22,7 @@ def fold(
     state, rows = state or PartitionState(), NewRows()
     folded = Fold(state, rows)
     folded.take_in(values, [Position(partition, first_offset + place, 1) for place in range(len(values))])
-    state.take_over(folded.finish())
+    state.update(folded.finish())
     return named(rows)
 
 
