@@ -1,6 +1,5 @@
 """The pipeline on a standalone cluster of Spark on this machine: where the CPU time goes, by number of executors."""
 
-import contextlib
 import os
 import sys
 import time
@@ -9,6 +8,7 @@ from time import perf_counter
 from typing import Final, NamedTuple
 
 from tests.bench.pipeline_end_to_end import job
+from tests.pipeline.processes import forked_by
 from tests.pipeline.spark_cluster import EXECUTOR_MEMORY, EXECUTOR_OPTIONS, SparkCluster
 
 SAMPLE_SECONDS: Final = 0.2
@@ -61,12 +61,3 @@ def cpu_of_tree(pid: int) -> float:
         return 0.0
     own = sum(int(each) for each in fields[11:15]) / os.sysconf("SC_CLK_TCK")
     return own + sum(map(cpu_of_tree, forked_by(pid)))
-
-
-def forked_by(pid: int) -> list[int]:
-    """The children of all threads of a process: a JVM starts others from any of its threads."""
-    found: list[int] = []
-    for thread in Path(f"/proc/{pid}/task").glob("*/children"):
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended
-            found += map(int, thread.read_text().split())
-    return found
