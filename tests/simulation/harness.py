@@ -21,7 +21,7 @@ from _wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from coordinator.core.classic.states import GroupState
+from coordinator.core.groups.states import GroupState
 from coordinator.core.stored import Producer, TransactionMarker
 from coordinator.core.topic_partition import TopicPartition
 from tests.model.memory_files import ProcessKilled
@@ -106,7 +106,7 @@ class Harness(Traffic):
         elif value == 4:
             message.member_id = NOBODY
         elif value == 5:
-            group = self.group(client.group_id).classic
+            group = self.group(client.group_id).membership
             message.generation_id = group.generation_id
             message.member_id = next(iter(group.pending_members), client.member_id)
         self.send(None, "Heartbeat", message, 4)
@@ -137,7 +137,7 @@ class Harness(Traffic):
 
     def _is_about_to_assign(self, client: Client) -> bool:
         client.read_answers()
-        group = self.group(client.group_id).classic
+        group = self.group(client.group_id).membership
         return group.state is GroupState.COMPLETING_REBALANCE and group.leader == client.member_id
 
     def join(self, client: Client, value: int) -> None:
