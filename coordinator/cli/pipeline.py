@@ -68,6 +68,12 @@ class _SparkSetting(click.ParamType[tuple[str, str]]):
 @click.option("--master", default="local[2]", show_default=True, help="Of Spark: local[*], spark://HOST:PORT, ...")
 @click.option("--conf", multiple=True, type=_SparkSetting(), help="A setting of Spark. Can be repeated.")
 @click.option(
+    "--fold-on-executors",
+    "folds_on_executors",
+    is_flag=True,
+    help="Make the rows on Spark's executors, whose Python must have this package; default: in the driver.",
+)
+@click.option(
     "--write-class-archive",
     "writes_archive",
     is_flag=True,
@@ -82,6 +88,7 @@ def run(
     accept_data_loss: bool,
     master: str,
     conf: tuple[tuple[str, str], ...],
+    folds_on_executors: bool,
     writes_archive: bool,
 ) -> None:
     """Bring the tables up to date with the topic.
@@ -99,7 +106,7 @@ def run(
 
         source = (AuditSource if kind == AUDIT else ConsumerOffsetsSource)(bootstrap, topic, accept_data_loss)
         try:
-            settings = Settings(master, dict(conf), every_ms, writes_archive)
+            settings = Settings(master, dict(conf), every_ms, writes_archive, folds_on_executors)
             is_complete = run_job(source, tables, settings, _stopped_by_signals())
         except JobFailed as failed:
             raise click.ClickException(str(failed)) from failed

@@ -3,7 +3,7 @@
     spark-submit [OPTIONS OF SPARK] submit.py --bootstrap HOST:PORT --tables URI [OPTIONS OF pipeline run]
 
 It may lie anywhere, alone. The package is imported from the Python that spark-submit starts, or from its wheel in
---py-files. docs/pipeline.md says which of the two, and why the executors need neither.
+--py-files. docs/pipeline.md says which of the two, and when the executors need the package too.
 """
 
 import sys

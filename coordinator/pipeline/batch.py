@@ -1,25 +1,22 @@
 """What one micro-batch of bronze adds to the other tables."""
 
-import contextlib
-import gc
-from collections.abc import Callable, Iterator, Mapping
-from typing import Final
+from collections.abc import Mapping
 
 import pyarrow as pa
 
-from coordinator.pipeline.fold import Fold, FoldState, Position, ReadRange
+from coordinator.pipeline.fold import Fold
 from coordinator.pipeline.folder import Rows, TableFolder
+from coordinator.pipeline.generations import Row
 from coordinator.pipeline.names import OPEN_GENERATIONS
-from coordinator.pipeline.state import StateFolder
-
-SLICE_RECORDS: Final = 1_000
-"""So many values exist at a time: those of a whole batch would be in memory that the system clears first."""
+from coordinator.pipeline.partition_folds import Changes, MakeFold, fold_records, without_collector
+from coordinator.pipeline.partition_state import PartitionState, ReadRange, open_row
+from coordinator.pipeline.state import StateFolder, States
 
 
 class Batches:
     """Writes batches, one after the other, to all tables but bronze."""
 
-    def __init__(self, tables: TableFolder, make_fold: Callable[[FoldState], Fold] = Fold) -> None:
+    def __init__(self, tables: TableFolder, make_fold: MakeFold = Fold) -> None:
         """Create the tables that do not exist.
 
         Raises:
@@ -28,11 +25,25 @@ class Batches:
         tables.create()
         self._tables = tables
         self._make_fold = make_fold
-        self._states = StateFolder(tables.state_files())
-        self._states.require_version()
-        self._state = FoldState()
+        self._files = StateFolder(tables.state_files())
+        self._files.require_version()
+        self._states: States = {}
         self._next_batch_id: int | None = None
-        self._open: set[str] = set()
+        self._open: dict[tuple[int, str], Row] = {}
+
+    def before(self, batch_id: int) -> States:
+        """Partition → its state before this batch.
+
+        Raises:
+            StateMissing: the state of the batch before is not in the folder.
+        """
+        if batch_id != self._next_batch_id:
+            self._states = self._files.before(batch_id)
+            self._open = {}
+            for partition, state in self._states.items():
+                self._note_open(partition, state)
+            self._next_batch_id = batch_id
+        return self._states
 
     def read_before(self, batch_id: int) -> Mapping[int, ReadRange]:
         """Partition → what of it was read before this batch.
@@ -40,8 +51,7 @@ class Batches:
         Raises:
             StateMissing: the state of the batch before is not in the folder.
         """
-        self._prepare(batch_id)
-        return self._state.read
+        return {partition: state.read for partition, state in self.before(batch_id).items()}
 
     def take_in(self, records: pa.Table, batch_id: int) -> None:
         """Add records of bronze (value, partition, offset, timestamp_ms). Repeating a batch changes nothing.
@@ -49,48 +59,38 @@ class Batches:
         Raises:
             StateMissing: the state of the batch before is not in the folder.
         """
-        self._prepare(batch_id)
+        states, nothing = self.before(batch_id), PartitionState()
+        with without_collector():
+            rows, changes = fold_records(records, lambda each: states.get(each, nothing), self._make_fold)
+            self.commit(rows, changes, batch_id)
+
+    def commit(self, rows: Rows, changes: Changes, batch_id: int) -> None:
+        """Add what the folds of a batch made, each from the state `before` it. Repeating a batch changes nothing.
+
+        Raises:
+            StateMissing: the state of the batch before is not in the folder.
+        """
+        states = self.before(batch_id)
         self._next_batch_id = None  # until all is written
-        with _without_collector():
-            self._take_in(records, batch_id)
+        self._tables.commit(rows, self._open_generations(changes), batch_id)
+        self._files.after(batch_id, states, changes)
         self._next_batch_id = batch_id + 1
 
-    def _prepare(self, batch_id: int) -> None:
-        if batch_id != self._next_batch_id:
-            self._state = self._states.before(batch_id)
-            self._open = {name for name, group in self._state.groups.items() if group.open is not None}
-            self._next_batch_id = batch_id
-
-    def _take_in(self, records: pa.Table, batch_id: int) -> None:
-        # Files are read in any order; those of a partition must be in the order of the topic.
-        records = records.sort_by([("partition", "ascending"), ("offset", "ascending")])
-        fold = self._make_fold(self._state)
-        for first in range(0, records.num_rows, SLICE_RECORDS):
-            part = records.slice(first, SLICE_RECORDS)
-            columns = (part.column(name).to_pylist() for name in ("partition", "offset", "timestamp_ms"))
-            fold.take_in(part.column("value").to_pylist(), map(Position, *columns))
-        self._tables.commit(fold.finish(), self._open_generations(fold.touched), batch_id)
-        self._states.after(batch_id, self._state, fold.touched, fold.heard)
-
-    def _open_generations(self, touched: set[str]) -> Rows:
+    def _open_generations(self, changes: Changes) -> Rows:
         """The new contents of the table, if they changed."""
-        before = len(self._open)
-        self._open -= touched
-        now = {name for name in touched if self._state.groups[name].open is not None}
-        if before == len(self._open) and not now:
-            return {}
-        self._open |= now
-        open_rows = (self._state.groups[name].open for name in sorted(self._open))
-        return {OPEN_GENERATIONS: [row for row in open_rows if row is not None]}
+        has_changed = False
+        for partition, changed in changes.items():
+            has_changed |= self._note_open(partition, changed)
+        return {OPEN_GENERATIONS: list(self._open.values())} if has_changed else {}
 
-
-@contextlib.contextmanager
-def _without_collector() -> Iterator[None]:
-    """A batch makes millions of objects and no cycles: looking for cycles among them costs a quarter of its time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
+    def _note_open(self, partition: int, state: PartitionState) -> bool:
+        """Note the open generations of these groups; return whether there are or were any."""
+        has_changed = False
+        for group_id, encoded in state.groups.items():
+            row = open_row(encoded)
+            if row is not None:
+                self._open[partition, group_id] = row
+                has_changed = True
+            elif self._open.pop((partition, group_id), None) is not None:
+                has_changed = True
+        return has_changed

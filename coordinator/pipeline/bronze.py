@@ -50,8 +50,7 @@ class AuditSource:
             .option("failOnDataLoss", str(not self.accept_data_loss).lower())
             .options(**{f"kafka.{name}": value for name, value in _CONSUMER.items()})
         )
-        # One task per partition of the topic would cost more than it reads, and write as many files.
-        return stream.load().select(*BRONZE_COLUMNS.names).coalesce(TASKS_PER_BATCH)
+        return stream.load().select(*BRONZE_COLUMNS.names)
 
     def _what(self, spark: SparkSession) -> tuple[str, str]:
         """The connector's option that names what to read."""

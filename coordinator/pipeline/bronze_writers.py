@@ -6,22 +6,20 @@ depends on what the topic still holds: see `ArrowBronze`.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Protocol
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from deltalake import DeltaTable, QueryBuilder
 from pyspark.sql import DataFrame
 
 from coordinator.pipeline.columns import BRONZE_COLUMNS
-from coordinator.pipeline.fold import ReadRange
 from coordinator.pipeline.folder import TableFolder
 from coordinator.pipeline.names import BRONZE
+from coordinator.pipeline.partition_folds import audit_records
+from coordinator.pipeline.partition_state import ReadRange
 from coordinator.pipeline.reading import Reading
 from coordinator.pipeline.spark_tables import append_by_spark
 from coordinator.pipeline.tables import Tables
-
-_MILLISECONDS: Final = pa.timestamp("ms", "UTC")
 
 Read = Mapping[int, ReadRange]
 """Partition → what of it the batches before have read."""
@@ -48,14 +46,19 @@ class ArrowBronze:
     tables: Tables
 
     def write(self, raw: DataFrame, batch_id: int, read: Read) -> pa.Table:
-        if self.tables.has_batch(BRONZE, batch_id):
-            return for_fold(self._unread(read))
-        records = raw.toArrow().cast(BRONZE_COLUMNS)
-        self.tables.append(BRONZE, records, batch_id)
-        return for_fold(records)
+        found = self.unread(batch_id, read)
+        if found is None:
+            found = raw.toArrow().cast(BRONZE_COLUMNS)
+            self.tables.append(BRONZE, found, batch_id)
+        return audit_records(found)
 
-    def _unread(self, read: Read) -> pa.Table:
-        """What bronze has and the batches before did not read: the batch, whatever the topic has deleted of it."""
+    def unread(self, batch_id: int, read: Read) -> pa.Table | None:
+        """The batch, whatever the topic has deleted of it: what bronze has and the batches before did not read.
+
+        None if bronze does not have the batch.
+        """
+        if not self.tables.has_batch(BRONZE, batch_id):
+            return None
         conditions = [f"partition = {each} AND offset >= {found.next_offset}" for each, found in read.items()]
         if read:
             conditions.append(f"partition NOT IN ({', '.join(map(str, read))})")
@@ -79,9 +82,3 @@ class SparkBronze:
             return self.reading.select(raw).toArrow()
         finally:
             raw.unpersist()
-
-
-def for_fold(records: pa.Table) -> pa.Table:
-    """As `AUDIT_READING.select`, of records of bronze in Arrow."""
-    timestamp_ms = pc.cast(records.column("timestamp"), _MILLISECONDS, safe=False).cast(pa.int64())
-    return records.select(["value", "partition", "offset"]).append_column("timestamp_ms", timestamp_ms)

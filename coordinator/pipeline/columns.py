@@ -4,7 +4,7 @@ A row has times as milliseconds since the epoch (`joined_ms`); the column is a t
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 
@@ -179,12 +179,14 @@ BRONZE_COLUMNS: Final = pa.schema(
 )
 
 
-TableRows = Sequence[Mapping[str, Any]] | RowColumns
+TableRows: TypeAlias = Sequence[Mapping[str, Any]] | RowColumns | pa.Table
 """Rows of one table."""
 
 
 def arrow_table(table: str, rows: TableRows) -> pa.Table:
     """The rows as an Arrow table with the columns of `table`. What does not fit a column is null, or text of it."""
+    if isinstance(rows, pa.Table):
+        return rows
     if isinstance(rows, RowColumns):
         return rows.table()
     columns = RowColumns(TABLES[table])

@@ -1,4 +1,4 @@
-"""The audit events of a batch, folded into the rows that the batch adds to the tables. No Spark, no files.
+"""The audit events of a partition in a batch, folded into the rows that they add to the tables. No Spark, no files.
 
 The events of a group are in one partition of the topic, in order, so the rows follow from one pass with a small state
 per group. Tables are only appended to: a row is final once it is written. What a generation is, and what it cost, is
@@ -19,8 +19,7 @@ from coordinator.explain.memory import GENERATIONS_REMEMBERED, packed, unpacked
 from coordinator.pipeline import memberships
 from coordinator.pipeline.events import OtherEvent, read
 from coordinator.pipeline.generations import Row, row_of
-from coordinator.pipeline.inferred import KnownGroup
-from coordinator.pipeline.memberships import Members, head
+from coordinator.pipeline.memberships import head
 from coordinator.pipeline.names import (
     COMMITS,
     FINDINGS,
@@ -32,27 +31,26 @@ from coordinator.pipeline.names import (
     SILVER,
     VOIDS,
 )
+from coordinator.pipeline.partition_state import (
+    COORDINATOR_EVENTS_KEPT,
+    GroupState,
+    PartitionState,
+    ReadRange,
+    encode_group,
+)
 from coordinator.pipeline.rows import NewRows
-from coordinator.pipeline.watch import Told, look
+from coordinator.pipeline.watch import look
 
 MISSING_MAX: Final = 1_000
 """How many missing events of a group are remembered. A missing event that comes later is accepted; others are not."""
 
 UNKNOWN_CAUSE: Final = "unknown"
 
-COORDINATOR_EVENTS_KEPT: Final = 20
-"""How many events about the coordinator itself are remembered of a partition."""
-
-STATE_VERSION: Final = 3
-"""What the state means. It grows when a fold could not go on with the state of the version before."""
-
 
 _SHAPES: Final = {
     kind: (tag, "member" in kind.__struct_fields__, "cause" in kind.__struct_fields__) for kind, tag in TAGS.items()
 }
 """Of each kind of event: its name, and whether it has a member and a cause."""
-
-_encode: Final = msgspec.msgpack.Encoder().encode
 
 
 class Position(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -63,78 +61,35 @@ class Position(msgspec.Struct, frozen=True, array_like=True, gc=False):
     timestamp_ms: int
 
 
-class GroupState(msgspec.Struct):
-    """What a batch has to know of the batches before."""
-
-    seq: int = 0
-    offset: int = -1
-    """Of its last event in the topic."""
-    missing: list[int] = []
-    open: Row | None = None
-    """The row of the generation in progress, as of the end of a batch."""
-    members: Members = msgspec.field(default_factory=Members)
-    stored: KnownGroup | None = None
-    """The group as its records in `__consumer_offsets` describe it, if those are what is read."""
-    inferred: Row = {}
-    """Columns of the row of the latest generation that only the inferred events tell."""
-    memory: bytes = b""
-    """Of its history; empty if there is none."""
-    told: Told = {}
-    """Its findings."""
-
-
-class ReadRange(msgspec.Struct):
-    """The last run of offsets of a partition that was read without a hole."""
-
-    first_offset: int = 0
-    next_offset: int = 0
-
-    def note(self, offset: int) -> None:
-        """A record was read. What lies between it and the one before was deleted from the topic, by its retention."""
-        if offset > self.next_offset:
-            self.first_offset = offset
-        self.next_offset = max(self.next_offset, offset + 1)
-
-
-class FoldState(msgspec.Struct, array_like=True):
-    """What a batch has to know of all batches before."""
-
-    groups: dict[str, GroupState] = {}
-    read: dict[int, ReadRange] = {}
-    """Partition → what of it was read."""
-    about: dict[int, list[AnyCoordinatorEvent]] = {}
-    """Partition → the newest events about the coordinator itself in it."""
-    version: int = STATE_VERSION
-
-
 class Open(msgspec.Struct):
     """A group that the batch tells of."""
 
     state: GroupState
     history: GroupHistory
-    partition: int
     is_due: bool = False
     """Whether its findings may have changed."""
 
 
 class Fold:
-    """Takes records in, in the order of each partition; collects the rows of each table and the groups touched."""
+    """Takes in the records of one partition, in order; adds the rows of each table and collects what changes."""
 
-    def __init__(self, state: FoldState) -> None:
-        """`state` is that before; it is changed."""
-        self.groups = state.groups
-        self.read = state.read
-        self.about = state.about
-        self.rows = NewRows()
-        self.touched: set[str] = set()
-        self.heard: set[int] = set()
-        """Partitions with news of the coordinator."""
+    def __init__(self, before: PartitionState, rows: NewRows) -> None:
+        """`before` is the state before the batch, which stays as it is; rows are added to `rows`."""
+        self.rows = rows
+        self._before = before
+        self._groups: dict[str, GroupState] = {}
+        """Those that the batch tells of."""
+        self._touched: set[str] = set()
+        """Those that have changed."""
+        self._read = ReadRange(before.read.first_offset, before.read.next_offset)
+        self._about = before.about or []
+        self._has_heard = False
         self._open: dict[str, Open] = {}
         self._rates: Counter[tuple[str, int, str]] = Counter()
 
     def take_in(self, values: Iterable[bytes], positions: Iterable[Position]) -> None:
         for value, position in zip(values, positions, strict=True):
-            self._range_of(position).note(position.offset)
+            self._read.note(position.offset)
             event, why = read(value)
             if event is None:
                 self.reject(why, value, position)
@@ -146,15 +101,16 @@ class Fold:
     def reject(self, why: str, value: bytes | None, position: Position) -> None:
         self.rows[REJECTS].append({**where(position), "why": why, "value": value})
 
-    def finish(self) -> NewRows:
-        """Return the rows, also those that are of the end of the batch; the state is complete then."""
+    def finish(self) -> PartitionState:
+        """Add the rows that are of the end of the batch; return what has changed of the state."""
         for (group_id, window_ms, cause), count in self._rates.items():
             row = {"group_id": group_id, "window_start_ms": window_ms, "cause": cause, "rebalances": count}
             self.rows[REBALANCE_RATES].append(row)
         for each in self._open.values():
             self._close(each)
         self._open.clear()
-        return self.rows
+        groups = {group_id: _encoded(self._groups[group_id]) for group_id in self._touched}
+        return PartitionState(groups, self._read, self._about if self._has_heard else None)
 
     # ---- events
 
@@ -168,9 +124,9 @@ class Fold:
         if has_cause and (told := getattr(event, "cause", None)) is not None:
             cause = told.value
         self._keep(event, kind, cause, member_id, client_id, value, position)
-        state = self.groups[event.group_id]
+        state = self._groups[event.group_id]
         if event.seq == state.seq:
-            group = self._opened(event.group_id, state, position)
+            group = self._opened(event.group_id, state)
             self._apply(group, event, cause)
             group.is_due = group.is_due or type(event) is not schema.OffsetsCommitted or bool(state.told)
 
@@ -180,19 +136,17 @@ class Fold:
             if position.partition == 0:
                 self._keep_other(event, value, position)
             if event.about is not None:
-                self._note_coordinator(event.about, position.partition)
+                self._note_coordinator(event.about)
         elif self._is_new(event, position):
             self._keep_other(event, value, position)
-            state = self.groups[event.group_id]
+            state = self._groups[event.group_id]
             if event.seq == state.seq:
-                self._opened(event.group_id, state, position).history.apply(event.envelope)
+                self._opened(event.group_id, state).history.apply(event.envelope)
 
-    def _note_coordinator(self, event: AnyCoordinatorEvent, partition: int) -> None:
-        self.about[partition] = [*self.about.get(partition, ()), event][-COORDINATOR_EVENTS_KEPT:]
-        self.heard.add(partition)
+    def _note_coordinator(self, event: AnyCoordinatorEvent) -> None:
+        self._about, self._has_heard = [*self._about, event][-COORDINATOR_EVENTS_KEPT:], True
         for group in self._open.values():
-            if group.partition == partition:
-                group.history.note_coordinator(event)
+            group.history.note_coordinator(event)
 
     def _keep_other(self, event: OtherEvent, value: bytes, position: Position) -> None:
         self._keep(event, event.kind, event.cause, event.member_id, event.client_id, value, position)
@@ -228,34 +182,37 @@ class Fold:
             )
         )
 
-    def _range_of(self, position: Position) -> ReadRange:
-        found = self.read.get(position.partition)
-        if found is None:
-            found = self.read[position.partition] = ReadRange()
-        return found
+    def _known(self, group_id: str) -> GroupState | None:
+        """The group as it is now; None if nothing was told of it."""
+        group = self._groups.get(group_id)
+        if group is None:
+            group = self._before.group(group_id)
+            if group is not None:
+                self._groups[group_id] = group
+        return group
 
     def _is_new(self, event: AuditEvent | OtherEvent, position: Position) -> bool:
         """Note the event as the last of its group, and what is missing before it; false if it was there before."""
         group_id, seq, created_seq = event.group_id, event.seq, event.created_seq
         assert group_id is not None and seq is not None and created_seq is not None
-        group = self.groups.get(group_id)
+        group = self._known(group_id)
         if group is None:
-            group = self.groups[group_id] = GroupState()
+            group = self._groups[group_id] = GroupState()
         if seq <= group.seq:
             if seq not in group.missing:
                 return False
             group.missing = [each for each in group.missing if each != seq]
-            self.touched.add(group_id)
+            self._touched.add(group_id)
             self._add_gap(event, seq, seq, position, is_filled=True)
             return True
         first = group.seq + 1 if group.seq >= created_seq else created_seq
         if first < seq:
             # Each event has an offset of its own, so those that are missing lay after the group's last one.
-            is_deleted = group.offset + 1 < self._range_of(position).first_offset
+            is_deleted = group.offset + 1 < self._read.first_offset
             self._add_gap(event, first, seq - 1, position, is_deleted=is_deleted)
             group.missing = [*group.missing, *range(first, min(seq, first + MISSING_MAX))][-MISSING_MAX:]
         group.seq, group.offset = seq, position.offset
-        self.touched.add(group_id)
+        self._touched.add(group_id)
         return True
 
     def _add_gap(
@@ -275,12 +232,12 @@ class Fold:
 
     # ---- groups
 
-    def _opened(self, group_id: str, state: GroupState, position: Position) -> Open:
+    def _opened(self, group_id: str, state: GroupState) -> Open:
         found = self._open.get(group_id)
         if found is None:
             history = unpacked(state.memory) if state.memory else GroupHistory(group_id, GENERATIONS_REMEMBERED)
-            history.coordinator_events.extend(self.about.get(position.partition, ()))
-            found = self._open[group_id] = Open(state, history, position.partition)
+            history.coordinator_events.extend(self._about)
+            found = self._open[group_id] = Open(state, history)
         return found
 
     def _apply(self, group: Open, event: AuditEvent, cause: str | None) -> None:
@@ -321,10 +278,9 @@ class Fold:
         latest = history.latest
         state.open = self._row(group, latest) if latest is not None and latest.is_open else None
         try:
-            _encode(state.open)
             state.memory = packed(history)
-        except OverflowError:  # numbers that no coordinator writes: the next event begins in the middle
-            state.open, state.memory = None, b""
+        except OverflowError:
+            _forget(state)
 
 
 _MORE: Final[dict[type[AuditEvent], Callable[[Fold, Open, Any, str | None], None]]] = {
@@ -334,6 +290,19 @@ _MORE: Final[dict[type[AuditEvent], Callable[[Fold, Open, Any, str | None], None
     schema.GroupLoaded: Fold._load,
 }
 """What an event adds beside the rows of generations."""
+
+
+def _encoded(state: GroupState) -> bytes:
+    try:
+        return encode_group(state)
+    except OverflowError:
+        _forget(state)
+        return encode_group(state)
+
+
+def _forget(state: GroupState) -> None:
+    """Of numbers that no coordinator writes and no file can hold: the next event of the group begins in the middle."""
+    state.open, state.memory = None, b""
 
 
 def where(position: Position) -> Row:

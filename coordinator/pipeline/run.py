@@ -33,13 +33,15 @@ class JobFailed(RuntimeError):
 class Settings(msgspec.Struct, frozen=True):
     """Where and how to run: the master and settings of Spark, and the interval of the batches (None: one pass).
 
-    With `writes_archive`, the JVM writes an archive of its classes in the end.
+    With `writes_archive`, the JVM writes an archive of its classes in the end. With `folds_on_executors`, the rows are
+    made by the executors, whose Python must have this package.
     """
 
     master: str
     spark: Mapping[str, str]
     every_ms: int | None = None
     writes_archive: bool = False
+    folds_on_executors: bool = False
 
 
 def run_job(source: AuditSource, where: Location, settings: Settings, stop: threading.Event) -> bool:
@@ -59,7 +61,7 @@ def run_job(source: AuditSource, where: Location, settings: Settings, stop: thre
             session = spark_session(
                 stop=stop, master=settings.master, chosen=settings.spark, writes_archive=settings.writes_archive
             )
-            return _in_session(held.enter_context(session), source, where, settings.every_ms, stop)
+            return _in_session(held.enter_context(session), source, where, settings, stop)
         except Interrupted:
             return False
         except SparkStartFailed as failed:
@@ -67,14 +69,15 @@ def run_job(source: AuditSource, where: Location, settings: Settings, stop: thre
 
 
 def _in_session(
-    spark: SparkSession, source: AuditSource, where: Location, every_ms: int | None, stop: threading.Event
+    spark: SparkSession, source: AuditSource, where: Location, settings: Settings, stop: threading.Event
 ) -> bool:
     """As run_job. What an error of Java says is asked of the JVM, so that happens before the session ends."""
     try:
         with _tables(spark, where, source.kind, stop) as tables:
-            if every_ms is None:
-                return job.run_available(spark, source, tables, stop)
-            job.run_continuously(spark, source, tables, every_ms, stop)
+            on_executors = settings.folds_on_executors
+            if settings.every_ms is None:
+                return job.run_available(spark, source, tables, stop, folds_on_executors=on_executors)
+            job.run_continuously(spark, source, tables, settings.every_ms, stop, folds_on_executors=on_executors)
             return True
     except (HadoopError, ClientError, StateMissing) as failed:
         raise JobFailed(str(failed)) from failed

@@ -4,21 +4,31 @@ So the cost of a batch does not depend on the number of groups. A batch that run
 state of the batch before it, whether or not its own was written.
 """
 
-from collections.abc import Set
 from typing import Any, Final
 
 import msgspec
 
-from coordinator.pipeline.fold import STATE_VERSION, FoldState
 from coordinator.pipeline.folder import Files
+from coordinator.pipeline.partition_folds import Changes
+from coordinator.pipeline.partition_state import STATE_VERSION, PartitionState
+
+States = dict[int, PartitionState]
+"""Partition → its state."""
 
 WHOLE_EVERY_BATCHES: Final = 50
 """A whole state is written after as many batches; what is older than the one before it is deleted."""
 
 _KINDS: Final = ("whole", "part")
-_encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(FoldState).decode
-_decode_any = msgspec.msgpack.Decoder(list[Any]).decode
+
+
+class _File(msgspec.Struct, array_like=True):
+    partitions: States
+    version: int = STATE_VERSION
+
+
+_encode: Final = msgspec.msgpack.Encoder().encode
+_decode: Final = msgspec.msgpack.Decoder(_File).decode
+_decode_any: Final = msgspec.msgpack.Decoder(list[Any]).decode
 
 
 class StateMissing(RuntimeError):
@@ -41,7 +51,7 @@ class StateFolder:
         if newest is not None:
             self._read(f"{newest[0]}.{newest[1]}")
 
-    def before(self, batch_id: int) -> FoldState:
+    def before(self, batch_id: int) -> States:
         """Return the state before this batch.
 
         Raises:
@@ -49,21 +59,17 @@ class StateFolder:
         """
         wholes = [number for kind, number in self._numbers() if kind == "whole" and number < batch_id]
         last = max(wholes, default=-1)
-        state = self._read(f"{last}.whole") if wholes else FoldState()
+        states = self._read(f"{last}.whole") if wholes else {}
         for number in range(last + 1, batch_id):
-            part = self._read(f"{number}.part")
-            state.groups |= part.groups
-            state.read |= part.read
-            state.about |= part.about
-        return state
+            update_states(states, self._read(f"{number}.part"))
+        return states
 
-    def after(self, batch_id: int, state: FoldState, touched: Set[str], heard: Set[int]) -> None:
-        """Write the state after this batch, which told of these groups, and of the coordinator in these partitions."""
-        groups = {name: state.groups[name] for name in touched}
-        about = {partition: state.about[partition] for partition in heard}
-        self._files.write(f"{batch_id}.part", _encode(FoldState(groups, state.read, about)))
+    def after(self, batch_id: int, states: States, changes: Changes) -> None:
+        """Write what this batch has changed; `states`, those before it, become those after it."""
+        self._files.write(f"{batch_id}.part", _encode(_File(changes)))
+        update_states(states, changes)
         if batch_id % WHOLE_EVERY_BATCHES == 0:
-            self._files.write(f"{batch_id}.whole", _encode(state))
+            self._files.write(f"{batch_id}.whole", _encode(_File(states)))
             for kind, number in self._numbers():
                 if number < batch_id - WHOLE_EVERY_BATCHES:
                     self._files.delete(f"{number}.{kind}")
@@ -73,7 +79,7 @@ class StateFolder:
         split = (name.split(".") for name in self._files.names())
         return [(parts[1], int(parts[0])) for parts in split if len(parts) == 2 and parts[1] in _KINDS]
 
-    def _read(self, name: str) -> FoldState:
+    def _read(self, name: str) -> States:
         try:
             data = self._files.read(name)
         except FileNotFoundError as problem:
@@ -83,7 +89,13 @@ class StateFolder:
                 f"the tables of {self._files} were made by another version of this program, whose columns mean"
                 " something else; delete the tables and run again"
             )
-        return _decode(data)
+        return _decode(data).partitions
+
+
+def update_states(states: States, changes: Changes) -> None:
+    """Make states before a batch those after it."""
+    for partition, changed in changes.items():
+        states.setdefault(partition, PartitionState()).update(changed)
 
 
 def _version_of(data: bytes) -> int | None:
@@ -92,4 +104,4 @@ def _version_of(data: bytes) -> int | None:
         parts = _decode_any(data)
     except msgspec.MsgspecError:
         return None
-    return parts[-1] if len(parts) == len(FoldState.__struct_fields__) else None
+    return parts[-1] if len(parts) == len(_File.__struct_fields__) else None

@@ -1,22 +1,22 @@
 """The decoded records of `__consumer_offsets` of a batch, folded into rows like the events of the audit."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
 
 from coordinator.explain.generation import Generation
-from coordinator.pipeline.fold import Fold, FoldState, Open, Position, where
+from coordinator.pipeline.fold import Fold, Open, Position, where
 from coordinator.pipeline.generations import Row
 from coordinator.pipeline.inferred import Event, KnownGroup, Telling
 from coordinator.pipeline.inferred_classic import classic_events
 from coordinator.pipeline.inferred_consumer import TopicNames, consumer_events
 from coordinator.pipeline.inferred_typed import columns_of, for_silver, typed
 from coordinator.pipeline.names import COMMITS, SKIPPED
+from coordinator.pipeline.partition_state import PartitionState
+from coordinator.pipeline.rows import NewRows
 from coordinator.pipeline.stored_batches import COMMITS_WINDOW_MS
 from coordinator.pipeline.stored_records import ClassicGroup, Commits, GroupRecord, Rejected, Skipped, decode
-
-MakeFold = Callable[[FoldState], Fold]
 
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -24,9 +24,9 @@ _encode: Final = msgspec.json.Encoder().encode
 class StoredFold(Fold):
     """Takes what `stored_batches` makes of records, in the order of each partition."""
 
-    def __init__(self, state: FoldState, name_of: TopicNames) -> None:
-        """`state` is that before; it is changed. `name_of` is asked for topics of consumer groups."""
-        super().__init__(state)
+    def __init__(self, before: PartitionState, rows: NewRows, name_of: TopicNames) -> None:
+        """As of `Fold`. `name_of` is asked for topics of consumer groups."""
+        super().__init__(before, rows)
         self._name_of = name_of
 
     def take_in(self, values: Iterable[bytes], positions: Iterable[Position]) -> None:
@@ -43,7 +43,7 @@ class StoredFold(Fold):
 
     def take_record(self, record: GroupRecord, position: Position) -> None:
         """Take in a decoded record of a group."""
-        group = self.groups.get(record.group_id)
+        group = self._known(record.group_id)
         known = group.stored if group is not None else None
         telling = Telling(record.group_id, known or KnownGroup(), position.timestamp_ms)
         if isinstance(record, ClassicGroup):
@@ -53,17 +53,17 @@ class StoredFold(Fold):
         for event in telling.events:
             self._take_inferred(event, position)
         if group is None:
-            group = self.groups.get(record.group_id)
+            group = self._known(record.group_id)
         if group is not None:
             group.stored = telling.known
-            self.touched.add(record.group_id)
+            self._touched.add(record.group_id)
 
     def _take_inferred(self, inferred: Event, position: Position) -> None:
         """Take in an event that a record stands for; silver has it as it was inferred."""
         event = typed(inferred)
         if self._is_new(event, position):
             self._keep_other(for_silver(inferred), _encode(inferred), position)
-            group = self._opened(event.group_id, self.groups[event.group_id], position)
+            group = self._opened(event.group_id, self._groups[event.group_id])
             self._apply(group, event, inferred.get("cause"))
             group.state.inferred = columns_of(inferred, group.state.inferred)
 

@@ -35,6 +35,7 @@ from tests.bench.pipeline_end_to_end import (  # noqa: E402
     percentile,
     rows_in,
 )
+from tests.bench.pipeline_executors import cluster_fill  # noqa: E402
 from tests.pipeline.histories import realistic  # noqa: E402
 from tests.pipeline.records import records  # noqa: E402
 from tests.servers import RunningServer  # noqa: E402
@@ -42,6 +43,9 @@ from tests.servers import RunningServer  # noqa: E402
 TEMPLATE_EVENTS = 20_000
 SMALL_BATCH = 100
 SMALL_BATCHES = 8
+ON_EXECUTORS = "--fold-on-executors"
+EXECUTORS: tuple[tuple[int, tuple[str, ...]], ...] = ((1, ()), (1, (ON_EXECUTORS,)), (4, (ON_EXECUTORS,)))
+"""Number of executors, and options."""
 
 
 def jvm_of(spark: SparkSession) -> int:
@@ -99,6 +103,23 @@ def from_topic(bootstrap: str, events: int, folder: Path) -> None:
     )
 
 
+def on_executors(bootstrap: str, events: int, folder: Path) -> None:
+    """The fold in the driver, on one executor and on four, each of one core."""
+    count = fill_topic(bootstrap, "folded-audit", events)
+    for place, (executors, options) in enumerate(EXECUTORS):
+        here = folder / str(place)
+        here.mkdir(parents=True)
+        used = cluster_fill(bootstrap, "folded-audit", here, executors, *options)
+        assert rows_in(here / "tables", SILVER) == count
+        each = ", ".join(f"{seconds:.1f}" for seconds in used.executors)
+        print(
+            f"{executors} executors, {' '.join(options) or 'fold in the driver'}: {count:,} events in "
+            f"{used.seconds:.1f} s; CPU: driver {used.driver_python:.1f} s in Python and {used.driver_jvm:.1f} s "
+            f"in the JVM, executors {each} s",
+            flush=True,
+        )
+
+
 def live_mode(bootstrap: str, rebalances: int, folder: Path) -> None:
     found = live(bootstrap, folder, rebalances)
     print(f"start until the first batch is in the tables: {found.first_batch:.1f} s")
@@ -113,13 +134,15 @@ def main(events: int, rebalances: int, only: str) -> None:
     parts = only.split(",")
     if "memory" in parts:
         from_memory(events)
-    if not {"topic", "live"} & set(parts):
+    if not {"topic", "live", "executors"} & set(parts):
         return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with RunningServer(folder) as server:
             if "topic" in parts:
                 from_topic(server.bootstrap, events, folder / "back-fill")
+            if "executors" in parts:
+                on_executors(server.bootstrap, events, folder / "executors")
             if "live" in parts:
                 live_mode(server.bootstrap, rebalances, folder / "live")
 

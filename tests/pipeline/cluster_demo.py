@@ -1,5 +1,7 @@
 """`make cluster-demo`: the job on a standalone cluster of Spark on this machine, beside the local mode.
 
+On the cluster it runs twice: with the fold in the driver, and on the executors.
+
 Everything is started for it, on free ports and in a temporary folder, and has ended when it ends.
 """
 
@@ -62,13 +64,17 @@ def show(folder: Path) -> bool:
             options = ("--master", cluster.master, "--conf", f"spark.executor.memory={EXECUTOR_MEMORY}")
             print(f"cluster job  {' '.join(options)}", flush=True)
             distributed = run_job(folder, server.bootstrap, "cluster", *options)
+            more = (*options, "--conf", f"spark.pyspark.python={sys.executable}", "--fold-on-executors")
+            print(f"cluster job  {' '.join(more)}", flush=True)
+            folded = run_job(folder, server.bootstrap, "executors", *more)
             for executor in cluster.executors():
                 print(f"  executor   {executor.relative_to(folder)}")
-    print(f"\n{'table':<18}{'rows, local':>14}{'rows, cluster':>15}  equal")
+    print(f"\n{'table':<18}{'rows, local':>14}{'cluster':>12}{'executors':>12}  equal")
     for table in TABLES:
-        is_equal = "yes" if local[table] == distributed[table] else "NO"
-        print(f"{table:<18}{len(local[table]):>14,}{len(distributed[table]):>15,}  {is_equal}")
-    return local == distributed
+        rows = local[table], distributed[table], folded[table]
+        is_equal = "yes" if rows[0] == rows[1] == rows[2] else "NO"
+        print(f"{table:<18}{len(rows[0]):>14,}{len(rows[1]):>12,}{len(rows[2]):>12,}  {is_equal}")
+    return local == distributed == folded
 
 
 def main() -> int:

@@ -12,7 +12,9 @@ from typing import Final, NamedTuple
 
 import pyarrow as pa
 
-from coordinator.pipeline.fold import FoldState, GroupState, Position
+from coordinator.pipeline.fold import Position
+from coordinator.pipeline.partition_state import PartitionState
+from coordinator.pipeline.rows import NewRows
 from coordinator.pipeline.stored_batches import decode_batches
 from coordinator.pipeline.stored_fold import StoredFold
 from tests.differential.kafka import VERSION, RunningKafka
@@ -72,15 +74,16 @@ def decoded(records: list[StoredRecord]) -> list[tuple[bytes, Position]]:
 
 def folded(
     records: list[StoredRecord],
-    groups: dict[str, GroupState] | None = None,
+    state: PartitionState | None = None,
     topic_ids: dict[str, str] | None = None,
 ) -> NamedRows:
     """The rows of one batch."""
-    names = topic_ids or {}
-    fold = StoredFold(FoldState({} if groups is None else groups), lambda topic_id: names.get(topic_id, topic_id))
+    names, state, rows = topic_ids or {}, state or PartitionState(), NewRows()
+    fold = StoredFold(state, rows, lambda topic_id: names.get(topic_id, topic_id))
     found = decoded(records)
     fold.take_in([value for value, _ in found], [position for _, position in found])
-    return named(fold.finish())
+    state.update(fold.finish())
+    return named(rows)
 
 
 def read_topic(bootstrap: str, partitions: int) -> list[StoredRecord]:

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic
 from typing import Any, Final
@@ -56,3 +56,12 @@ def wait_while_running(
         except subprocess.TimeoutExpired:
             continue
         raise AssertionError(f"the job ended with exit code {process.returncode}")
+
+
+def forked_by(pid: int) -> list[int]:
+    """The children of all threads of a process: a JVM starts others from any of its threads."""
+    found: list[int] = []
+    for thread in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has ended
+            found += map(int, thread.read_text().split())
+    return found

@@ -1,6 +1,8 @@
 """The job on a standalone cluster of Spark: the tables are those of the local mode, row for row."""
 
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import zipfile
@@ -16,7 +18,7 @@ from coordinator.internal_topics import AUDIT_TOPIC
 from coordinator.pipeline.jvm import EXCLUDED_PACKAGES, PACKAGES, spark_home
 from coordinator.pipeline.names import GENERATIONS, SILVER
 from coordinator.pipeline.tables import Tables
-from tests.pipeline.processes import job_command, running
+from tests.pipeline.processes import forked_by, job_command, running, wait_while_running
 from tests.pipeline.rebalances import make_history
 from tests.pipeline.records import contents
 from tests.pipeline.spark_cluster import EXECUTOR_MEMORY, EXECUTOR_OPTIONS, SparkCluster
@@ -78,6 +80,29 @@ def test_a_job_that_starts_its_own_driver(
         assert job.wait(JOB_SECONDS) == 0
     assert contents(Tables(tmp_path / "tables")) == local
     assert len(cluster.executors()) == before + 2
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("is_killed", [False, True], ids=["undisturbed", "one is killed"])
+def test_a_fold_on_its_executors(
+    cluster: SparkCluster, history: str, local: dict[str, list[str]], tmp_path: Path, is_killed: bool
+):
+    """An executor is killed when the first batch is planned, and works on it or is about to."""
+    conf = (f"spark.executor.memory={EXECUTOR_MEMORY}", EXECUTOR_OPTIONS, f"spark.pyspark.python={sys.executable}")
+    options = [argument for setting in conf for argument in ("--conf", setting)]
+    command = job_command(history, AUDIT_TOPIC, tmp_path / "tables", "--master", cluster.master, *options)
+    worker = cluster.workers[0].pid
+    with running([*command, "--fold-on-executors"], tmp_path) as job:
+        if is_killed:
+            planned = tmp_path / "tables/_checkpoints/tables/offsets/0"
+            wait_while_running(
+                lambda: planned.exists() and forked_by(worker), job, JOB_SECONDS, "an executor, and the first batch"
+            )
+            (executor,) = forked_by(worker)
+            os.kill(executor, signal.SIGKILL)
+        assert job.wait(JOB_SECONDS) == 0
+    assert contents(Tables(tmp_path / "tables")) == local
 
 
 @pytest.mark.spark

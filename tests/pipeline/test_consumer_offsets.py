@@ -50,13 +50,18 @@ def test_what_real_consumers_did_on_a_real_kafka_is_in_the_tables(
 
 @pytest.mark.realtime
 @pytest.mark.spark
-def test_our_own_server_keeps_such_records_too(server: Any, tables: Tables, audit_topic: AuditTopic):
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("options", [(), ("--fold-on-executors",)], ids=["by the driver", "on executors"])
+def test_our_own_server_keeps_such_records_too(
+    server: Any, tables: Tables, audit_topic: AuditTopic, options: tuple[str, ...]
+):
     """By the command, in a process of its own."""
     group_id = f"group-of-{audit_topic.name}"
     member = Member(server.bootstrap, audit_topic.name, group_id, client_id="a")
     generation_id = steady([member], 4, "one member to have all partitions")
     member.stop()
-    with job_process(ConsumerOffsetsSource(server.bootstrap), tables, "--source", "consumer-offsets") as job:
+    source = ConsumerOffsetsSource(server.bootstrap)
+    with job_process(source, tables, "--source", "consumer-offsets", *options) as job:
         assert job.wait(90) == 0
     rejects = query(tables.root, ("rejects",), "SELECT why FROM rejects")
     assert rejects == []

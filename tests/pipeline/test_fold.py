@@ -5,8 +5,10 @@ import pytest
 
 from coordinator.audit.schema import MemberJoined, MemberRemoved
 from coordinator.core.causes import Cause
-from coordinator.pipeline.fold import Fold, FoldState, GroupState, Position, ReadRange
+from coordinator.pipeline.fold import Fold, Position
 from coordinator.pipeline.names import GAPS, GENERATIONS, MEMBERSHIPS, OWNERSHIP, REJECTS, SILVER, VOIDS
+from coordinator.pipeline.partition_state import PartitionState, encode_state
+from coordinator.pipeline.rows import NewRows
 from tests.pipeline.history import History, eventful, member
 from tests.pipeline.records import NamedRows, named
 
@@ -14,14 +16,14 @@ A, B = member("a"), member("b", instance_id="till-1")
 
 
 def fold(
-    values: list[bytes],
-    groups: dict[str, GroupState] | None = None,
-    first_offset: int = 0,
-    read: dict[int, ReadRange] | None = None,
+    values: list[bytes], state: PartitionState | None = None, first_offset: int = 0, partition: int = 0
 ) -> NamedRows:
-    folded = Fold(FoldState({} if groups is None else groups, {} if read is None else read))
-    folded.take_in(values, [Position(0, first_offset + place, 1) for place in range(len(values))])
-    return named(folded.finish())
+    """The rows of one batch; `state` is that before it, and becomes that after it."""
+    state, rows = state or PartitionState(), NewRows()
+    folded = Fold(state, rows)
+    folded.take_in(values, [Position(partition, first_offset + place, 1) for place in range(len(values))])
+    state.update(folded.finish())
+    return named(rows)
 
 
 def outcomes(rows: NamedRows) -> list[tuple[Any, ...]]:
@@ -40,16 +42,17 @@ def owners(rows: NamedRows) -> dict[int, str | None]:
 
 
 def test_each_generation_has_one_row_with_its_outcome_and_cause():
-    groups: dict[str, GroupState] = {}
-    rows = fold(eventful().values(), groups)
+    state = PartitionState()
+    rows = fold(eventful().values(), state)
     assert outcomes(rows) == [
         (1, "stable", "new_member"),
         (2, "superseded", "new_member"),
         (3, "stable", "session_expired"),
         (4, "emptied", "member_left"),
     ]
-    assert groups["orders"].open is not None
-    assert groups["orders"].open["generation_id"] == 5
+    orders = state.group("orders")
+    assert orders is not None and orders.open is not None
+    assert orders.open["generation_id"] == 5
 
 
 def test_a_stable_generation_tells_why_who_when_and_how_much():
@@ -64,8 +67,8 @@ def test_a_stable_generation_tells_why_who_when_and_how_much():
 @pytest.mark.parametrize("cut", range(1, 17))
 def test_rows_do_not_depend_on_where_a_batch_ends(cut: int):
     values = eventful().values()
-    groups: dict[str, GroupState] = {}
-    parts = [fold(values[:cut], groups), fold(values[cut:], groups, cut)]
+    state = PartitionState()
+    parts = [fold(values[:cut], state), fold(values[cut:], state, cut)]
     whole = fold(values)
     for table in (SILVER, GENERATIONS, OWNERSHIP):
         assert [row for part in parts for row in part[table]] == whole[table]
@@ -99,13 +102,12 @@ def test_events_that_retention_deleted_are_told_apart_from_missing_ones():
 
     assert gap(fold(values[3:], first_offset=3)) == (1, 3, True), "the topic began there"
     assert gap(fold(values[3:])) == (1, 3, False), "the topic was read from its first record on"
-    groups: dict[str, GroupState] = {}
-    read: dict[int, ReadRange] = {}
-    fold(values[:4], groups, read=read)
-    assert gap(fold(values[6:], groups, 60, read)) == (5, 6, True), "the job was stopped for longer than the retention"
-    groups, read = {}, {}
-    fold(values[:4], groups, read=read)
-    assert gap(fold(values[6:], groups, 4, read)) == (5, 6, False), "all offsets were read"
+    state = PartitionState()
+    fold(values[:4], state)
+    assert gap(fold(values[6:], state, 60)) == (5, 6, True), "the job was stopped for longer than the retention"
+    state = PartitionState()
+    fold(values[:4], state)
+    assert gap(fold(values[6:], state, 4)) == (5, 6, False), "all offsets were read"
 
 
 @pytest.mark.parametrize(
@@ -180,11 +182,13 @@ def test_an_event_of_the_server_is_kept_without_a_group():
 
 def test_an_event_of_the_server_that_other_partitions_repeat_is_kept_once():
     event = b'{"kind":"coordinator.started","schema_version":1,"time_ms":5,"node_id":1,"coordinator_epoch":2}'
-    folded = Fold(FoldState({}, {}))
-    folded.take_in([event] * 3, [Position(partition, 0, 5) for partition in (0, 1, 2)])
-    rows = named(folded.finish())
-    assert [(row["kind"], row["partition"]) for row in rows[SILVER]] == [("coordinator.started", 0)]
-    assert not rows[REJECTS]
+    found = [fold([event], partition=partition) for partition in (0, 1, 2)]
+    assert [[(row["kind"], row["partition"]) for row in rows[SILVER]] for rows in found] == [
+        [("coordinator.started", 0)],
+        [],
+        [],
+    ]
+    assert not any(rows[REJECTS] for rows in found)
 
 
 def test_who_owned_a_partition_follows_assignments_and_removals():
@@ -208,3 +212,21 @@ def test_a_crash_erases_no_generation_that_clients_saw():
         (2, "stable", "leader_rejoined"),
     ]
     assert [(row["first_seq"], row["last_seq"]) for row in rows[VOIDS]] == [(6, 7)]
+
+
+@pytest.mark.parametrize("cut", range(15))
+def test_a_fold_that_runs_twice_makes_the_same_rows_and_the_same_state(cut: int):
+    """As a task of Spark that is tried again: what it starts from has not changed."""
+    values, state = eventful().values(), PartitionState()
+    fold(values[:cut], state)
+    before = encode_state(state)
+    made: list[tuple[NamedRows, bytes]] = []
+    for _ in range(2):
+        rows = NewRows()
+        folded = Fold(state, rows)
+        folded.take_in(values[cut:], [Position(0, cut + place, 1) for place in range(len(values) - cut)])
+        changes = encode_state(folded.finish())
+        made.append((named(rows), changes))
+    assert encode_state(state) == before
+    assert made[0] == made[1]
+    assert made[0][0][SILVER]

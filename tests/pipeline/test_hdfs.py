@@ -11,8 +11,10 @@ from pyspark.sql import SparkSession
 
 from coordinator.pipeline import hadoop_lock
 from coordinator.pipeline.batch import Batches
+from coordinator.pipeline.bronze import AuditSource
 from coordinator.pipeline.hadoop import HadoopError, HadoopFiles
 from coordinator.pipeline.hadoop_lock import HadoopLock, LockLost, sole_hadoop_job
+from coordinator.pipeline.job import run_available
 from coordinator.pipeline.names import BRONZE, OPEN_GENERATIONS, SILVER
 from coordinator.pipeline.preflight import LOCK_FILE, NotReady
 from coordinator.pipeline.reader import query, read_generations
@@ -82,6 +84,17 @@ def test_a_killed_job_goes_on_where_it_was(
     offsets = query(root, (BRONZE,), 'SELECT "partition", "offset" FROM bronze')
     assert len({tuple(row.items()) for row in offsets}) == len(offsets) == EVENTS
     assert LOCK_FILE not in HadoopFiles(spark, root).names()
+
+
+def test_executors_fold_as_the_driver_does(spark: SparkSession, root: str, audit_topic: AuditTopic, tmp_path: Path):
+    values, tables = eventful().values(), SparkTables(spark, root)
+    source = AuditSource(audit_topic.bootstrap, audit_topic.name)
+    for part in (values[:9], values[9:]):
+        audit_topic.append("orders", part)
+        run_available(spark, source, tables, folds_on_executors=True)
+    assert contents(tables) == local_contents(tmp_path / "local", values)
+    offsets = query(root, (BRONZE,), 'SELECT "partition", "offset" FROM bronze')
+    assert len({tuple(row.items()) for row in offsets}) == len(offsets) == len(values)
 
 
 def test_batches_that_run_again_double_nothing(spark: SparkSession, root: str, tmp_path: Path):

@@ -16,10 +16,12 @@ from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscr
 from _wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 from _wire.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
 from coordinator.pipeline.batch import Batches
-from coordinator.pipeline.fold import FoldState, GroupState, Position
+from coordinator.pipeline.fold import Position
 from coordinator.pipeline.inferred import KnownGroup, Telling
 from coordinator.pipeline.inferred_consumer import consumer_events
 from coordinator.pipeline.names import COMMITS, GENERATIONS, MEMBERSHIPS, OWNERSHIP, REBALANCE_RATES, REJECTS, SKIPPED
+from coordinator.pipeline.partition_state import PartitionState
+from coordinator.pipeline.rows import NewRows
 from coordinator.pipeline.stored_batches import SCHEMA
 from coordinator.pipeline.stored_fold import StoredFold
 from coordinator.pipeline.stored_records import (
@@ -80,10 +82,10 @@ def test_what_real_consumers_did_is_told():
 
 @pytest.mark.parametrize("step", [1, 2, 5, 13])
 def test_rows_do_not_depend_on_where_a_batch_ends(step: int):
-    found, groups = golden(), dict[str, GroupState]()
+    found, state = golden(), PartitionState()
     whole = folded(found.records, topic_ids=found.topic_ids)
     cuts = [found.records[first : first + step] for first in range(0, len(found.records), step)]
-    parts = [folded(cut, groups, found.topic_ids) for cut in cuts]
+    parts = [folded(cut, state, found.topic_ids) for cut in cuts]
     for table in TABLES:
         assert [row for part in parts for row in part[table]] == whole[table]
 
@@ -166,10 +168,12 @@ def events(*records: Any) -> list[dict[str, Any]]:
 
 def rows_of(*records: Any) -> NamedRows:
     """Of records of a consumer group (KIP-848), one a second."""
-    fold = StoredFold(FoldState(), {"id-t": "t"}.__getitem__)
+    rows = NewRows()
+    fold = StoredFold(PartitionState(), rows, {"id-t": "t"}.__getitem__)
     for place, record in enumerate(records):
         fold.take_record(record, Position(0, place, T0 + place * 1_000))
-    return named(fold.finish())
+    fold.finish()
+    return named(rows)
 
 
 def kinds(found: list[dict[str, Any]]) -> list[str]:
@@ -315,7 +319,8 @@ def test_a_job_that_starts_again_for_each_batch_makes_the_same_tables(tables: Ta
         columns = [[value for value, _ in rows]]
         columns += ([getattr(at, name) for _, at in rows] for name in ("partition", "offset", "timestamp_ms"))
         data = pa.table([pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)], SCHEMA)
-        Batches(Tables(folder), lambda state: StoredFold(state, found.topic_ids.__getitem__)).take_in(data, batch_id)
+        make_fold = partial(StoredFold, name_of=found.topic_ids.__getitem__)
+        Batches(Tables(folder), make_fold).take_in(data, batch_id)
 
     for batch_id, first in enumerate(range(0, len(found.records), 11)):
         part = found.records[first : first + 11]

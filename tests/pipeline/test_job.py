@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
 
 from coordinator.pipeline.batch import Batches
 from coordinator.pipeline.bronze import AuditSource
-from coordinator.pipeline.job import run_available
+from coordinator.pipeline.job import last_line, run_available
 from coordinator.pipeline.names import BRONZE, SILVER, TABLES_QUERY
 from coordinator.pipeline.tables import Tables
 from tests.pipeline.conftest import AuditTopic
@@ -184,3 +184,37 @@ def test_ctrl_c_ends_the_job_without_a_traceback_or_a_jvm(
     scratch = str(tables.root.parent)
     commands = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
     assert not [command for command in commands if b"java" in command and scratch.encode() in command]
+
+
+STARTED = "[STREAM_FAILED] Query [id = 1] terminated with exception: An error occurred. Return Message: "
+RAISED = (
+    STARTED
+    + """Traceback (most recent call last):
+  File "job.py", line 48, in write
+    write_batch(raw, batch_id)
+{}
+ SQLSTATE: 39000
+=== Streaming Query ===
+Identifier: tables [id = 1]
+"""
+)
+OF_JAVA = """py4j.protocol.Py4JJavaError: An error occurred while calling o191.getResult.
+: org.apache.spark.SparkException: Exception thrown in awaitResult:
+\tat java.base/java.lang.Thread.run(Thread.java:1583)
+Caused by: org.apache.spark.SparkException: Job aborted due to stage failure
+Caused by: java.io.IOException: Cannot run program "/python": error=2, No such file
+Caused by: java.io.IOException: error=2, No such file"""
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (RAISED.format("coordinator.pipeline.state.StateMissing: no 3.part"), "no 3.part"),
+        (RAISED.format("OSError: [Errno 28] No space left"), "OSError: [Errno 28] No space left"),
+        (RAISED.format(OF_JAVA), 'Cannot run program "/python": error=2, No such file'),
+        ("Query failed\n\tat a.b(C.java:1)\nCaused by: java.io.IOException: no disk", "Query failed: no disk"),
+        ("Query failed", "Query failed"),
+    ],
+)
+def test_a_failed_query_is_told_in_one_line_that_says_why(text: str, line: str):
+    assert last_line(PySparkException(text)) == line

@@ -4,7 +4,6 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,9 +19,11 @@ from coordinator.audit.schema import (
 from coordinator.explain.generation import Generation
 from coordinator.explain.history import GroupHistory
 from coordinator.pipeline.columns import arrow_table
-from coordinator.pipeline.fold import Fold, FoldState, Position
+from coordinator.pipeline.fold import Fold, Position
 from coordinator.pipeline.generations import Row, row_of
 from coordinator.pipeline.names import GENERATIONS, REJECTS
+from coordinator.pipeline.partition_state import PartitionState, decode_state, encode_state, open_row
+from coordinator.pipeline.rows import NewRows
 from tests.audit.test_records import KINDS, VALUES, own_fields
 from tests.explain.test_history import eventful as real_events
 from tests.pipeline.histories import realistic
@@ -39,16 +40,18 @@ Key = tuple[str, int, int]
 
 def rows_of(values: Sequence[bytes], size: int, rejects_max: int = 0) -> tuple[list[Row], dict[str, Row]]:
     """Those of `generations` and, by group, of `open_generations`. The state of each batch goes through its file."""
-    state, found = FoldState(), []
+    state, found = PartitionState(), []
     for first in range(0, len(values), size):
         part = values[first : first + size]
-        fold = Fold(state)
+        new = NewRows()
+        fold = Fold(state, new)
         fold.take_in(part, [Position(0, first + place, 1) for place in range(len(part))])
-        rows = named(fold.finish())
+        state.update(decode_state(encode_state(fold.finish())))
+        rows = named(new)
         assert len(rows[REJECTS]) <= rejects_max
         found += rows[GENERATIONS]
-        state = msgspec.msgpack.decode(msgspec.msgpack.encode(state), type=FoldState)
-    return found, {name: group.open for name, group in state.groups.items() if group.open is not None}
+    still_open = {name: open_row(encoded) for name, encoded in state.groups.items()}
+    return found, {name: row for name, row in still_open.items() if row is not None}
 
 
 def _event(value: bytes) -> AuditEvent | CoordinatorEvent:

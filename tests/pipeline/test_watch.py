@@ -14,9 +14,11 @@ from coordinator.explain.history import GroupHistory
 from coordinator.explain.memory import GENERATIONS_REMEMBERED
 from coordinator.explain.storms import GROUP_STORM_REBALANCES
 from coordinator.pipeline.batch import Batches
-from coordinator.pipeline.fold import Fold, FoldState, GroupState, Position
+from coordinator.pipeline.fold import Fold, Position
 from coordinator.pipeline.names import FINDINGS
+from coordinator.pipeline.partition_state import PartitionState
 from coordinator.pipeline.reader import query, read_findings, read_storms
+from coordinator.pipeline.rows import NewRows
 from coordinator.pipeline.tables import Tables
 from tests.pipeline.histories import realistic
 from tests.pipeline.history import History, member
@@ -105,22 +107,24 @@ def test_a_batch_that_runs_again_tells_the_same(tables: Tables):
 
 
 def test_what_is_remembered_of_a_group_is_bounded():
-    groups: dict[str, GroupState] = {}
     sizes = []
     for seed in range(4):
         values = realistic(20_000, seed=seed)
-        fold = Fold(FoldState(groups if seed == 0 else {}))
+        fold = Fold(PartitionState(), NewRows())
         fold.take_in(values, [Position(0, place, 1) for place in range(len(values))])
-        fold.finish()
-        sizes.append(max(len(group.memory) for group in fold.groups.values()))
+        changes = fold.finish()
+        groups = [changes.group(name) for name in changes.groups]
+        sizes.append(max(len(group.memory) for group in groups if group is not None))
     assert max(sizes) < 20_000
 
 
 def test_events_of_unknown_kinds_are_passed_over():
     values = [value.replace(b'"group.created"', b'"group.dreamed"') for value in stormy().values()]
-    fold = Fold(FoldState())
+    rows = NewRows()
+    fold = Fold(PartitionState(), rows)
     fold.take_in(values, [Position(0, place, 1) for place in range(len(values))])
-    assert [row["kind"] for row in fold.finish()[FINDINGS]] == ["rebalance_storm"]
+    fold.finish()
+    assert [row["kind"] for row in rows[FINDINGS]] == ["rebalance_storm"]
 
 
 def test_storms_are_those_of_groups_and_of_the_cluster(tables: Tables):
