@@ -154,6 +154,36 @@ def test_a_module_imports_only_what_its_layer_may():
     assert {str(path): found for path in sources() if (found := outside(path))} == {}
 
 
+KNOWS_ONE_KIND: Final = {
+    "coordinator.core.groups.kinds": "the list of the kinds",
+    "coordinator.core.groups.operations": "the APIs of the classic protocol: their errors and their checks of requests",
+    "coordinator.server.handlers.groups": "JoinGroup in old versions",
+    "coordinator.audit.classic": "the audit of the classic kind",
+}
+"""Module outside of the folder of a kind → why it imports from there. All others read rows and views."""
+
+FOLDERS_OF_KINDS: Final = ("coordinator.core.classic",)
+
+
+def imports_of_kinds(path: Path) -> list[str]:
+    return [each for each in imported(path) if any(is_within(each, folder) for folder in FOLDERS_OF_KINDS)]
+
+
+def test_a_kind_of_group_is_known_to_its_folder_its_row_and_its_audit():
+    knowing = {
+        name_of(path)
+        for path in sources()
+        if imports_of_kinds(path) and not any(is_within(name_of(path), folder) for folder in FOLDERS_OF_KINDS)
+    }
+    assert knowing == KNOWS_ONE_KIND.keys()
+
+
+def test_no_module_reads_the_membership_of_a_group_as_that_of_a_kind():
+    """`group.classic` and the like: what only one kind has would be reached around its row."""
+    for path in sources():
+        assert not re.search(r"\bgroup\.(classic|consumer|share)\b", path.read_text(encoding="utf-8")), path
+
+
 def test_the_packages_themselves_import_nothing():
     for package in ("coordinator", "_wire"):
         assert list(imported(ROOT / package / "__init__.py")) == []

@@ -26,14 +26,16 @@ APPLYING: Final = {
     "coordinator/core/offsets/committed_offsets.py": "the methods by which events change committed offsets",
     "coordinator/core/offsets/pending_offsets.py": "the part of them that open transactions committed",
     "coordinator/core/groups/group.py": "a new group gets its parts",
-    "coordinator/core/classic/events.py": "the events",
+    "coordinator/core/classic/events.py": "the events of classic groups",
+    "coordinator/core/groups/events.py": "the events of groups of any kind",
     "coordinator/core/offsets/events.py": "the events of committed offsets",
     "coordinator/core/groups/stored.py": "a load makes groups of the records that events stored",
+    "coordinator/core/classic/records.py": "the same for the record of a classic group",
 }
 """Module → why it may change a group."""
 
 NOT_A_GROUP: Final = {
-    "coordinator/audit/projections.py": {"state.members.pop"},  # what the audit knows of the group
+    "coordinator/audit/classic.py": {"state.members.pop"},  # what the audit knows of the group
     "coordinator/core/classic/joining.py": {"response.protocol_name"},  # a message
     "coordinator/core/classic/leaving.pyx": {  # messages
         "answer.group_instance_id",
@@ -60,8 +62,8 @@ CONTAINER_CHANGES: Final = frozenset({
 })  # fmt: skip
 GROUP_CHANGES: Final = frozenset({
     "add_member", "allow_join_completion", "complete_transaction", "defer_join_completion", "keep_subscriptions",
-    "move_to", "wait_for_join", "put_pending", "remove_member", "remove_partition", "request_rebalance", "supersede",
-    "update_protocols",
+    "mark_created", "mark_removed", "move_to", "wait_for_join", "put_pending", "remove_member", "remove_partition",
+    "request_rebalance", "supersede", "update_protocols",
 })  # fmt: skip
 """Methods that change a group and that no other class has."""
 
@@ -192,8 +194,8 @@ def test_every_exception_is_needed(name):
 
 
 CHANGES: Final = [
-    "group.classic.leader = None",
-    "group.classic.generation_id += 1",
+    "group.membership.leader = None",
+    "group.membership.generation_id += 1",
     "member.protocols, other = (), 1",
     "member.assignment: bytes = b''",
     "del group.static_members['one']",

@@ -58,7 +58,6 @@ cdef class GroupAuditState:
 
     cdef int start_event(self, bint is_never_void) except -1
     cdef int set_stored(self, group) except -1
-    cdef int note_sync(self, str member_id, int64_t generation_id, int64_t at_ms) except -1
     cdef int count_commit(self, offsets) except -1
     cdef object join_ms(self, KnownMember known, int64_t generation_id)
     cdef object sync_ms(self, KnownMember known, int64_t generation_id)

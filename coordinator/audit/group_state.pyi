@@ -4,8 +4,8 @@ from typing import Any
 from coordinator.audit.schema import TopicPartitions, Trigger
 from coordinator.audit.world import Topic
 from coordinator.core.causes import Cause, Requester
-from coordinator.core.classic.group import ClassicGroup, Member
-from coordinator.core.classic.states import GroupState
+from coordinator.core.groups.membership import Membership, MemberView
+from coordinator.core.groups.states import GroupState
 
 def by_topic(partitions: Iterable[tuple[str, int]]) -> TopicPartitions:
     """Topic → partition indexes, both ascending."""
@@ -14,7 +14,7 @@ class KnownMember:
     """A member and its last assignment. In the fields of an event it stands for its `schema.MemberRef`."""
 
     @property
-    def member(self) -> Member: ...
+    def member(self) -> Any: ...
     @property
     def owned(self) -> tuple[tuple[str, int], ...]:
         """(topic, index) in ascending order."""
@@ -54,7 +54,7 @@ class GroupAuditState:
 
     @property
     def members(self) -> dict[str, KnownMember]:
-        """Member id → member. A removed member stays until its removal is written."""
+        """MemberView id → member. A removed member stays until its removal is written."""
 
     @property
     def owners(self) -> dict[tuple[str, int], str]:
@@ -97,16 +97,18 @@ class GroupAuditState:
         """The number of committed offsets in them."""
 
     def __init__(self, seq: int = 0, created_seq: int = 0) -> None: ...
-    def mark_stored(self, group: ClassicGroup) -> None:
+    def mark_stored(self, group: Membership) -> None:
         """Record that `__consumer_offsets` has the state after the last event."""
 
     def reset_commits(self) -> None:
         """Start counting commits from 0."""
 
-    def remember_member(self, member: Member, partitions: Iterable[tuple[str, int]], unnamed_partitions: int) -> None:
+    def remember_member(
+        self, member: MemberView, partitions: Iterable[tuple[str, int]], unnamed_partitions: int
+    ) -> None:
         """Add a member that owns `partitions`, or a number of partitions that are not named."""
 
-    def replace_member(self, old_member_id: str, member: Member) -> None:
+    def replace_member(self, old_member_id: str, member: MemberView) -> None:
         """Give `member` the partitions of `old_member_id`, which is removed."""
 
     @property
@@ -125,11 +127,14 @@ class GroupAuditState:
         """Add a trigger; `member` is anything with the attributes of `schema.MemberRef`, or None."""
 
     def note_first_trigger(self, trigger: Trigger) -> None: ...
-    def take_triggers(self) -> tuple[list[Trigger], int]:
+    def pop_triggers(self) -> tuple[list[Trigger], int]:
         """The triggers, and how many more there were; the next rebalance begins without any."""
 
     def subscribe(self, member_id: str, protocol_type: str | None, metadata: bytes) -> KnownMember:
         """Set what a member subscribes to, as its metadata says; return the member."""
+
+    def note_sync(self, member_id: str, generation_id: int, at_ms: int) -> None:
+        """A member sent the SyncGroup of a generation; its first one counts."""
 
     def note_join(self, known: KnownMember, generation_id: int, at_ms: int) -> None:
         """A JoinGroup of the member came for the generation with this id; its first one counts."""
@@ -140,32 +145,32 @@ class GroupAuditState:
     def note_never_synced(self, known: KnownMember, generation_id: int) -> None:
         """A member is removed from a generation that is not stable yet."""
 
-    def start_rebalance(self, group: ClassicGroup, at_ms: int) -> None: ...
+    def start_rebalance(self, pending_members: Iterable[str], at_ms: int) -> None: ...
     def note_pending(self, member_id: str) -> None:
         """The join phase waits for a member id that was handed out."""
 
-    def take_waited_for(self) -> list[str]:
+    def pop_waited_for(self) -> list[str]:
         """The ids of `waited_for`, which is empty afterwards."""
 
-    def take_never_synced(self, group: ClassicGroup, generation_id: int) -> tuple[list[Member], int]:
+    def pop_never_synced(self, group: Membership, generation_id: int) -> tuple[list[MemberView], int]:
         """Members of the generation that sent no SyncGroup, also those that were removed for it, and how many more."""
 
     def end_rebalance(self) -> None:
         """Forget what is counted from a rebalance to the end of it."""
 
-    def slowest_to_join(self, generation_id: int) -> tuple[Member | None, int]:
+    def slowest_to_join(self, generation_id: int) -> tuple[MemberView | None, int]:
         """The member whose JoinGroup came last and how long after the start of the rebalance; None if all came at once.
 
         For this and `slowest_to_sync`, `generation_id` is that of the generation that starts or has started.
         """
 
-    def slowest_to_sync(self, generation_id: int) -> tuple[Member | None, int]:
+    def slowest_to_sync(self, generation_id: int) -> tuple[MemberView | None, int]:
         """The same for SyncGroup and the start of the generation."""
 
     def subscribed_topics(self) -> set[str]:
         """The topics that some member subscribes to, as far as they are named."""
 
-    def moved_needed(self, group: ClassicGroup) -> int | None:
+    def moved_needed(self, group: Membership) -> int | None:
         """How many of the `moved` partitions a balanced assignment that moves the fewest would have moved too.
 
         None if members subscribe to different topics, or if topics or partitions are not named.

@@ -125,7 +125,7 @@ cdef class GroupAuditState:
     def note_first_trigger(self, trigger):
         self.triggers = [trigger, *self.triggers]
 
-    def take_triggers(self):
+    def pop_triggers(self):
         triggers, self.triggers = self.triggers, NO_ITEMS
         unnamed, self.unnamed_triggers = self.unnamed_triggers, 0
         return triggers, unnamed
@@ -145,11 +145,10 @@ cdef class GroupAuditState:
         if known.came_for != generation_id:
             known.came_for, known.came_ms = generation_id, at_ms
 
-    cdef int note_sync(self, str member_id, int64_t generation_id, int64_t at_ms) except -1:
+    def note_sync(self, str member_id not None, int64_t generation_id, int64_t at_ms):
         cdef KnownMember known = self.members[member_id]
         if known.synced_in != generation_id:
             known.synced_in, known.synced_at_ms = generation_id, at_ms
-        return 0
 
     def note_removal(self, KnownMember known not None, last_heard_ms, rebalance_runs):
         cdef Py_ssize_t partitions = len(known.owned) + known.unnamed_partitions
@@ -167,13 +166,13 @@ cdef class GroupAuditState:
                 self.never_synced = []
             self.never_synced.append(known.member)
 
-    def start_rebalance(self, group, int64_t at_ms):
+    def start_rebalance(self, pending_members, int64_t at_ms):
         self.rebalance_started_ms = at_ms
         for last_heard_ms, partitions in self.silent:
             self.silent_partition_ms += max(at_ms - <int64_t>last_heard_ms, 0) * <int64_t>partitions
         self.silent = self.never_synced = NO_ITEMS
         self.waited_for = NO_ENTRIES
-        for member_id in group.pending_members:
+        for member_id in pending_members:
             self.note_pending(member_id)
 
     def note_pending(self, member_id):
@@ -182,11 +181,11 @@ cdef class GroupAuditState:
                 self.waited_for = {}
             self.waited_for[member_id] = None
 
-    def take_waited_for(self):
+    def pop_waited_for(self):
         waited_for, self.waited_for = self.waited_for, NO_ENTRIES
         return list(waited_for)
 
-    def take_never_synced(self, group, int64_t generation_id):
+    def pop_never_synced(self, group, int64_t generation_id):
         """Members of the generation that ends, in it or removed from it, without a SyncGroup of theirs."""
         cdef KnownMember known
         never_synced, self.never_synced = list(self.never_synced), NO_ITEMS

@@ -1,293 +1,44 @@
-"""From core events to the fields of audit events: the table of projections, and the function of each."""
+"""From core events to the fields of audit events: what all kinds of groups share, and the table of projections."""
 
-from collections.abc import Callable
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final
 
-from coordinator.audit import schema
+from coordinator.audit import classic, schema
 from coordinator.audit.fields import Fields
-from coordinator.audit.group_state import GroupAuditState, KnownMember, by_topic
+from coordinator.audit.group_state import GroupAuditState, by_topic
+from coordinator.audit.kind_audit import KindAudit, Projection, ms_between
 from coordinator.audit.rejected_requests import rejected
 from coordinator.audit.world import World
 from coordinator.core.causes import Cause
-from coordinator.core.classic import events
-from coordinator.core.classic.group import ClassicGroup
-from coordinator.core.classic.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE, GroupState
-from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE, read_assignment
-from coordinator.core.groups.event import GroupEvent
+from coordinator.core.groups.events import GroupCreated, GroupRemoved, RequestRejected
+from coordinator.core.groups.group import Group
+from coordinator.core.groups.kind import CLASSIC_NAME
+from coordinator.core.groups.membership import Membership
+from coordinator.core.groups.states import GroupState
+from coordinator.core.groups.stored import EVENT_RECORDS
 from coordinator.core.offsets import events as offset_events
 from coordinator.core.offsets.events import DeletionCause
 
 
-class Projection(NamedTuple):
-    """Makes one audit event from a core event."""
-
-    event_class: type[schema.AuditEvent]
-    fields: Callable[[Any, ClassicGroup, GroupAuditState, GroupState, World], Fields | None]
-    """(core event, group after it, audit state, group state before it, world) → fields, or None for no audit event."""
-    is_stored: bool | Callable[[ClassicGroup], bool] = False
-    """Whether the group is stored in `__consumer_offsets` after the event, as in `core.groups.stored`."""
-
-
 def _created(
-    event: events.GroupCreated, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
+    event: GroupCreated, group: Membership, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields:
     return {}
 
 
-def _joined(
-    event: events.MemberJoined, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
-) -> Fields:
-    member = group.members[event.member_id]
-    state.remember_member(member, (), 0)
-    state.waited_for.pop(event.member_id, None)
-    state.note_trigger(Cause.NEW_MEMBER, member, event.reason, event.at_ms)
-    known = _note_join(event, group, state)
-    return {
-        "member": known,
-        "session_timeout_ms": event.session_timeout_ms,
-        "rebalance_timeout_ms": event.rebalance_timeout_ms,
-        "protocols": [protocol.name for protocol in event.protocols],
-        "subscribed_topics": known.topics,
-        "unnamed_topics": known.unnamed_topics,
-        "reason": event.reason,
-        "join_ms": _since_rebalance(event, state, before),
-        "protocol_type": event.protocol_type,
-    }
-
-
-def _rejoined(
-    event: events.MemberRejoined, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
-) -> Fields:
-    known = _note_join(event, group, state)
-    changed = event.cause is Cause.METADATA_CHANGED
-    if changed or before is not PREPARING_REBALANCE:
-        state.note_trigger(event.cause, known.member, event.reason, event.at_ms)
-    return {
-        "member": known,
-        "metadata_changed": changed,
-        "subscribed_topics": known.topics,
-        "reason": event.reason,
-        "unnamed_topics": known.unnamed_topics,
-        "join_ms": _since_rebalance(event, state, before),
-    }
-
-
-def _note_join(
-    event: events.MemberJoined | events.MemberRejoined, group: ClassicGroup, state: GroupAuditState
-) -> KnownMember:
-    """Remember the JoinGroup of a member, and what it asks for."""
-    known = state.subscribe(event.member_id, group.protocol_type, event.protocols[0].metadata)
-    state.note_join(known, group.generation_id + 1, event.at_ms)
-    return known
-
-
-def _since_rebalance(event: GroupEvent, state: GroupAuditState, before: GroupState) -> int | None:
-    return _ms_between(state.rebalance_started_ms, event.at_ms) if before is PREPARING_REBALANCE else None
-
-
-def _ms_between(start_ms: int, end_ms: int) -> int:
-    """The time between two events; 0 if the wall clock was set back between them."""
-    return max(end_ms - start_ms, 0)
-
-
-def _removed(
-    event: events.MemberRemoved, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
-) -> Fields:
-    known = state.members.pop(event.member_id)
-    member = known.member
-    state.note_trigger(event.cause, member, event.reason, event.at_ms)
-    state.note_removal(known, event.last_heard_ms, before is PREPARING_REBALANCE)
-    if before is COMPLETING_REBALANCE:
-        state.note_never_synced(known, group.generation_id)
-    return {
-        "member": member,
-        "cause": event.cause,
-        "reason": event.reason,
-        "session_timeout_ms": member.session_timeout_ms,
-        "last_heard_ms": event.last_heard_ms,
-        "last_joined_ms": member.joined_ms,
-        "last_committed_ms": member.committed_ms,
-        "requested_by": event.requested_by,
-        "connection_open": event.connection_open,
-        "connection_closed_ms": event.connection_closed_ms,
-        "coordinator_paused_ms": event.coordinator_paused_ms,
-        "connection_closed_in_pause_ms": event.connection_closed_in_pause_ms,
-    }
-
-
-def _pending_added(
-    event: events.PendingMemberAdded, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
-) -> None:
-    if before is PREPARING_REBALANCE:
-        state.note_pending(event.member_id)
-
-
-def _pending_removed(
-    event: events.PendingMemberRemoved, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
-) -> None:
-    if event.cause is Cause.MEMBER_LEFT and before in (STABLE, COMPLETING_REBALANCE):
-        member = schema.MemberRef(event.member_id, event.client_id, event.client_host)
-        state.note_trigger(event.cause, member, event.reason, event.at_ms)
-
-
-def _assignment_rejected(
-    event: events.AssignmentRejected, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
-) -> None:
-    state.note_trigger(Cause.ASSIGNMENT_TOO_LARGE, group.members[event.member_id], "", event.at_ms)
-
-
-def _replaced(
-    event: events.StaticMemberReplaced, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
-) -> Fields:
-    member = group.members[event.new_member_id]
-    old = state.members[event.old_member_id]
-    state.replace_member(event.old_member_id, member)
-    known = state.subscribe(event.new_member_id, group.protocol_type, event.protocols[0].metadata)
-    if event.request_id is not None:
-        state.note_join(known, group.generation_id + 1, event.at_ms)
-        state.note_trigger(event.cause, member, event.reason, event.at_ms)
-    return {
-        "member": schema.MemberRef(
-            event.new_member_id,
-            event.client_id,
-            event.client_host,
-            event.group_instance_id,
-            event.client_software_name,
-            event.client_software_version,
-        ),
-        "old_member_id": event.old_member_id,
-        "reason": event.reason,
-        "old_client_id": old.member.client.client_id,
-        "old_client_host": old.member.client.client_host,
-        "described_client_id": member.client_id,
-        "described_client_host": member.client_host,
-        "subscribed_topics": known.topics,
-        "old_subscribed_topics": old.topics,
-        "unnamed_topics": known.unnamed_topics + old.unnamed_topics,
-        "cause": event.cause,
-    }
-
-
-def _superseded(
-    event: events.RebalanceStarted, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
-) -> Fields | None:
-    if before is not COMPLETING_REBALANCE:
-        return None
-    never_synced, unnamed = state.take_never_synced(group, group.generation_id)
-    return {
-        "rebalance_ms": _ms_between(state.rebalance_started_ms, event.at_ms),
-        "never_synced": never_synced,
-        "unnamed_members": unnamed,
-    }
-
-
-def _rebalance_started(
-    event: events.RebalanceStarted, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
-) -> Fields:
-    state.start_rebalance(group, event.at_ms)
-    reason = event.rebalance_reason
-    member = reason if reason.member_id else None
-    first = state.triggers[0] if state.triggers else None
-    if first is None or first.cause is not reason.cause:
-        # What made it necessary is not among the events since the group was loaded.
-        state.note_first_trigger(schema.Trigger(reason.cause, cast(Any, member), reason.reason, event.at_ms))
-    return {
-        "cause": reason.cause,
-        "member": member,
-        "reason": reason.reason,
-        "members": len(group.members),
-        "triggers": state.triggers,
-        "topic_changes": world.topic_changes(state.topics),
-        "lag": world.lag(),
-        "recreated_topics": world.recreated_topics(state.topics),
-    }
-
-
-def _generation_started(
-    event: events.GenerationStarted, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
-) -> Fields:
-    state.start_generation(event.at_ms)
-    triggers, unnamed_triggers = state.take_triggers()
-    slowest, slowest_ms = state.slowest_to_join(group.generation_id)
-    state.topics = world.topics(state.subscribed_topics())
-    return {
-        "protocol_type": group.protocol_type or "",
-        "protocol_name": event.protocol_name,
-        "leader": event.leader,
-        "members": len(group.members),
-        "join_ms": _ms_between(state.rebalance_started_ms, event.at_ms),
-        "triggers": triggers,
-        "unnamed_triggers": unnamed_triggers,
-        "pending_members": state.take_waited_for(),
-        "slowest_member": slowest,
-        "slowest_join_ms": slowest_ms,
-    }
-
-
-def _assigned(
-    event: events.MemberAssigned, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
-) -> Fields:
-    metadata = group.members[event.member_id].metadata_for(group.protocol_name)
-    return state.assign(event.member_id, group.protocol_type, metadata, event.assignment, group.generation_id)
-
-
-def _stable(
-    event: events.GenerationStable, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
-) -> Fields:
-    join_ms = _ms_between(state.rebalance_started_ms, state.generation_started_ms)
-    sync_ms = _ms_between(state.generation_started_ms, event.at_ms)
-    rebalance_ms = join_ms + sync_ms
-    is_consumer = group.protocol_type == CONSUMER_PROTOCOL_TYPE
-    moved_needed = state.moved_needed(group) if is_consumer else None
-    silent_partition_ms, commits_rejected = state.silent_partition_ms, state.commits_rejected
-    slowest, slowest_ms = state.slowest_to_sync(group.generation_id)
-    state.forget_old_owners()
-    state.end_rebalance()
-    return {
-        "members": len(group.members),
-        "partitions": state.partitions,
-        "partitions_moved": state.moved,
-        "join_ms": join_ms,
-        "sync_ms": sync_ms,
-        "rebalance_ms": rebalance_ms,
-        "unowned_partition_ms": state.unowned * rebalance_ms,
-        "partitions_moved_needed": moved_needed,
-        "silent_partition_ms": silent_partition_ms,
-        "commits_rejected": commits_rejected,
-        "lag": world.lag(),
-        "slowest_member": slowest,
-        "slowest_sync_ms": slowest_ms,
-    }
-
-
-def _emptied(
-    event: events.GroupEmptied, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
-) -> Fields:
-    triggers, unnamed_triggers = state.take_triggers()
-    state.take_waited_for()
-    state.end_rebalance()
-    state.topics = {}
-    return {
-        "rebalance_ms": _ms_between(state.rebalance_started_ms, event.at_ms),
-        "triggers": triggers,
-        "unnamed_triggers": unnamed_triggers,
-    }
-
-
 def _group_removed(
-    event: events.GroupRemoved, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
+    event: GroupRemoved, group: Membership, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields:
     return {"cause": event.cause, "requested_by": event.requested_by}
 
 
 def _offsets_expired(
-    event: offset_events.OffsetsDeleted, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
+    event: offset_events.OffsetsDeleted, group: Membership, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields | None:
     return _partitions(event) if event.cause is DeletionCause.EXPIRED else None
 
 
 def _offsets_deleted(
-    event: offset_events.OffsetsDeleted, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
+    event: offset_events.OffsetsDeleted, group: Membership, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields | None:
     cause = DELETION_CAUSES.get(event.cause)
     if cause is None:
@@ -307,9 +58,9 @@ DELETION_CAUSES: Final = {
 
 
 def _offsets_reset(
-    event: offset_events.OffsetsReset, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
+    event: offset_events.OffsetsReset, group: Membership, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields | None:
-    apart_ms = _ms_between(state.reset_ms, event.at_ms)
+    apart_ms = ms_between(state.reset_ms, event.at_ms)
     is_going_on = state.reset_by == event.requested_by and apart_ms < schema.RESET_APART_MS
     state.reset_by, state.reset_ms = event.requested_by, event.at_ms
     if is_going_on and not any(now < before for of_topic in event.partitions.values() for _, before, now in of_topic):
@@ -337,40 +88,31 @@ def _partitions(event: offset_events.OffsetsDeleted) -> Fields:
     return {"partitions": by_topic(event.partitions), "unnamed_partitions": 0}
 
 
-def _unless_a_rebalance_follows(group: ClassicGroup) -> bool:
-    """True unless a rebalance follows, which would store the new member id with its generation."""
-    return group.state is STABLE and group.rebalance_reason is None
-
+KIND_AUDITS: Final[dict[str, KindAudit]] = {CLASSIC_NAME: classic.CLASSIC}
+"""Name of a kind of group → its audit. Each kind of the coordinator has one line here."""
 
 PROJECTIONS: Final[dict[type, tuple[Projection, ...]]] = {
-    events.GroupCreated: (Projection(schema.GroupCreated, _created, True),),
-    events.MemberJoined: (Projection(schema.MemberJoined, _joined),),
-    events.MemberRejoined: (Projection(schema.MemberRejoined, _rejoined),),
-    events.MemberRemoved: (Projection(schema.MemberRemoved, _removed),),
-    events.PendingMemberAdded: (Projection(schema.MemberJoined, _pending_added),),
-    events.PendingMemberRemoved: (Projection(schema.MemberRemoved, _pending_removed),),
-    events.AssignmentRejected: (Projection(schema.RebalanceStarted, _assignment_rejected),),
-    events.RequestRejected: (Projection(schema.RequestRejected, rejected),),
+    GroupCreated: (Projection(schema.GroupCreated, _created),),
+    GroupRemoved: (Projection(schema.GroupRemoved, _group_removed),),
+    RequestRejected: (Projection(schema.RequestRejected, rejected),),
     offset_events.OffsetsReset: (Projection(schema.OffsetsReset, _offsets_reset),),
-    events.StaticMemberReplaced: (Projection(schema.StaticMemberReplaced, _replaced, _unless_a_rebalance_follows),),
-    events.RebalanceStarted: (
-        Projection(schema.RebalanceSuperseded, _superseded),
-        Projection(schema.RebalanceStarted, _rebalance_started),
-    ),
-    events.GenerationStarted: (Projection(schema.GenerationStarted, _generation_started),),
-    events.MemberAssigned: (Projection(schema.MemberAssigned, _assigned),),
-    events.GenerationStable: (Projection(schema.GenerationStable, _stable, True),),
-    events.GroupEmptied: (Projection(schema.GroupEmptied, _emptied, True),),
-    events.GroupRemoved: (Projection(schema.GroupRemoved, _group_removed),),
     offset_events.OffsetsDeleted: (
         Projection(schema.OffsetsExpired, _offsets_expired),
         Projection(schema.OffsetsDeleted, _offsets_deleted),
     ),
-}
+} | {event: projections for kind in KIND_AUDITS.values() for event, projections in kind.projections.items()}
 """Class of core events → its projections. Offset commits are counted instead; other classes have no audit event."""
 
+STORED_EVENTS: Final[frozenset[type[schema.AuditEvent]]] = frozenset(
+    projection.event_class
+    for event, records in EVENT_RECORDS.items()
+    if records.stores_group is not False
+    for projection in PROJECTIONS.get(event, ())
+)
+"""The audit events after which `__consumer_offsets` may have the current state of the group."""
 
-def whole_group(group: ClassicGroup, state: GroupAuditState) -> Fields:
+
+def whole_group(group: Membership, state: GroupAuditState) -> Fields:
     """The fields that describe a group as a whole, in `group.loaded` and `group.snapshot`."""
     return {
         "protocol_type": group.protocol_type or "",
@@ -380,19 +122,15 @@ def whole_group(group: ClassicGroup, state: GroupAuditState) -> Fields:
     }
 
 
-def snapshot(group: ClassicGroup, state: GroupAuditState, checkpoint_offset: int | None) -> Fields:
+def snapshot(group: Group[Any], state: GroupAuditState, checkpoint_offset: int | None) -> Fields:
     """The fields of `group.snapshot`. Only the last snapshot of a checkpoint has a `checkpoint_offset`."""
     stored = None
-    if group.state not in (EMPTY, STABLE) and state.stored_state is not None:
+    if group.membership.state not in group.kind.stored_states and state.stored_state is not None:
         member_ids = list(state.stored_member_ids)
         stored = schema.StoredState(state.stored_seq, state.stored_generation_id, state.stored_state, member_ids)
-    return whole_group(group, state) | {"stored": stored, "checkpoint_offset": checkpoint_offset}
+    return whole_group(group.membership, state) | {"stored": stored, "checkpoint_offset": checkpoint_offset}
 
 
-def remember_group(group: ClassicGroup, state: GroupAuditState, world: World) -> None:
-    """Rebuild the audit state of a group that was loaded from `__consumer_offsets`."""
-    for member in group.members.values():
-        _, partitions, unnamed = read_assignment(group.protocol_type, member.assignment, state.nameable_partitions)
-        state.remember_member(member, partitions, unnamed)
-        state.subscribe(member.member_id, group.protocol_type, member.metadata_for(group.protocol_name))
-    state.topics = world.topics(state.subscribed_topics())
+def remember_group(group: Group[Any], state: GroupAuditState, world: World) -> None:
+    """Make the audit state of a group that was loaded from `__consumer_offsets`."""
+    KIND_AUDITS[group.kind.name].remember(group.membership, state, world)

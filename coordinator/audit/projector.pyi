@@ -2,15 +2,14 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Any
 
 from coordinator.audit.group_state import GroupAuditState
-from coordinator.audit.projections import Projection
+from coordinator.audit.kind_audit import Projection
 from coordinator.audit.resume import AuditReplay
 from coordinator.audit.schema import AuditEvent, CoordinatorEvent, Record
 from coordinator.audit.world import Cluster, World
 from coordinator.core.causes import Cause
-from coordinator.core.classic.group import ClassicGroup
-from coordinator.core.classic.states import GroupState
 from coordinator.core.event import Event
 from coordinator.core.groups.group import Group
+from coordinator.core.groups.states import GroupState
 
 class AuditProjector:
     """Projects the events of the groups of one partition to records of the audit topic.
@@ -78,10 +77,10 @@ class AuditProjector:
     def records(self) -> list[Record]:
         """The records of the batch that is being made, in their order."""
 
-    def take_records(self) -> list[Record]:
+    def pop_records(self) -> list[Record]:
         """The records of the batch, which ends here."""
 
-    def project(self, event: Event, group: Group, state_before: GroupState, generation_before: int) -> None:
+    def project(self, event: Event, group: Group[Any], state_before: GroupState, generation_before: int) -> None:
         """Add the records of an event that was just applied to `group`; most events have one, some have none."""
 
     def write_about_coordinator(self, event: CoordinatorEvent, now_ms: int) -> Record:
@@ -101,7 +100,7 @@ class AuditProjector:
         """
 
     def resume(
-        self, groups: Mapping[str, ClassicGroup], now_ms: int, end_offset: int, cause: Cause | None = None
+        self, groups: Mapping[str, Group[Any]], now_ms: int, end_offset: int, cause: Cause | None = None
     ) -> Generator[None, None, list[Record]]:
         """Continue each group where the replay ended, in steps.
 
@@ -119,7 +118,7 @@ class AuditProjector:
         """A replay of the topic from `from_offset` on, beside the groups that are served."""
 
     def resume_rebuilt(
-        self, replay: AuditReplay, group_id: str, group: ClassicGroup | None, now_ms: int, cause: Cause
+        self, replay: AuditReplay, group_id: str, group: Group[Any] | None, now_ms: int, cause: Cause
     ) -> list[Record]:
         """Continue a discarded group where `replay` ended; nothing was in flight then. None: no such group is stored.
 
@@ -140,18 +139,18 @@ class AuditProjector:
     ) -> Record:
         """Make the next record: an event of the group that `state` belongs to (`RecordWriter.record`)."""
 
-    def write_snapshots(self, groups: Mapping[str, ClassicGroup], now_ms: int) -> list[Record]:
+    def write_snapshots(self, groups: Mapping[str, Group[Any]], now_ms: int) -> list[Record]:
         """Make the records of the next slice of a checkpoint; start a checkpoint if none is in progress.
 
         Call it while the groups are as stored, before the events of a batch. The records belong to that batch.
         """
 
-    def take_committed_groups(self) -> list[str]:
+    def pop_committed_groups(self) -> list[str]:
         """Return the groups with commits since the last call."""
 
     def write_commits(
         self,
-        groups: Mapping[str, ClassicGroup],
+        groups: Mapping[str, Group[Any]],
         group_ids: Iterable[str],
         now_ms: int,
         interval_ms: int,

@@ -16,12 +16,11 @@ from coordinator.audit.snapshots import (
     CHECKPOINT_RECORDS, CHECKPOINT_RECORDS_PER_GROUP, CHECKPOINT_RECORDS_PER_MEMBER, MEMBERS_AT_ONCE, SnapshotRound,
 )
 from coordinator.audit.world import NoCluster, World
-from coordinator.core.classic import events
+from coordinator.core.groups.stored import EVENT_RECORDS
 from coordinator.core.offsets import events as offset_events
 
 cdef object SUPERSEDED = schema.RebalanceSuperseded     # describes the group before the rebalance that replaces its own
 cdef object REMOVED = schema.GroupRemoved
-cdef object MEMBER_SYNCED = events.MemberSynced
 cdef object OFFSETS_COMMITTED = offset_events.OffsetsCommitted
 cdef object OFFSETS_HELD_BACK = offset_events.TransactionalOffsetsCommitted
 cdef object NO_CLUSTER = NoCluster()
@@ -55,7 +54,9 @@ cdef class AuditProjector:
         self.records = []
         self.writer = RecordWriter(node_id, coordinator_epoch)
         # Exact tuples are unpacked faster than named ones.
-        self.projections = {each: tuple([tuple(one) for one in several]) for each, several in projections.items()}
+        self.projections = {
+            each: tuple([(*one, stored_by(each)) for one in several]) for each, several in projections.items()
+        }
         self.checkpoint_records = checkpoint_records
         self.members_at_once = members_at_once
         self.replay = AuditReplay(0)
@@ -66,30 +67,27 @@ cdef class AuditProjector:
         cdef tuple projections = self.projections.get(event_type)
         cdef GroupAuditState state
         if projections is None:
-            if event_type is MEMBER_SYNCED:
-                state = self.state_of(group.group_id)
-                state.note_sync(event.member_id, generation_before, event.at_ms)
-            elif event_type is OFFSETS_COMMITTED or event_type is OFFSETS_HELD_BACK:
+            if event_type is OFFSETS_COMMITTED or event_type is OFFSETS_HELD_BACK:
                 self.count_commit(group.group_id, event.offsets)
             return
-        classic = group.classic
+        membership = group.membership
         group_id = group.group_id
         state = self.state_of(group_id)
         self.world.committed_offsets = group.offsets.by_topic
         for projection in projections:
             event_class, fields_of, is_stored = <tuple>projection
-            fields = fields_of(event, classic, state, state_before, self.world)
+            fields = fields_of(event, membership, state, state_before, self.world)
             if fields is not None:
                 self.records.append(self.write(
                     event_class, group_id, state, event.at_ms, state_before, generation_before,
-                    state_before if event_class is SUPERSEDED else classic.state, classic.generation_id, fields,
+                    state_before if event_class is SUPERSEDED else membership.state, membership.generation_id, fields,
                 ))
-                if is_stored is not False and (is_stored is True or is_stored(classic)):
-                    state.set_stored(classic)
+                if is_stored is not False and (is_stored is True or is_stored(event)):
+                    state.set_stored(membership)
                 elif event_class is REMOVED:
                     del self.groups[group_id]
 
-    def take_records(self):
+    def pop_records(self):
         records, self.records = self.records, []
         return records
 
@@ -115,9 +113,11 @@ cdef class AuditProjector:
 
     cdef tuple write_unchanged(self, event_class, group, GroupAuditState state, int64_t now_ms, dict fields):
         """An event that does not change the group."""
-        cdef int64_t generation_id = group.generation_id
+        membership = group.membership
+        cdef int64_t generation_id = membership.generation_id
         return self.write(
-            event_class, group.group_id, state, now_ms, group.state, generation_id, group.state, generation_id, fields
+            event_class, group.group_id, state, now_ms,
+            membership.state, generation_id, membership.state, generation_id, fields,
         )
 
     def write_about_coordinator(self, event, now_ms):
@@ -212,7 +212,7 @@ cdef class AuditProjector:
             self.committed_groups.append(group_id)
         return state.count_commit(offsets)
 
-    def take_committed_groups(self):
+    def pop_committed_groups(self):
         group_ids, self.committed_groups = self.committed_groups, []
         return group_ids
 
@@ -234,3 +234,9 @@ cdef class AuditProjector:
                 records.append(self.write_unchanged(schema.OffsetsCommitted, group, state, now_ms, fields))
                 state.reset_commits()
         return records
+
+
+def stored_by(event_class):
+    """Whether the group is stored with an event of this class; or what to ask the event."""
+    records = EVENT_RECORDS.get(event_class)
+    return False if records is None else records.stores_group

@@ -10,9 +10,9 @@ from coordinator.audit.fields import Fields
 from coordinator.audit.group_state import GroupAuditState
 from coordinator.audit.world import World
 from coordinator.core.causes import REASON_CHARACTERS_MAX
-from coordinator.core.classic.events import RequestRejected
-from coordinator.core.classic.group import ClassicGroup
-from coordinator.core.classic.states import GroupState
+from coordinator.core.groups.events import RequestRejected
+from coordinator.core.groups.membership import Membership
+from coordinator.core.groups.states import GroupState
 
 COMMITS: Final = frozenset({"OffsetCommit", "TxnOffsetCommit"})
 STALE_COMMIT: Final = frozenset(
@@ -30,7 +30,7 @@ PROTOCOLS_SEARCHED_MAX: Final = 1_000
 
 
 def rejected(
-    event: RequestRejected, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
+    event: RequestRejected, group: Membership, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields | None:
     """The fields of `schema.RequestRejected`; None for a rejection that is only counted."""
     if event.injected:
@@ -43,7 +43,7 @@ def rejected(
     return _rejection(event, group, count) if count else None
 
 
-def _rejection(event: RequestRejected, group: ClassicGroup, count: int) -> Fields:
+def _rejection(event: RequestRejected, group: Membership, count: int) -> Fields:
     return {
         "api": event.api,
         "error": event.error.name,
@@ -56,14 +56,8 @@ def _rejection(event: RequestRejected, group: ClassicGroup, count: int) -> Field
         "protocol_type": event.protocol_type,
         "protocols": _cut(event.protocols),
         "group_protocol_type": (group.protocol_type or "") if event.protocols else "",
-        "group_protocols": _shared_protocols(group) if event.protocols else [],
+        "group_protocols": _cut(group.shared_protocols(PROTOCOLS_SEARCHED_MAX)) if event.protocols else [],
     }
-
-
-def _shared_protocols(group: ClassicGroup) -> list[str]:
-    """The assignors that all members have, as far as `PROTOCOLS_SEARCHED_MAX` tell it."""
-    searched = islice(group.protocol_support.items(), PROTOCOLS_SEARCHED_MAX)
-    return _cut(sorted(name for name, members in searched if members == len(group.members)))
 
 
 def _cut(protocols: Iterable[str]) -> list[str]:

@@ -14,11 +14,13 @@ import msgspec
 
 from _wire.errors import MalformedMessage
 from coordinator.audit.group_state import GroupAuditState
-from coordinator.audit.projections import remember_group, whole_group
-from coordinator.audit.schema import NEVER_VOID, SCHEMA_VERSION, TAGS, GroupLoaded, GroupRemoved, Record
+from coordinator.audit.projections import STORED_EVENTS, remember_group, whole_group
+from coordinator.audit.schema import NEVER_VOID, SCHEMA_VERSION, TAGS, GroupLoaded, GroupRemoved, GroupSnapshot, Record
 from coordinator.core.causes import Cause
-from coordinator.core.classic.group import ClassicGroup
-from coordinator.core.classic.states import DEAD, EMPTY, STABLE, GroupState
+from coordinator.core.groups.group import Group
+from coordinator.core.groups.kinds import KINDS
+from coordinator.core.groups.membership import Membership
+from coordinator.core.groups.states import DEAD, EMPTY, GroupState
 
 if TYPE_CHECKING:
     from coordinator.audit.projector import AuditProjector
@@ -26,17 +28,10 @@ if TYPE_CHECKING:
 STATES_REMEMBERED_MAX: Final = 16
 """Number of past states of a group that are kept for the comparison. A crash undoes one batch, which has few."""
 
-STORED_KINDS: Final = frozenset(
-    {
-        "group.created",
-        "generation.stable",
-        "group.emptied",
-        "group.loaded",
-        "group.snapshot",
-        "static_member.replaced",
-    }
-)
-"""Events after which `__consumer_offsets` may have the current state of the group."""
+STORED_KINDS: Final = frozenset({*(TAGS[event] for event in STORED_EVENTS), TAGS[GroupLoaded], TAGS[GroupSnapshot]})
+"""Events after which `__consumer_offsets` may have the current state of the group; the last two report it."""
+
+STORED_STATES: Final = frozenset(state for kind in KINDS.values() for state in kind.stored_states)
 
 RECORDS_PER_STEP: Final = 100
 """Audit events that are read, or groups that are resumed, in one step: half a millisecond."""
@@ -87,7 +82,7 @@ def fingerprint(member_ids: Iterable[str]) -> int:
     return reduce(xor, map(hash, member_ids), 0)
 
 
-def state_key(group: ClassicGroup) -> StateKey:
+def state_key(group: Membership) -> StateKey:
     return group.generation_id, group.state, fingerprint(group.members)
 
 
@@ -117,7 +112,7 @@ class AuditCursor:
             stored = event.stored
             key = (stored.generation_id, GroupState(stored.state), fingerprint(stored.member_ids))
             self._note_stored(key, stored.seq)
-        elif self.knows_members and self.state in (EMPTY, STABLE):
+        elif self.knows_members and self.state in STORED_STATES:
             key = (self.generation_id, self.state, self.members)
             if event.kind in STORED_KINDS:
                 self._note_stored(key, event.seq)
@@ -155,10 +150,10 @@ class AuditCursor:
         elif event.kind in ("group.created", "group.emptied", "group.removed"):
             self.members, self.knows_members = 0, True
 
-    def agrees_with(self, group: ClassicGroup) -> bool:
+    def agrees_with(self, group: Membership) -> bool:
         return self.knows_members and (self.generation_id, self.state, self.members) == state_key(group)
 
-    def void_from(self, group: ClassicGroup) -> int | None:
+    def void_from(self, group: Membership) -> int | None:
         """The `seq` that follows the last event in the state of `group`; None if no event had that state."""
         seq = self.last_seq_by_state.get(state_key(group))
         return None if seq is None else seq + 1
@@ -239,7 +234,7 @@ class AuditReplay:
 def resume(
     projector: "AuditProjector",
     cursors: Mapping[str, AuditCursor],
-    groups: Mapping[str, ClassicGroup],
+    groups: Mapping[str, Group[Any]],
     now_ms: int,
     cause: Cause | None,
 ) -> Generator[None, None, list[Record]]:
@@ -257,7 +252,7 @@ def resume_group(
     projector: "AuditProjector",
     cursor: AuditCursor | None,
     group_id: str,
-    group: ClassicGroup | None,
+    group: Group[Any] | None,
     now_ms: int,
     cause: Cause | None,
     *,
@@ -272,13 +267,13 @@ def resume_group(
         return [] if cursor is None or cursor.state is DEAD else [_removed(projector, cursor, group_id, now_ms, cause)]
     state = projector.groups[group_id] = _resumed_state(cursor, projector.next_offset)
     remember_group(group, state, projector.world)
-    records = []
-    if always or cause is Cause.FAULT or cursor is None or not cursor.agrees_with(group):
+    records, membership = [], group.membership
+    if always or cause is Cause.FAULT or cursor is None or not cursor.agrees_with(membership):
         before = (DEAD, 0) if cursor is None else (cursor.state, cursor.generation_id)
-        after = (group.state, group.generation_id)
-        fields = whole_group(group, state) | _difference(cursor, group) | {"cause": cause}
+        after = (membership.state, membership.generation_id)
+        fields = whole_group(membership, state) | _difference(cursor, membership) | {"cause": cause}
         records.append(projector.write_event(GroupLoaded, group_id, state, now_ms, *before, *after, fields))
-    state.mark_stored(group)
+    state.mark_stored(membership)
     return records
 
 
@@ -296,6 +291,6 @@ def _resumed_state(cursor: AuditCursor | None, next_offset: int) -> GroupAuditSt
     return GroupAuditState(next_offset) if cursor is None else GroupAuditState(cursor.seq, cursor.created_seq)
 
 
-def _difference(cursor: AuditCursor | None, group: ClassicGroup) -> dict[str, Any]:
+def _difference(cursor: AuditCursor | None, group: Membership) -> dict[str, Any]:
     void_from_seq = None if cursor is None else cursor.void_from(group)
     return {"void_from_seq": void_from_seq, "lost": cursor is not None and void_from_seq is None}

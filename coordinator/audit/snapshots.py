@@ -1,9 +1,9 @@
 """Checkpoints of the audit: when one is due, and which groups are still to be written."""
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Any, Final
 
-from coordinator.core.classic.group import ClassicGroup
+from coordinator.core.groups.group import Group
 
 CHECKPOINT_RECORDS: Final = 1_000
 """Number of records between two checkpoints of a partition.
@@ -36,7 +36,7 @@ class SnapshotRound:
     def is_over(self) -> bool:
         return not self._left
 
-    def next_slice(self, groups: Mapping[str, ClassicGroup]) -> list[tuple[ClassicGroup, int | None]]:
+    def next_slice(self, groups: Mapping[str, Group[Any]]) -> list[tuple[Group[Any], int | None]]:
         """The groups to write next, each with the `checkpoint_offset` of its snapshot.
 
         The last slice is empty only if there are no live groups left. The round then ends without a checkpoint.
@@ -47,8 +47,8 @@ class SnapshotRound:
             group = groups.get(self._left.pop())
             if group is not None:
                 chosen.append(group)
-                cost += 1 + len(group.members)
-                self.members += len(group.members)
+                cost += 1 + len(group.membership.members)
+                self.members += len(group.membership.members)
         while self._left and self._left[-1] not in groups:
             self._left.pop()
         if self.is_over and not chosen:

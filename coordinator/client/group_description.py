@@ -12,7 +12,7 @@ from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGr
 from coordinator.client.cluster import Cluster, Partition
 from coordinator.client.groups import DEAD, raise_for_error
 from coordinator.client.wire import ClientError, WireConnection
-from coordinator.core.assignors.consumer_protocol import readable_partitions
+from coordinator.core.assignment import readable_partitions
 from coordinator.core.lag import lag_ms, lag_of
 
 CLIENT_ID: Final = "coordinator-groups"

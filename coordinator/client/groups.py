@@ -8,7 +8,8 @@ from _wire.messages.describe_groups import DescribedGroup, DescribedGroupMember,
 from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from coordinator.client.wire import ClientError, WireConnection
-from coordinator.core.assignors.consumer_protocol import decode_assignment, decode_subscription
+from coordinator.core.assignment import decode_assignment
+from coordinator.core.assignors.consumer_protocol import decode_subscription
 from coordinator.core.assignors.model import MemberSubscription, Topic
 from coordinator.core.assignors.registry import RANGE
 from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE

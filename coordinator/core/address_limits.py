@@ -79,7 +79,7 @@ class AddressLimits:
         if len(self._pending) > ADDRESSES_MAX:
             self.excess.extend(self._pending.popitem(last=False)[1])
 
-    def take_excess(self) -> list[PendingMember]:
+    def pop_excess(self) -> list[PendingMember]:
         """Return the members that are to be given up if they are pending still."""
         excess, self.excess = self.excess, []
         return excess

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, Protocol
 
-from coordinator.faults.group_faults import EndUnavailabilityKey, FillFault, UnavailableFault, group_of, inject
+from coordinator.faults.group_faults import EndUnavailabilityKey, FillFault, UnavailableFault, inject, membership_of
 from coordinator.faults.interception import Interception
 from coordinator.faults.matching import Matcher
 from coordinator.faults.request_faults import FAULTS, DelayedAnswerKey, HoldFault, RequestFault, Surroundings
@@ -155,7 +155,7 @@ class Faults:
     def _install(self, spec: AnySpec) -> Installed:
         groups, now_ms = self._around.groups, self._around.now_ms
         if isinstance(spec, RequestSpec):
-            matcher = Matcher(spec, lambda group_id: group_of(groups, group_id), now_ms)
+            matcher = Matcher(spec, lambda group_id: membership_of(groups, group_id), now_ms)
             self._interception.check(spec.api)
             return _OfRequests(self._interception, FAULTS[type(spec)](spec, matcher, self._around))
         if isinstance(spec, Fill):

@@ -4,15 +4,12 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
-from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from coordinator.core.causes import Cause
-from coordinator.core.classic.group import ClassicGroup, Member
-from coordinator.core.classic.joining import TakenInstance
-from coordinator.core.classic.members import SessionExpired
-from coordinator.core.classic.rebalance import ForcedRebalance
-from coordinator.core.classic.states import COMPLETING_REBALANCE, STABLE
 from coordinator.core.decision import OperationContext
 from coordinator.core.groups import operations
+from coordinator.core.groups.group import Group
+from coordinator.core.groups.membership import Membership, MemberView
+from coordinator.core.groups.requests import ForcedRebalance, InstanceTaken, SessionExpired
 from coordinator.deadlines import deadline_after
 from coordinator.faults.answers import Send, catch_answer
 from coordinator.faults.request_faults import Surroundings
@@ -26,10 +23,15 @@ CLIENT: Final = "fault"
 JOIN_VERSION: Final = 9
 
 
-def group_of(groups: GroupParts, group_id: str) -> ClassicGroup | None:
+def group_of(groups: GroupParts, group_id: str) -> Group[Any] | None:
     """The group; None if there is none, or if its partition is not served now."""
-    found = groups.coordinator.shard_of(group_id).machine.groups.get(group_id)
-    return None if found is None else found.classic
+    return groups.coordinator.shard_of(group_id).machine.groups.get(group_id)
+
+
+def membership_of(groups: GroupParts, group_id: str) -> Membership | None:
+    """The members of the group; None if there is none, or if its partition is not served now."""
+    group = group_of(groups, group_id)
+    return None if group is None else group.membership
 
 
 def inject(spec: Immediate, groups: GroupParts) -> None:
@@ -41,24 +43,25 @@ def inject(spec: Immediate, groups: GroupParts) -> None:
     group = _existing(groups, spec.group)
     match spec:
         case Expire():
-            expired = SessionExpired(_member(group, spec.member).member_id, Cause.FAULT, "expire")
-            _enqueue(groups, operations.EXPIRE_SESSION, group, expired)
+            expired = SessionExpired(_member(group.membership, spec.member).member_id, Cause.FAULT, "expire")
+            _enqueue(groups, operations.EXPIRE_SESSION, spec.group, expired)
         case Rebalance():
-            if group.state not in (STABLE, COMPLETING_REBALANCE):
-                raise FaultError(f"group {spec.group} is {group.state}: only one with a generation can rebalance")
-            _enqueue(groups, operations.FORCE_REBALANCE, group, ForcedRebalance(Cause.FAULT, spec.reason))
+            state = group.membership.state
+            if state not in group.kind.rebalance_states:
+                raise FaultError(f"group {spec.group} is {state}: only one with a generation can rebalance")
+            _enqueue(groups, operations.FORCE_REBALANCE, spec.group, ForcedRebalance(Cause.FAULT, spec.reason))
         case Fence():
-            _fence(groups, group, spec.instance)
+            _fence(groups, group.membership, spec.instance)
 
 
-def _existing(groups: GroupParts, group_id: str) -> ClassicGroup:
+def _existing(groups: GroupParts, group_id: str) -> Group[Any]:
     group = group_of(groups, group_id)
     if group is None:
         raise FaultError(f"there is no group {group_id}")
     return group
 
 
-def _member(group: ClassicGroup, name: str) -> Member:
+def _member(group: Membership, name: str) -> MemberView:
     found = [
         each for each in group.members.values() if name in (each.member_id, each.client_id, each.group_instance_id)
     ]
@@ -69,9 +72,9 @@ def _member(group: ClassicGroup, name: str) -> Member:
     return found[0]
 
 
-def _enqueue(groups: GroupParts, operation: Any, group: ClassicGroup, request: Any) -> None:
+def _enqueue(groups: GroupParts, operation: Any, group_id: str, request: Any) -> None:
     context = OperationContext(None, 0, CLIENT, "", groups.coordinator.environment, 0, 0)
-    groups.coordinator.enqueue(operation, group.group_id, request, context)
+    groups.coordinator.enqueue(operation, group_id, request, context)
 
 
 class _Nobody:
@@ -84,25 +87,14 @@ class _Nobody:
         """Nobody reads it."""
 
 
-def _fence(groups: GroupParts, group: ClassicGroup, instance_id: str) -> None:
-    """Have another client join with the instance id, with what its holder said when it joined."""
+def _fence(groups: GroupParts, group: Membership, instance_id: str) -> None:
+    """Have another client join with the instance id, with what its holder sent when it joined."""
     if instance_id not in group.static_members:
         known = ", ".join(group.static_members) or "none"
         raise FaultError(f"group {group.group_id} has no instance {instance_id}; its instances: {known}")
-    holder = group.members[group.static_members[instance_id]]
-    request = JoinGroupRequest(
-        group_id=group.group_id,
-        session_timeout_ms=holder.session_timeout_ms,
-        rebalance_timeout_ms=holder.rebalance_timeout_ms,
-        member_id="",
-        group_instance_id=instance_id,
-        protocol_type=group.protocol_type or "",
-        protocols=[JoinGroupRequestProtocol(name=each.name, metadata=each.metadata) for each in holder.protocols],
-        reason="fence",
-    )
     request_id = groups.pending.register(_Nobody())
     context = OperationContext(request_id, JOIN_VERSION, CLIENT, "", groups.coordinator.environment, 0, 0)
-    taken = TakenInstance(request, Cause.FAULT)
+    taken = InstanceTaken(instance_id, Cause.FAULT, "fence")
     groups.coordinator.enqueue(operations.TAKE_INSTANCE, group.group_id, taken, context)
 
 
@@ -115,7 +107,7 @@ class FillFault:
         self.hits = 0
         self._group_id = spec.group
         group = _existing(groups, spec.group)
-        self._size = spec.size or max(1, len(group.members))
+        self._size = spec.size or max(1, len(group.membership.members))
 
     def applies_to(self, request: Any, context: RequestContext) -> bool:
         return bool(request.group_id == self._group_id)

@@ -1,16 +1,16 @@
-"""Which requests a fault takes."""
+"""Which requests a fault applies to."""
 
 import random
 from collections.abc import Callable
 from typing import Any
 
-from coordinator.core.classic.group import ClassicGroup
 from coordinator.core.decision import OperationContext
+from coordinator.core.groups.membership import Membership
 from coordinator.deadlines import deadline_after
 from coordinator.faults.named import groups_of, members_of
 from coordinator.faults.specs import RequestSpec
 
-GroupOf = Callable[[str], ClassicGroup | None]
+GroupOf = Callable[[str], Membership | None]
 """Group id → the group; None: there is none, or it is not served now."""
 
 
@@ -27,7 +27,7 @@ class Matcher:
         self.hits = 0
 
     def applies_to(self, request: Any, context: OperationContext) -> bool:
-        """Whether the fault takes this request; counts it."""
+        """Whether the fault applies to this request; counts it."""
         spec = self._spec
         if self._until_ms is not None and self._now_ms() >= self._until_ms:
             return False

@@ -1,4 +1,4 @@
-"""What each fault of requests does with a request that it takes."""
+"""What each fault of requests does with a request that it applies to."""
 
 from collections import deque
 from collections.abc import Callable, Container
@@ -64,14 +64,14 @@ class AnswerFault(RequestFault):
 
 
 def audit_injected(groups: GroupParts, request: Any, context: RequestContext, error: ErrorCode) -> None:
-    """Have the audit tell of the error, in each group that the request names, for each member that it names there.
+    """Have the audit report the error, in each group that the request names, for each member that it names there.
 
-    A group that does not exist is told nothing: its events begin when it is created.
+    For a group that does not exist nothing is reported: its events begin when it is created.
     """
     for group_id in dict.fromkeys(groups_of(request)):
         for member in members_of(request):
             rejected = RejectedRequest(context.route.api.name, member, error, injected=True)
-            groups.coordinator.enqueue(operations.TELL_REJECTION, group_id, rejected, context)
+            groups.coordinator.enqueue(operations.REPORT_REJECTION, group_id, rejected, context)
 
 
 class DelayFault(RequestFault):

@@ -7,26 +7,9 @@ from coordinator.audit.projector import AuditProjector
 from coordinator.audit.resume import AuditReplay
 from coordinator.audit.schema import CoordinatorEvent
 from coordinator.core.causes import Cause
-from coordinator.core.classic.group import ClassicGroup
 from coordinator.core.groups.group import Group
 from coordinator.groups.audit_stream import AuditStream
 from coordinator.wall_time import ONE_CLOCK, WallTime
-
-
-class ClassicGroups(Mapping[str, ClassicGroup]):
-    """The membership of groups, by group id."""
-
-    def __init__(self, groups: Mapping[str, Group]) -> None:
-        self._groups = groups
-
-    def __getitem__(self, group_id: str) -> ClassicGroup:
-        return self._groups[group_id].classic
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._groups)
-
-    def __len__(self) -> int:
-        return len(self._groups)
 
 
 class AuditProjection(AuditProjector):
@@ -40,7 +23,7 @@ class AuditProjection(AuditProjector):
         self._rebuild_replay = AuditReplay(0)
         """What the stream says of the groups that are being rebuilt."""
 
-    def load(self, stored: Mapping[str, Group], now_ms: int, cause: Cause | None) -> Iterator[None]:
+    def load(self, stored: Mapping[str, Group[Any]], now_ms: int, cause: Cause | None) -> Iterator[None]:
         for from_offset in self.stream.replay_offsets():
             self.start_replay(from_offset)
             for records in self.stream.replay(from_offset):
@@ -49,10 +32,10 @@ class AuditProjection(AuditProjector):
             if self.knows(stored):
                 break
         end_offset = self.stream.log.log_end_offset
-        resumed = yield from self.resume(ClassicGroups(stored), self._wall.at(now_ms), end_offset, cause)
+        resumed = yield from self.resume(stored, self._wall.at(now_ms), end_offset, cause)
         self.records.extend(resumed)
 
-    def rebuild(self, stored: Mapping[str, Group]) -> Iterator[None]:
+    def rebuild(self, stored: Mapping[str, Group[Any]]) -> Iterator[None]:
         for from_offset in self.stream.replay_offsets():
             self._rebuild_replay = self.start_rebuild(from_offset)
             for records in self.stream.replay(from_offset):
@@ -61,20 +44,19 @@ class AuditProjection(AuditProjector):
             if self._rebuild_replay.knows(stored):
                 break
 
-    def serve(self, key: str, state: Group | None, now_ms: int) -> None:
-        classic = None if state is None else state.classic
+    def serve(self, key: str, state: Group[Any] | None, now_ms: int) -> None:
         at_ms = self._wall.at(now_ms)
-        self.records.extend(self.resume_rebuilt(self._rebuild_replay, key, classic, at_ms, Cause.INVARIANT_VIOLATED))
+        self.records.extend(self.resume_rebuilt(self._rebuild_replay, key, state, at_ms, Cause.INVARIANT_VIOLATED))
 
     # ---- records that no event causes (`ProjectionWrite`)
 
-    def add_snapshots(self, groups: Mapping[str, Group], now_ms: int) -> None:
+    def add_snapshots(self, groups: Mapping[str, Group[Any]], now_ms: int) -> None:
         """Add the next snapshots of a checkpoint."""
-        self.records.extend(self.write_snapshots(ClassicGroups(groups), self._wall.at(now_ms)))
+        self.records.extend(self.write_snapshots(groups, self._wall.at(now_ms)))
 
     def add_commits(
         self,
-        groups: Mapping[str, Group],
+        groups: Mapping[str, Group[Any]],
         group_ids: Sequence[str],
         now_ms: int,
         interval_ms: int,
@@ -84,7 +66,7 @@ class AuditProjection(AuditProjector):
         """Add the reports of the offset commits of these groups in an interval."""
         at_ms = self._wall.at(now_ms)
         self.records.extend(
-            self.write_commits(ClassicGroups(groups), group_ids, at_ms, interval_ms, first_log_offset, last_log_offset)
+            self.write_commits(groups, group_ids, at_ms, interval_ms, first_log_offset, last_log_offset)
         )
 
     def add_about_coordinator(self, event: CoordinatorEvent, now_ms: int) -> None:

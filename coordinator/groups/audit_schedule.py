@@ -5,7 +5,7 @@ Kafka has no counterpart, because it has no audit topic.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from coordinator.config.audit_keys import GROUP_AUDIT_LINGER_MS, GROUP_AUDIT_OFFSETS_INTERVAL_MS
 from coordinator.config.settings import Config
@@ -142,7 +142,7 @@ class AuditSchedule:
             if not shard.is_active:
                 continue
             report = self._reports[shard.partition]
-            self._submit_report(shard, report, report.group_ids + audit_of(shard).take_committed_groups(), now_ms)
+            self._submit_report(shard, report, report.group_ids + audit_of(shard).pop_committed_groups(), now_ms)
             audit = audit_of(shard)
             if audit.next_offset - audit.checkpoint_offset > len(audit.groups):
                 self._submit(shard, ProjectionWrite(audit.add_snapshots))
@@ -208,7 +208,7 @@ class AuditSchedule:
             del self._reports[partition]
             return
         if not report.group_ids:
-            report.group_ids = audit_of(shard).take_committed_groups()
+            report.group_ids = audit_of(shard).pop_committed_groups()
             report.next_start_ms, report.next_first_log_offset = now_ms, shard.store.end_offset
             self._want_snapshots_by_age(shard, now_ms)
         self._submit_report(shard, report, report.group_ids[:REPORTED_AT_ONCE], now_ms)
@@ -225,7 +225,7 @@ class AuditSchedule:
             return
         bounds = (now_ms - report.start_ms, report.first_log_offset, shard.store.end_offset - 1)
 
-        def write(groups: Mapping[str, Group], now_ms: int) -> None:
+        def write(groups: Mapping[str, Group[Any]], now_ms: int) -> None:
             audit_of(shard).add_commits(groups, group_ids, now_ms, *bounds)
 
         self._submit(shard, ProjectionWrite(write))

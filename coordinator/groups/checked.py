@@ -6,19 +6,18 @@ happens, and not later by a client or a restart. They raise and are no `assert` 
 """
 
 import os
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from typing import Any, Final, cast
 
-from coordinator.core.classic.group import ClassicGroup
-from coordinator.core.classic.states import EMPTY, LEGAL_PREDECESSORS, PREPARING_REBALANCE, STABLE, GroupState
+from coordinator.core.address_limits import AddressLimits
 from coordinator.core.decision import Decision, OperationContext
 from coordinator.core.event import Event
 from coordinator.core.groups.group import Group
-from coordinator.core.groups.stored import NO_TIMEOUT, StoredGroups, group_record, is_group_key
-from coordinator.core.stored import Stored, StoredRecord
+from coordinator.core.groups.states import EMPTY, GroupState
+from coordinator.core.groups.stored import StoredGroups, is_group_key, stores_group
+from coordinator.core.stored import Stored
 from coordinator.core.stored_batch import StoredBatch
 from coordinator.groups.offsets_stream import GroupReplay
 from coordinator.groups.sessions import SessionTable
@@ -39,18 +38,31 @@ def checks_are_armed() -> bool:
     return os.environ.get(SWITCH, "0") not in ("", "0")
 
 
-def make_state_machine(sessions: SessionTable, observer: GroupObserver, timers: KeyTimers) -> GroupStateMachine:
+def make_state_machine(
+    sessions: SessionTable,
+    observer: GroupObserver,
+    timers: KeyTimers,
+    addresses: AddressLimits | None = None,
+    on_applied: Callable[[Sequence[Event]], None] | None = None,
+) -> GroupStateMachine:
     """The state machine of a shard; one that checks itself if the checks are armed. `timers` are those of the shard."""
     if checks_are_armed():
-        return CheckedStateMachine(sessions, observer, timers)
-    return GroupStateMachine(sessions, observer)
+        return CheckedStateMachine(sessions, observer, timers, addresses, on_applied)
+    return GroupStateMachine(sessions, observer, addresses, on_applied)
 
 
 class CheckedStateMachine(GroupStateMachine):
     """Checks that decisions change nothing, and that records, sessions and timers fit the group after each of them."""
 
-    def __init__(self, sessions: SessionTable, observer: GroupObserver, timers: KeyTimers) -> None:
-        super().__init__(sessions, observer)
+    def __init__(
+        self,
+        sessions: SessionTable,
+        observer: GroupObserver,
+        timers: KeyTimers,
+        addresses: AddressLimits | None = None,
+        on_applied: Callable[[Sequence[Event]], None] | None = None,
+    ) -> None:
+        super().__init__(sessions, observer, addresses, on_applied)
         self._timers = timers
         self._stored_groups = StoredGroups()
         """What a restart would load if all records were appended by now."""
@@ -93,13 +105,13 @@ class CheckedStateMachine(GroupStateMachine):
         for event in decision.events:
             group, before = self.groups.get(event.key), EMPTY
             if group is not None:
-                before = group.classic.state
+                before = group.membership.state
             super().apply(key, Decision((event,)), now_ms)
             group = group or self.groups[event.key]
-            check_transition(event, before, group.classic.state)
-            described.take(group.classic, exists=event.key in self.groups)
+            check_transition(event, before, group)
+            described.event_applied(event, group, exists=event.key in self.groups)
         super().apply(key, Decision(effects=decision.effects), now_ms)
-        described.check_all_taken()
+        described.check_all_found()
         self._store(records, decision)
         for group_id in touched:
             if decision.no_step_follows:
@@ -172,45 +184,55 @@ class CheckedStateMachine(GroupStateMachine):
     def _check_group(self, group_id: str) -> None:
         group = self.groups.get(group_id)
         check_offsets(group_id, group, self._stored_groups.groups.get(group_id))
-        wanted = set() if group is None else {*group.classic.members, *group.classic.pending_members}
+        expected = set() if group is None else set(group.kind.session_ids(group.membership))
         found = set(self._sessions.members(group_id))
-        if found != wanted:
-            raise CheckFailed(f"group {group_id} has sessions of {found}, its members and pending ones are {wanted}")
+        if found != expected:
+            raise CheckFailed(f"group {group_id} has sessions of {found}, its members and pending ones are {expected}")
         if group is not None:
-            check_derived_fields(group.classic)
+            check_derived_fields(group)
 
     def _check_timer_before(self, key: str, now_ms: int) -> None:
         """Before an operation the timer is as the last one left it, or it fired and the group is to advance soon."""
-        wanted, armed = self.deadline_ms(key), self._timers.deadline_ms(key)
-        has_fired = armed is None and wanted is not None and wanted <= now_ms
-        if armed != wanted and not has_fired:
-            raise CheckFailed(f"the timer of group {key} is armed for {armed}, its state requires {wanted}")
+        required, armed = self.deadline_ms(key), self._timers.deadline_ms(key)
+        has_fired = armed is None and required is not None and required <= now_ms
+        if armed != required and not has_fired:
+            raise CheckFailed(f"the timer of group {key} is armed for {armed}, its state requires {required}")
 
 
 class DescribedStates:
     """Compares the group records of one decision with the states that the group goes through as its events are applied.
 
-    Each record has to describe one of them, in their order, and reading it has to give that state back.
+    Each record has to describe one of them, in their order, and reading it has to give that state back. An event has
+    such records exactly if `stores_group` says so.
     """
 
     def __init__(self, records: Sequence[StoredBatch]) -> None:
         self._left = [each for stored in records for each in stored.records if is_group_key(each[0])]
+        self._mismatches: list[str] = []
+        """Events that `stores_group` is wrong about."""
 
-    def take(self, group: ClassicGroup, *, exists: bool) -> None:
-        """An event of the group was applied; `exists` is false if it removed the group."""
-        is_at_rest = not exists or group.state in (EMPTY, STABLE)
-        if not self._left or not is_at_rest:
+    def event_applied(self, event: Event, group: Group[Any], *, exists: bool) -> None:
+        """Look for the records of the state that an event left; `exists` is false if it removed the group."""
+        kind, membership = group.kind, group.membership
+        if exists and membership.state not in kind.stored_states:
             return
-        key, value = group_record(group)
-        record = key, value if exists else None
-        if self._left[0] == record:
+        expected = dict(kind.records.of_state(membership)) if exists and self._left else {}
+        found = False
+        while self._left and expected.get(self._left[0][0]) == self._left[0][1]:
             del self._left[0]
-            if exists:
-                check_reads_back(record, group)
+            found = True
+        if not exists:
+            return
+        if found != stores_group(event):
+            self._mismatches.append(f"group {group.group_id} is {'' if found else 'not '}stored by {event}")
+        if found:
+            check_reads_back(group)
 
-    def check_all_taken(self) -> None:
+    def check_all_found(self) -> None:
         if self._left:
             raise CheckFailed(f"records were written that describe no state of their group: {self._left}")
+        if self._mismatches:
+            raise CheckFailed(", ".join(self._mismatches))
 
 
 class _ReadTwice:
@@ -242,15 +264,16 @@ def values_of(value: Any) -> Any:
     return frozenset(value) if isinstance(value, set) else value
 
 
-def check_transition(event: Event, before: GroupState, after: GroupState) -> None:
+def check_transition(event: Event, before: GroupState, group: Group[Any]) -> None:
     """An event leaves the state as it is, or changes it as the table of states allows, whatever guards it."""
-    if before is not after and before not in LEGAL_PREDECESSORS[after]:
+    after = group.membership.state
+    if before is not after and before not in group.kind.checks.legal_predecessors[after]:
         raise CheckFailed(f"{before} became {after}: {event}")
 
 
-def membership_of(group: Group | None) -> Any:
+def membership_of(group: Group[Any] | None) -> Any:
     """All values of a group but its offsets."""
-    return None if group is None else values_of(group.classic)
+    return None if group is None else values_of(group.membership)
 
 
 def check_membership_kept(group_id: str, before: Any, after: Any) -> None:
@@ -259,12 +282,10 @@ def check_membership_kept(group_id: str, before: Any, after: Any) -> None:
         raise CheckFailed(f"group {group_id} keeps its membership, but {before} became {after}")
 
 
-def waiting_requests(group: Group | None) -> dict[tuple[str, str], int]:
+def waiting_requests(group: Group[Any] | None) -> dict[tuple[str, str], int]:
     """(member id, API) → request id of what waits in the group."""
-    members = [] if group is None else list(group.classic.members.values())
-    joins = {(each.member_id, "JoinGroup"): each.awaiting_join for each in members}
-    syncs = {(each.member_id, "SyncGroup"): each.awaiting_sync for each in members}
-    return {who: request_id for who, request_id in (joins | syncs).items() if request_id is not None}
+    waiting = [] if group is None else group.kind.waiting_requests(group.membership)
+    return {(each.member_id, each.api): each.request_id for each in waiting}
 
 
 def check_answered(
@@ -280,7 +301,7 @@ def check_answered(
             raise CheckFailed(f"group {group_id}: {who}, request {request_id} was answered and waits: {decision}")
 
 
-def check_offsets(group_id: str, group: Group | None, stored: Group | None) -> None:
+def check_offsets(group_id: str, group: Group[Any] | None, stored: Group[Any] | None) -> None:
     """The records of a group that were written so far say what the group in memory says of its offsets."""
     if (group is None) != (stored is None):
         raise CheckFailed(f"group {group_id} is {group} in memory, and {stored} by its records")
@@ -294,55 +315,18 @@ def check_offsets(group_id: str, group: Group | None, stored: Group | None) -> N
             raise CheckFailed(f"group {group_id} has offsets {in_memory}, its records say {in_records}")
 
 
-def check_reads_back(record: StoredRecord, group: ClassicGroup) -> None:
-    """Loading the record gives the group back, as far as it is stored."""
+def check_reads_back(group: Group[Any]) -> None:
+    """Loading the records of the state gives the group back, as far as it is stored."""
     loaded = StoredGroups()
-    loaded.apply(StoredBatch(None, [record]))
-    found, wanted = durable_part(loaded.groups[group.group_id].classic), durable_part(group)
-    if found != wanted:
-        raise CheckFailed(f"group {group.group_id} is stored as {wanted} and loaded as {found}")
+    loaded.apply(StoredBatch(None, group.kind.records.of_state(group.membership)))
+    durable_part = group.kind.checks.durable_part
+    found, expected = durable_part(loaded.groups[group.group_id].membership), durable_part(group.membership)
+    if found != expected:
+        raise CheckFailed(f"group {group.group_id} is stored as {expected} and loaded as {found}")
 
 
-def durable_part(group: ClassicGroup) -> tuple[object, ...]:
-    """What a record keeps of a group.
-
-    Not its subscriptions: as on Kafka, a static member that comes back without a rebalance counts with its old
-    subscription until the next rebalance, and after a load with its new one.
-    """
-    members = [
-        (
-            member.member_id,
-            member.group_instance_id,
-            member.client_id,
-            member.client_host,
-            member.session_timeout_ms,
-            # Read as absent, as on Kafka, although a client may ask for this value.
-            member.session_timeout_ms if member.rebalance_timeout_ms == NO_TIMEOUT else member.rebalance_timeout_ms,
-            member.metadata_for(group.protocol_name),
-            member.assignment,
-        )
-        for member in group.members.values()
-    ]
-    names = group.protocol_type, group.protocol_name, group.leader, tuple(group.static_members.items())
-    return group.state, group.state_since_ms, group.generation_id, *names, *members
-
-
-def check_derived_fields(group: ClassicGroup) -> None:
+def check_derived_fields(group: Group[Any]) -> None:
     """The fields that follow from others do."""
-    members = group.members.values()
-    names = Counter(name for member in members for name in {protocol.name for protocol in member.protocols})
-    for what, found, wanted in (
-        (
-            "static members",
-            group.static_members,
-            {each.group_instance_id: each.member_id for each in members if each.group_instance_id is not None},
-        ),
-        ("protocols", group.protocol_support, dict(names)),
-        ("members that wait to join", group.awaiting_join_count, sum(m.awaiting_join is not None for m in members)),
-        ("members that are pending too", group.pending_members.keys() & group.members.keys(), set()),
-        ("pending syncs of others", group.pending_sync - group.members.keys(), set()),
-        ("leader", group.leader in group.members, bool(group.members)),
-        ("join phase", group.rebalance is not None, group.state is PREPARING_REBALANCE),
-    ):
-        if found != wanted:
-            raise CheckFailed(f"group {group.group_id}, {what}: {found}, should be {wanted}")
+    for what, found, expected in group.kind.checks.derived_fields(group.membership):
+        if found != expected:
+            raise CheckFailed(f"group {group.group_id}, {what}: {found}, should be {expected}")

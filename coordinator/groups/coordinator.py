@@ -8,14 +8,14 @@ from time import perf_counter
 from typing import Any, Final
 
 from coordinator.audit.schema import CoordinatorEvent
-from coordinator.config.group_keys import GROUP_MAX_SIZE, OFFSETS_RETENTION_CHECK_INTERVAL_MS
+from coordinator.config.group_keys import OFFSETS_RETENTION_CHECK_INTERVAL_MS
 from coordinator.core.address_limits import PendingMember
 from coordinator.core.causes import Cause
-from coordinator.core.classic.members import SessionExpired
-from coordinator.core.classic.rebalance import is_oversized
 from coordinator.core.decision import Environment, OperationContext
 from coordinator.core.groups import operations
-from coordinator.core.groups.group import Group
+from coordinator.core.groups.group import Group, is_oversized
+from coordinator.core.groups.kinds import KINDS
+from coordinator.core.groups.requests import SessionExpired
 from coordinator.core.offsets.delete import GoneTopics
 from coordinator.core.operation import Operation
 from coordinator.core.partitioning import partition_for
@@ -35,7 +35,7 @@ from coordinator.groups.timer_keys import (
 )
 from coordinator.internal_topics import OFFSETS_TOPIC
 from coordinator.runtime.batch import ProjectionWrite, QueuedOperation
-from coordinator.runtime.coordinator_runtime import CoordinatorRuntime
+from coordinator.runtime.coordinator_runtime import CoordinatorRuntime, MakeShard
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.load_progress import LoadProgress
 from coordinator.runtime.shard import Shard, ShardState
@@ -50,7 +50,8 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
 
     def __init__(
         self,
-        shards: Iterable[Shard[GroupStateMachine]],
+        make_shard: MakeShard[GroupStateMachine],
+        partition_count: int,
         wheel: TimerWheel,
         timers: KeyTimers,
         sessions: SessionTable,
@@ -72,10 +73,8 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
         )
         self._announcement: CoordinatorEvent | None = None
         self._announced_to: set[int] = set()
-        """The partitions that have been told of the start."""
-        self._serve(shards)
-        for shard in self.shards:
-            shard.machine.addresses = environment.addresses
+        """The partitions in which the start is reported."""
+        self._make_shards(make_shard, partition_count)
 
     # ----------------------------------------------------------------------------------------------------- partitions
 
@@ -120,12 +119,12 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
             if writes_snapshots:
                 self.audit.drained(shard, now_ms)
         if self._addresses is not None and self._addresses.excess:
-            self._give_up(self._addresses.take_excess())
+            self._remove_pending(self._addresses.pop_excess())
 
-    def _give_up(self, pending: Iterable[PendingMember]) -> None:
-        """Forget member ids with which nobody joined, and groups that have nothing else."""
+    def _remove_pending(self, pending: Iterable[PendingMember]) -> None:
+        """Remove member ids with which nobody joined, and groups that have nothing else."""
         for group_id, member_id in pending:
-            self._enqueue_internal(operations.GIVE_UP_PENDING, group_id, member_id)
+            self._enqueue_internal(operations.REMOVE_PENDING_MEMBER, group_id, member_id)
             self._enqueue_internal(operations.EXPIRE_OFFSETS, group_id)
 
     # ---------------------------------------------------------------------------------------------------------- time
@@ -153,20 +152,20 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
     def _announce_to(self, shard: Shard[GroupStateMachine]) -> None:
         if self._announcement is not None and shard.partition not in self._announced_to:
             self._announced_to.add(shard.partition)
-            self._tell(shard, self._announcement)
+            self._report(shard, self._announcement)
 
-    def tell(self, event: CoordinatorEvent) -> None:
+    def report(self, event: CoordinatorEvent) -> None:
         """Write an event about the coordinator to the partitions of the audit that are served here."""
         for shard in self.shards:
             if shard.is_active:
-                self._tell(shard, event)
+                self._report(shard, event)
 
-    def _tell(self, shard: Shard[GroupStateMachine], event: CoordinatorEvent) -> None:
+    def _report(self, shard: Shard[GroupStateMachine], event: CoordinatorEvent) -> None:
         """Partition 0 has all events about the coordinator, the others while there are groups whose readers want it."""
         if shard.partition and not shard.machine.groups:
             return
 
-        def write(groups: Mapping[str, Group], now_ms: int) -> None:
+        def write(groups: Mapping[str, Group[Any]], now_ms: int) -> None:
             audit_of(shard).add_about_coordinator(event, now_ms)
 
         self._submit_first(shard, ProjectionWrite(write))
@@ -174,10 +173,10 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
     def stop(self, now_ms: int, event: CoordinatorEvent | None = None) -> None:
         """Before a clean stop: write what makes the next start cheap. Nothing may be asked any more.
 
-        `event` is told.
+        `event` is reported.
         """
         if event is not None:
-            self.tell(event)
+            self.report(event)
             self.drain(now_ms)
         self.audit.finish(self.shards, now_ms, self.drain)
 
@@ -195,9 +194,10 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
         # First of all: operations that were queued during the load may commit to topics that were created again.
         gone = self._deleted_topics.gone_for(shard.partition)
         self._submit_first(shard, QueuedOperation(operations.FORGET_TOPICS, None, gone, self._internal_context()))
-        if self.environment.config[GROUP_MAX_SIZE] != GROUP_MAX_SIZE.default:
+        config = self.environment.config
+        if any(kind.max_size is not None and config[kind.max_size] != kind.max_size.default for kind in KINDS.values()):
             for group in shard.machine.groups.values():
-                if is_oversized(group.classic, self.environment.config):
+                if is_oversized(group, config):
                     self._enqueue_internal(operations.REBALANCE_OVERSIZED_GROUP, group.group_id)
         self._check_later(shard, (), deadline_after(now_ms, self._check_interval_ms))
         self.audit.loaded(shard, now_ms)

@@ -1,17 +1,15 @@
 """The groups of one partition of `__consumer_offsets`. Counterpart in Kafka: `GroupCoordinatorShard`."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from coordinator.core.address_limits import AddressLimits, PendingMember
-from coordinator.core.classic.events import GroupCreated, GroupRemoved, PendingMemberAdded
-from coordinator.core.classic.group import ClassicGroup
-from coordinator.core.classic.members import sessions_of_loaded_group
-from coordinator.core.classic.rebalance import advance, next_deadline_ms
-from coordinator.core.classic.states import STABLE, GroupState
 from coordinator.core.decision import NOTHING, Decision, OperationContext
 from coordinator.core.event import Event
+from coordinator.core.groups.events import GroupCreated, GroupRemoved
 from coordinator.core.groups.group import Group
+from coordinator.core.groups.kinds import KINDS, new_group
+from coordinator.core.groups.states import STABLE, GroupState
 from coordinator.core.groups.stored import StoredGroups, records_of
 from coordinator.core.offsets.events import OffsetsDeleted, TransactionalOffsetsCommitted, TransactionCompleted
 from coordinator.core.offsets.groups_in_transaction import GroupsInTransaction, producers_of
@@ -26,22 +24,33 @@ from coordinator.runtime.interfaces import Store
 GROUPS_PER_STEP: Final = 100
 """Loaded groups whose sessions begin in one step: half a millisecond if they have a few members each."""
 
+PENDING_MEMBER_ADDED: Final = frozenset(event for kind in KINDS.values() for event in kind.events.pending_member_added)
+
 PENDING_CHANGES: Final = frozenset({TransactionalOffsetsCommitted, TransactionCompleted, OffsetsDeleted})
 
 
 class GroupObserver(Protocol):
     """Gets to know each event of the groups of a shard."""
 
-    def project(self, event: Event, group: Group, state_before: GroupState, generation_before: int) -> None:
+    def project(self, event: Event, group: Group[Any], state_before: GroupState, generation_before: int) -> None:
         """The event was just applied to the group."""
 
 
 class GroupStateMachine:
     """Groups by group id, with their sessions."""
 
-    def __init__(self, sessions: SessionTable, observer: GroupObserver | None = None) -> None:
-        """`observer` gets to know each event; None: nobody wants to."""
-        self.groups: dict[str, Group] = {}
+    def __init__(
+        self,
+        sessions: SessionTable,
+        observer: GroupObserver | None = None,
+        addresses: AddressLimits | None = None,
+        on_applied: Callable[[Sequence[Event]], None] | None = None,
+    ) -> None:
+        """`observer` is called after each event, `on_applied` with the events of each decision that was applied.
+
+        `addresses` counts what the clients of each address create; None: nobody limits it.
+        """
+        self.groups: dict[str, Group[Any]] = {}
         self._in_transaction = GroupsInTransaction()
         self._sessions = sessions
         self._loading = StoredGroups()
@@ -49,15 +58,13 @@ class GroupStateMachine:
         self._newly_stable: dict[str, int] = {}
         """Group id → generation that became stable: once it is stored, heartbeats need not come to the shard."""
         self._observer = observer
-        self.addresses: AddressLimits | None = None
-        """Gets to know what the clients of each address create; None: nobody limits it."""
-        self.on_applied: Callable[[Sequence[Event]], None] | None = None
-        """Called with the events of each decision that has been applied; None: nobody wants them."""
+        self._addresses = addresses
+        self._on_applied = on_applied
 
     # ------------------------------------------------------------------------------------------------------- operations
 
     @property
-    def states(self) -> Mapping[str, Group]:
+    def states(self) -> Mapping[str, Group[Any]]:
         return self.groups
 
     def decide(self, queued: QueuedOperation) -> Decision:
@@ -65,7 +72,7 @@ class GroupStateMachine:
         target = self._target_of_all(queued) if key is None else self.groups.get(key)
         return queued.operation.decide(target, queued.request, queued.context)
 
-    def _target_of_all(self, queued: QueuedOperation) -> Mapping[str, Group]:
+    def _target_of_all(self, queued: QueuedOperation) -> Mapping[str, Group[Any]]:
         """What an operation over the whole shard is about (`Scope`)."""
         if queued.operation.scope is Scope.TRANSACTION:
             producer_id = queued.request.producer.producer_id
@@ -85,28 +92,32 @@ class GroupStateMachine:
             group = self.groups.get(key)
             if group is None:
                 assert isinstance(event, GroupCreated), (event, "of a group that does not exist")
-                group = self.groups[key] = Group(key)
-                if self.addresses is not None:
-                    self.addresses.group_created(event.group_id, event.client_host)
-            elif self.addresses is not None and type(event) is PendingMemberAdded:
-                self.addresses.member_pending(PendingMember(event.group_id, event.member_id), event.client_host)
-            classic = group.classic
-            state, generation_id = classic.state, classic.generation_id
+                group = self.groups[key] = new_group(key, event.kind)
+                if self._addresses is not None:
+                    self._addresses.group_created(event.group_id, event.client_host)
+            elif self._addresses is not None and type(event) in PENDING_MEMBER_ADDED:
+                self._count_pending_member(event, self._addresses)
+            membership = group.membership
+            state, generation_id = membership.state, membership.generation_id
             if type(event) in PENDING_CHANGES:
                 self._apply_to_pending(event, group)
             else:
                 event.apply(group)
             if observer is not None:
                 observer.project(event, group, state, generation_id)
-            if classic.state is not state or classic.generation_id != generation_id:
-                self._state_changed(event, classic, state)
+            after = group.membership
+            if after.state is not state or after.generation_id != generation_id or after is not membership:
+                self._state_changed(event, group, state)
         # At once: an expiry later in the same batch finds the member alive. A batch that fails ends all sessions.
         for effect in decision.effects:
             effect.apply(self._sessions, key, now_ms)
-        if self.on_applied is not None and decision.events:
-            self.on_applied(decision.events)
+        if self._on_applied is not None and decision.events:
+            self._on_applied(decision.events)
 
-    def _apply_to_pending(self, event: Event, group: Group) -> None:
+    def _count_pending_member(self, event: Any, addresses: AddressLimits) -> None:
+        addresses.member_pending(PendingMember(event.group_id, event.member_id), event.client_host)
+
+    def _apply_to_pending(self, event: Event, group: Group[Any]) -> None:
         """Apply an event that may change which transactions have offsets of the group pending."""
         if isinstance(event, TransactionalOffsetsCommitted):
             event.apply(group)
@@ -117,27 +128,28 @@ class GroupStateMachine:
         gone = [producer_id for producer_id in before if not group.offsets.pending_of(producer_id)]
         self._in_transaction.discard_group(group.group_id, gone)
 
-    def _state_changed(self, event: Event, group: ClassicGroup, before: GroupState) -> None:
-        log_transition(event, group, before)
+    def _state_changed(self, event: Event, group: Group[Any], before: GroupState) -> None:
+        membership = group.membership
+        log_transition(event, membership, before)
         # The fast path closes at once; it opens again when a stable generation is stored.
-        self._sessions.set_group(group.group_id, group.generation_id, False)
-        if group.state is STABLE:
-            self._newly_stable[group.group_id] = group.generation_id
+        self._sessions.set_group(group.group_id, membership.generation_id, False)
+        if has_fast_heartbeats(group):
+            self._newly_stable[group.group_id] = membership.generation_id
         else:
             self._newly_stable.pop(group.group_id, None)
         if isinstance(event, GroupRemoved):
             del self.groups[group.group_id]
             self._sessions.end_all(group.group_id)
-            if self.addresses is not None:
-                self.addresses.group_removed(group.group_id)
+            if self._addresses is not None:
+                self._addresses.group_removed(group.group_id)
 
     def advance(self, key: str, context: OperationContext) -> Decision:
         group = self.groups.get(key)
-        return NOTHING if group is None else advance(group.classic, context)
+        return NOTHING if group is None else group.kind.advance(group.membership, context)
 
     def deadline_ms(self, key: str) -> int | None:
         group = self.groups.get(key)
-        return None if group is None else next_deadline_ms(group.classic)
+        return None if group is None else group.kind.next_deadline_ms(group.membership)
 
     def stored(self) -> None:
         if self._newly_stable:
@@ -152,21 +164,21 @@ class GroupStateMachine:
         yield from store.replay(GroupReplay(self._loading))
 
     @property
-    def loaded(self) -> Mapping[str, Group]:
+    def loaded(self) -> Mapping[str, Group[Any]]:
         return self._loading.groups
 
     def activate(self, now_ms: int) -> Iterator[None]:
         self.groups, self._loading = self._loading.groups, StoredGroups()
         # Nothing else changes the groups meanwhile.
         for position, group in enumerate(self.groups.values(), 1):
-            self._start_sessions(group.classic, now_ms)
+            self._start_sessions(group, now_ms)
             self._in_transaction.add_group(group)
             if position % GROUPS_PER_STEP == 0:
                 yield
 
-    def _start_sessions(self, group: ClassicGroup, now_ms: int) -> None:
-        self._sessions.set_group(group.group_id, group.generation_id, group.state is STABLE)
-        for started in sessions_of_loaded_group(group):
+    def _start_sessions(self, group: Group[Any], now_ms: int) -> None:
+        self._sessions.set_group(group.group_id, group.membership.generation_id, has_fast_heartbeats(group))
+        for started in group.kind.sessions_of_loaded(group.membership):
             started.apply(self._sessions, group.group_id, now_ms)
 
     def discard(self, key: str) -> list[int]:
@@ -185,7 +197,7 @@ class GroupStateMachine:
         return store.replay(GroupReplay(self._rebuilding), from_offset)
 
     @property
-    def rebuilt(self) -> Mapping[str, Group]:
+    def rebuilt(self) -> Mapping[str, Group[Any]]:
         return self._rebuilding.groups
 
     def serve(self, key: str, now_ms: int) -> None:
@@ -193,7 +205,7 @@ class GroupStateMachine:
         if group is not None:
             self.groups[key] = group
             self._in_transaction.add_group(group)
-            self._start_sessions(group.classic, now_ms)
+            self._start_sessions(group, now_ms)
 
     def end_rebuild(self) -> None:
         self._rebuilding = StoredGroups()
@@ -208,11 +220,11 @@ class GroupStateMachine:
         return waiting
 
 
-def _waiting_in(group: Group) -> list[int]:
+def has_fast_heartbeats(group: Group[Any]) -> bool:
+    """Whether a Heartbeat of this generation does nothing but renew a session."""
+    return group.kind.has_fast_heartbeats and group.membership.state is STABLE
+
+
+def _waiting_in(group: Group[Any]) -> list[int]:
     """The ids of the requests that wait in a group."""
-    return [
-        request_id
-        for member in group.classic.members.values()
-        for request_id in (member.awaiting_join, member.awaiting_sync)
-        if request_id is not None
-    ]
+    return [waiting.request_id for waiting in group.kind.waiting_requests(group.membership)]

@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from heapq import nlargest
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
-from coordinator.core.classic.states import GroupState
 from coordinator.core.groups.group import Group
+from coordinator.core.groups.states import GroupState
 from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.metrics.group_meter import GroupMeter, GroupRecord
 from coordinator.metrics.top_groups import Candidate, TopGroups
@@ -25,14 +25,19 @@ class Census:
     """What all groups come to, and the groups that have series of their own."""
 
     groups: int = 0
-    states: Counter[GroupState] = field(default_factory=Counter)
+    states: Counter[tuple[str, GroupState]] = field(default_factory=Counter)
+    """(kind of group, state) → groups."""
     members: int = 0
     offsets: int = 0
     top: list[str] = field(default_factory=list)
 
+    def groups_of(self, kind: str) -> int:
+        """The groups of a kind."""
+        return sum(count for (name, _), count in self.states.items() if name == kind)
+
 
 class GroupCensus:
-    """Takes the census. Groups that change while it is taken are counted as they are when their turn comes."""
+    """Counts the groups. Those that change meanwhile are counted as they are when their turn comes."""
 
     def __init__(self, coordinator: GroupCoordinator, meter: GroupMeter, top_groups: TopGroups) -> None:
         self._coordinator = coordinator
@@ -40,7 +45,7 @@ class GroupCensus:
         self._top_groups = top_groups
         self._candidates: list[Candidate] = []
 
-    async def take(self, now_ms: int, pause: Pause) -> Census:
+    async def count(self, now_ms: int, pause: Pause) -> Census:
         census, counted = Census(), 0
         self._candidates = []
         for shard in self._coordinator.shards:
@@ -63,18 +68,18 @@ class GroupCensus:
     def exists(self, group_id: str) -> bool:
         return group_id in self._coordinator.shard_of(group_id).machine.groups
 
-    def _count(self, groups: list[Group], census: Census) -> None:
+    def _count(self, groups: list[Group[Any]], census: Census) -> None:
         states, records = census.states, self._meter.records
         census.groups += len(groups)
         for group in groups:
-            classic = group.classic
-            states[classic.state] += 1
-            census.members += len(classic.members)
+            membership = group.membership
+            states[group.kind.name, membership.state] += 1
+            census.members += len(membership.members)
             for offsets in group.offsets.by_topic.values():
                 census.offsets += len(offsets)
         if self._top_groups.groups_max:
             ranked = (
-                Candidate(records.get(each.group_id, NO_RECORD).rank, len(each.classic.members), each.group_id)
+                Candidate(records.get(each.group_id, NO_RECORD).rank, len(each.membership.members), each.group_id)
                 for each in groups
             )
             self._candidates = nlargest(self._top_groups.groups_max, chain(self._candidates, ranked))

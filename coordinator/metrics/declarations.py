@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from coordinator.core.groups.kind import CLASSIC_NAME
+from coordinator.core.groups.kinds import KINDS
+
 
 class Kind(StrEnum):
     """A type of Prometheus."""
@@ -51,17 +54,20 @@ NUM_PARTITIONS = Metric(
 GROUP_COUNT = Metric(
     f"{GROUP}_group_count",
     Kind.GAUGE,
-    "Groups by rebalance protocol; there is classic only.",
+    f"Groups by rebalance protocol: {', '.join(KINDS)}.",
     ("protocol",),
     f"{GROUP_JMX},protocol=*: group-count",
 )
-CLASSIC_GROUP_COUNT = Metric(
-    f"{GROUP}_classic_group_count",
-    Kind.GAUGE,
-    "Classic groups by state: Empty, PreparingRebalance, CompletingRebalance, Stable, Dead. "
-    "Apache Kafka has the like for consumer groups only; for classic ones it has GroupMetadataManager.",
-    ("state",),
-)
+GROUP_COUNT_BY_STATE = {
+    kind.name: Metric(
+        f"{GROUP}_{kind.name}_group_count",
+        Kind.GAUGE,
+        f"{kind.name.capitalize()} groups by state: {', '.join(kind.states)}. "
+        "Apache Kafka has no such metric for classic groups; for those it has GroupMetadataManager.",
+        ("state",),
+    )
+    for kind in KINDS.values()
+}
 EVENT_QUEUE_SIZE = Metric(
     f"{GROUP}_event_queue_size",
     Kind.GAUGE,
@@ -154,7 +160,7 @@ NUM_GROUPS_IN = {
         (),
         f"{MANAGER_JMX}NumGroups{state}: Value",
     )
-    for state in ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead")
+    for state in KINDS[CLASSIC_NAME].states
 }
 
 # ---- requests and connections
@@ -383,7 +389,7 @@ GROUP_PARTITION_LAG_SECONDS = Metric(
 METRICS: Final[tuple[Metric, ...]] = tuple(
     each
     for value in list(globals().values())
-    for each in (value.values() if isinstance(value, dict) and value is NUM_GROUPS_IN else (value,))
+    for each in (value.values() if value is NUM_GROUPS_IN or value is GROUP_COUNT_BY_STATE else (value,))
     if isinstance(each, Metric)
 )
 """In the order of their declaration."""

@@ -1,20 +1,16 @@
 """Counts what happens to groups, from the events that change them."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from math import exp2, log2
 from typing import Any, Final
 
 from coordinator.core.causes import Cause
-from coordinator.core.classic.events import (
-    GenerationStable,
-    GroupEmptied,
-    GroupRemoved,
-    MemberRemoved,
-    RebalanceStarted,
-    RequestRejected,
-)
+from coordinator.core.groups.event import GroupEvent
+from coordinator.core.groups.events import GroupRemoved, RequestRejected
+from coordinator.core.groups.kind import KindEvents
+from coordinator.core.groups.kinds import KINDS
 from coordinator.core.offsets.events import (
     DeletionCause,
     OffsetsDeleted,
@@ -64,15 +60,14 @@ class GroupMeter(EventMeter):
         self.records: dict[str, GroupRecord] = {}
         self._keeps_records = keeps_records
 
-    def holds_back(self, event: TransactionalOffsetsCommitted) -> None:
+    def count_pending_offsets(self, event: TransactionalOffsetsCommitted) -> None:
         for offsets in event.offsets.values():
             self.offset_commits += len(offsets)
 
-    def deletes(self, event: OffsetsDeleted) -> None:
+    def count_deleted_offsets(self, event: OffsetsDeleted) -> None:
         self.offset_deletions[event.cause] += len(event.partitions)
 
-    def rebalance_starts(self, event: RebalanceStarted) -> None:
-        cause = event.rebalance_reason.cause
+    def start_rebalance(self, event: GroupEvent, cause: Cause) -> None:
         self.rebalances[cause] += 1
         if self._keeps_records:
             record = self.records.get(event.group_id)
@@ -80,32 +75,48 @@ class GroupMeter(EventMeter):
                 record = self.records[event.group_id] = GroupRecord()
             record.rebalance_began(cause, event.at_ms)
 
-    def becomes_stable(self, event: GenerationStable) -> None:
+    def complete_rebalance(self, event: GroupEvent) -> None:
         self.completed_rebalances += 1
-        self.empties(event)
+        self.end_rebalance(event)
 
-    def empties(self, event: GenerationStable | GroupEmptied) -> None:
+    def end_rebalance(self, event: GroupEvent) -> None:
         record = self.records.get(event.group_id)
         if record is not None:
             record.rebalance_ended(event.at_ms)
 
-    def removes_member(self, event: MemberRemoved) -> None:
+    def count_removed_member(self, event: Any) -> None:
         self.removed_members[event.cause] += 1
 
-    def rejects(self, event: RequestRejected) -> None:
+    def count_rejected_request(self, event: RequestRejected) -> None:
         self.rejected[event.api, event.error.name] += 1
 
-    def removes(self, event: GroupRemoved) -> None:
+    def remove_group(self, event: GroupRemoved) -> None:
         self.records.pop(event.group_id, None)
 
 
-COUNTED: Final[dict[type, Callable[[GroupMeter, Any], None]]] = {
-    TransactionalOffsetsCommitted: GroupMeter.holds_back,
-    OffsetsDeleted: GroupMeter.deletes,
-    RebalanceStarted: GroupMeter.rebalance_starts,
-    GenerationStable: GroupMeter.becomes_stable,
-    GroupEmptied: GroupMeter.empties,
-    MemberRemoved: GroupMeter.removes_member,
-    RequestRejected: GroupMeter.rejects,
-    GroupRemoved: GroupMeter.removes,
+Count = Callable[[GroupMeter, Any], None]
+
+
+def _starting_rebalance(cause_of: Callable[[Any], Cause]) -> Count:
+    return lambda meter, event: meter.start_rebalance(event, cause_of(event))
+
+
+def _of_kind(events: KindEvents) -> Iterator[tuple[type, Count]]:
+    """How the events of a kind of group are counted."""
+    for event, cause_of in events.rebalance_started.items():
+        yield event, _starting_rebalance(cause_of)
+    for several, count in (
+        (events.rebalance_completed, GroupMeter.complete_rebalance),
+        (events.emptied, GroupMeter.end_rebalance),
+        (events.member_removed, GroupMeter.count_removed_member),
+    ):
+        yield from ((event, count) for event in several)
+
+
+COUNTED: Final[dict[type, Count]] = {
+    TransactionalOffsetsCommitted: GroupMeter.count_pending_offsets,
+    OffsetsDeleted: GroupMeter.count_deleted_offsets,
+    RequestRejected: GroupMeter.count_rejected_request,
+    GroupRemoved: GroupMeter.remove_group,
+    **{event: count for kind in KINDS.values() for event, count in _of_kind(kind.events)},
 }

@@ -49,13 +49,13 @@ async def read_groups(
         group = shard.machine.groups.get(group_id)
         if group is None:
             continue
-        classic, record = group.classic, records.get(group_id, NO_RECORD)
+        membership, record = group.membership, records.get(group_id, NO_RECORD)
         values.append(
             GroupValues(
                 group_label(group_id),
-                classic.state.value,
-                classic.generation_id,
-                len(classic.members),
+                membership.state.value,
+                membership.generation_id,
+                len(membership.members),
                 group_lag(group.offsets.by_topic, audit_of(shard).world.cluster),
                 {cause.value: count for cause, count in record.rebalances.items()},
                 record.last_rebalance_ms,

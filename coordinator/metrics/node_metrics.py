@@ -13,7 +13,8 @@ from coordinator.config.key import ConfigError
 from coordinator.config.metrics_keys import METRICS_GROUPS_ALLOW, METRICS_GROUPS_MAX, METRICS_GROUPS_PARTITIONS_MAX
 from coordinator.config.settings import Config
 from coordinator.config.transaction_keys import TRANSACTION_MAX_TIMEOUT_MS
-from coordinator.core.classic.states import GroupState
+from coordinator.core.groups.kind import CLASSIC_NAME
+from coordinator.core.groups.kinds import KINDS
 from coordinator.core.offsets.events import DeletionCause
 from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.groups.sessions import SessionTable
@@ -108,8 +109,6 @@ class NodeMetrics:
         """Read this node from now on."""
         self._node = node
         self._census = GroupCensus(node.coordinator, self.groups, self._top_groups)
-        for shard in node.coordinator.shards:
-            shard.machine.on_applied = self.groups.applied
         self.loop.start()
 
     def readiness(self) -> Readiness:
@@ -117,7 +116,7 @@ class NodeMetrics:
 
     async def samples(self, pause: Pause) -> list[tuple[Metric, Samples]]:
         """The values of all metrics. `pause` is awaited between slices of the work."""
-        census = await self._census.take(self._node.now_ms(), pause)
+        census = await self._census.count(self._node.now_ms(), pause)
         logs = await self._audit_log_bytes(pause)
         late = await find_late_transactions(
             self._node.oldest_transactions, self._transaction_timeout_max_ms, self._node.wall_ms(), pause
@@ -152,12 +151,13 @@ class NodeMetrics:
         shards = self._node.coordinator.shards
         states = Counter(shard.state for shard in shards)
         yield d.NUM_PARTITIONS, [((name,), states[state]) for name, state in PARTITION_STATES.items()]
-        yield d.GROUP_COUNT, [(("classic",), census.groups)]
-        yield d.CLASSIC_GROUP_COUNT, [((state.value,), census.states[state]) for state in GroupState]
+        yield d.GROUP_COUNT, [((name,), census.groups_of(name)) for name in KINDS]
+        for name, metric in d.GROUP_COUNT_BY_STATE.items():
+            yield metric, [((state.value,), census.states[name, state]) for state in KINDS[name].states]
         yield d.NUM_GROUPS, [((), census.groups)]
         yield d.NUM_OFFSETS, [((), census.offsets)]
-        for state in GroupState:
-            yield d.NUM_GROUPS_IN[state.value], [((), census.states[state])]
+        for state, metric in d.NUM_GROUPS_IN.items():
+            yield metric, [((), census.states[CLASSIC_NAME, state])]
         yield d.MEMBERS, [((), census.members)]
         yield d.GROUPS_FAILED, [((), sum(len(shard.failed_keys.by_key) for shard in shards))]
         yield d.EVENT_QUEUE_SIZE, [((), sum(shard.queue_size for shard in shards))]

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable
 from time import perf_counter
-from typing import Final, Generic
+from typing import Final, Generic, TypeAlias
 
 from coordinator.core.causes import Cause
 from coordinator.core.decision import Environment, OperationContext
@@ -17,7 +17,7 @@ from coordinator.deadlines import deadline_after
 from coordinator.runtime.batch import QueuedOperation
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.load_progress import LoadProgress
-from coordinator.runtime.shard import LOAD_RETRY_MS_AT_MOST, Machine, Shard, ShardState
+from coordinator.runtime.shard import LOAD_RETRY_MS_AT_MOST, Machine, RequestDrain, Shard, ShardState
 from coordinator.runtime.timer_keys import KeyTimerKey, LoadRetryKey
 from coordinator.timers.wheel import TimerWheel
 
@@ -27,6 +27,10 @@ OPERATIONS_AT_ONCE: Final = 300
 """Operations that are handled before other work of the event loop has its turn: 3 ms of reads, 10 ms of new groups."""
 FILES_AT_ONCE: Final = 3
 """Shards that make the files of their logs, with their first append, before other work has its turn: 5 ms."""
+
+
+MakeShard: TypeAlias = Callable[[int, RequestDrain], Shard[Machine]]
+"""(partition, what the shard calls when it has to be drained) → shard."""
 
 
 class CoordinatorRuntime(ABC, Generic[Machine]):
@@ -44,7 +48,7 @@ class CoordinatorRuntime(ABC, Generic[Machine]):
         request_iteration: Callable[[], None],
         seconds: Callable[[], float] = perf_counter,
     ) -> None:
-        """`seconds` is a clock for nothing but the length of slices. There are no shards at first (`_serve`)."""
+        """`seconds` is a clock for nothing but the length of slices. There are no shards at first (`_make_shards`)."""
         self.shards: tuple[Shard[Machine], ...] = ()
         self.environment = environment
         self._wheel = wheel
@@ -57,11 +61,9 @@ class CoordinatorRuntime(ABC, Generic[Machine]):
         self._rebuilding: dict[int, Shard[Machine]] = {}
         """Partition → shard with keys that failed alone and are due to be rebuilt."""
 
-    def _serve(self, shards: Iterable[Shard[Machine]]) -> None:
-        """These are all partitions of the topic, in their order; none is led here yet."""
-        self.shards = tuple(shards)
-        for shard in self.shards:
-            shard.completed_later = self._mark_dirty
+    def _make_shards(self, make_shard: MakeShard[Machine], partition_count: int) -> None:
+        """Make the shards of all partitions of the topic; none is led here yet."""
+        self.shards = tuple(make_shard(partition, self._mark_dirty) for partition in range(partition_count))
 
     @abstractmethod
     def _loaded(self, shard: Shard[Machine], now_ms: int) -> None:

@@ -16,7 +16,7 @@ class Projection(Protocol):
     def records(self) -> Sequence[Any]:
         """The records of the batch so far, in their order."""
 
-    def take_records(self) -> list[Any]:
+    def pop_records(self) -> list[Any]:
         """The records of the batch, which ends here."""
 
     def discard(self, key: str, count: int) -> None:

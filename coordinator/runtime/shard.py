@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum, auto
 from functools import partial
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from _wire.errors import ErrorCode, MalformedMessage
 from coordinator.core.causes import Cause
@@ -65,10 +65,6 @@ def _never() -> bool:
     return False
 
 
-def _ignore(shard: "Shard[Any]") -> None:
-    """For a store whose appends complete at once."""
-
-
 class Shard(Generic[Machine]):
     """Decides, encodes, applies, advances, appends, releases. Nothing else changes its state machine.
 
@@ -85,8 +81,10 @@ class Shard(Generic[Machine]):
         store: Store,
         timers: KeyTimers,
         responses: Responses,
+        request_drain: "RequestDrain",
         projection: Projection | None = None,
     ) -> None:
+        """`request_drain` is called when an append completes outside of `drain`: the shard then has to be drained."""
         self.partition = partition
         self.machine = machine
         self.projection = projection
@@ -95,6 +93,7 @@ class Shard(Generic[Machine]):
         self.store = store
         self._timers = timers
         self._responses = responses
+        self._request_drain = request_drain
         self._queue: deque[QueuedOperation | ProjectionWrite] = deque()
         self._load_cause: Cause | None = None
         """Why the next load happens, for the projection; None: for no failure."""
@@ -104,8 +103,6 @@ class Shard(Generic[Machine]):
         """Whether all is read, and sessions begin: what is queued meanwhile is handled a moment later."""
         self.load_is_appending = False
         """Whether the load only waits until the store has appended the records of the projection."""
-        self.completed_later: Callable[[Shard[Any]], None] = _ignore
-        """Called when an append completes outside of `drain`: the shard then has to be drained."""
         self.needs_retry = False
         """Whether it failed and nobody has arranged yet that it is loaded again."""
         self._in_flight: Batch | None = None
@@ -134,7 +131,7 @@ class Shard(Generic[Machine]):
 
     @property
     def is_in_flight(self) -> bool:
-        """Whether a batch is being appended, at whose end `completed_later` is called, or an operation is under way.
+        """Whether a batch is being appended, at whose end a drain is requested, or an operation is under way.
 
         What is stored is then not what the state machine is.
         """
@@ -163,7 +160,7 @@ class Shard(Generic[Machine]):
         """Take steps of the load until `is_time_over`, so that a long log stalls nothing else; False if there are more.
 
         At the end the state is ACTIVE, or FAILED when a log cannot be read or the projection not be written; the caller
-        retries that. Nothing happens while `load_is_appending`, at whose end `completed_later` is called.
+        retries that. Nothing happens while `load_is_appending`, at whose end a drain is requested.
         """
         self._load_now_ms = now_ms
         try:
@@ -183,7 +180,7 @@ class Shard(Generic[Machine]):
             yield from self.projection.load(self.machine.loaded, self._load_now_ms, self._load_cause)
             if self.projection.records:
                 self.load_is_appending = self._is_appending = True
-                records = self.projection.take_records()
+                records = self.projection.pop_records()
                 self.store.append(records, (), self._load_now_ms, partial(self._load_appended, self._load))
                 self._is_appending = False
                 yield
@@ -197,7 +194,7 @@ class Shard(Generic[Machine]):
         if problem is not None:
             self._loading_failed(problem)
         if not self._is_appending:
-            self.completed_later(self)
+            self._request_drain(self)
 
     def _activated(self) -> None:
         self._load, self._load_cause = iter(()), None
@@ -260,7 +257,7 @@ class Shard(Generic[Machine]):
             logger.exception("unhandled exception in a batch; reloading the partition", partition=self.partition)
             self._fail_batch(batch)
             return used
-        projected = () if self.projection is None else self.projection.take_records()
+        projected = () if self.projection is None else self.projection.pop_records()
         if not projected and not batch.stored:
             self._appended = batch
             return used
@@ -301,7 +298,7 @@ class Shard(Generic[Machine]):
         else:
             self._append_failed(batch, problem)
         if not self._is_appending:
-            self.completed_later(self)
+            self._request_drain(self)
 
     def _append_failed(self, batch: Batch, problem: StoreError) -> None:
         if not problem.is_logged:
@@ -464,3 +461,7 @@ class Shard(Generic[Machine]):
         if self.projection is not None:
             self.projection.clear()
         return self.machine.unload()
+
+
+RequestDrain: TypeAlias = Callable[[Shard[Any]], None]
+"""Has a shard drained soon."""

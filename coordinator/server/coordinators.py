@@ -22,9 +22,10 @@ from coordinator.groups.checked import make_state_machine
 from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.groups.offsets_stream import OffsetsStream
 from coordinator.groups.sessions import SessionTable
+from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.runtime.key_timers import KeyTimers
-from coordinator.runtime.shard import Shard, ShardState
+from coordinator.runtime.shard import RequestDrain, Shard, ShardState
 from coordinator.runtime.store import LogStore, WhenDurable
 from coordinator.server.metered import metered_shard
 from coordinator.server.node_loop import NodeLoop
@@ -59,9 +60,10 @@ def make_group_coordinator(
     """
     config = environment.config
     timers = KeyTimers(wheel, OFFSETS_TOPIC)
-    make_shard = Shard if metrics is None else metered_shard(metrics)
-    shards = []
-    for index in range(environment.topics.partition_count(OFFSETS_TOPIC)):
+    shard_class = Shard if metrics is None else metered_shard(metrics)
+    on_applied = None if metrics is None else metrics.groups.applied
+
+    def make_shard(index: int, request_drain: RequestDrain) -> Shard[GroupStateMachine]:
         audit_stream = AuditStream(
             partitions.get(AUDIT_TOPIC, index),
             partitions.leader_epoch,
@@ -93,9 +95,13 @@ def make_group_coordinator(
             coordinator_epoch=coordinator_epoch,
             cluster=partitions,
         )
-        machine = make_state_machine(sessions, audit, timers)
-        shards.append(make_shard(index, machine, store, timers, pending, audit))
-    return GroupCoordinator(shards, wheel, timers, sessions, environment, checkpoints, request_iteration)
+        machine = make_state_machine(sessions, audit, timers, environment.addresses, on_applied)
+        return shard_class(index, machine, store, timers, pending, request_drain, audit)
+
+    partition_count = environment.topics.partition_count(OFFSETS_TOPIC)
+    return GroupCoordinator(
+        make_shard, partition_count, wheel, timers, sessions, environment, checkpoints, request_iteration
+    )
 
 
 def unload_offline_groups(partitions: Partitions, groups: GroupCoordinator) -> None:
@@ -136,7 +142,7 @@ def make_transaction_coordinator(
 
     timers = KeyTimers(loop.wheel, TRANSACTIONS_TOPIC)
 
-    def make_shard(index: int) -> Shard[TransactionStateMachine]:
+    def make_shard(index: int, request_drain: RequestDrain) -> Shard[TransactionStateMachine]:
         store = LogStore(
             TransactionStream(partitions.get(TRANSACTIONS_TOPIC, index), partitions.leader_epoch),
             appended=notifier.mark_appended,
@@ -151,7 +157,7 @@ def make_transaction_coordinator(
             partial(getattr, store, "batch_bytes_max"),
             environment.wall,
         )
-        return Shard(index, machine, store, timers, pending)
+        return Shard(index, machine, store, timers, pending, request_drain)
 
     markers = MarkerSender(
         marker_writer.write_own,

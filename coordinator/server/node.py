@@ -185,7 +185,7 @@ class Node:
         until_ms = self.loop.now_ms()
         from_ms = until_ms - round(seconds * 1000)
         self.groups.pauses.add(from_ms, until_ms)
-        self.groups.coordinator.tell(
+        self.groups.coordinator.report(
             CoordinatorPaused(
                 time_ms=0,
                 node_id=self._config[NODE_ID],

@@ -9,7 +9,7 @@ from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicPr
 from _wire.records import build_batch
 from coordinator.audit.schema import AuditEvent
 from coordinator.broker.topics import TopicError
-from coordinator.core.classic.group import Member
+from coordinator.core.groups.membership import MemberView
 from coordinator.explain.words import counted, plain, were
 from coordinator.faults.faults import Faults
 from coordinator.faults.request_faults import Surroundings
@@ -216,14 +216,14 @@ class Control:
         require_seconds("seconds", seconds)
         if not 0 <= seconds <= ADVANCE_SECONDS_MAX:
             raise TestingError(f"cannot advance by {seconds} s: 0 to {ADVANCE_SECONDS_MAX} s (366 days) are possible")
-        heard = self._heard(frozenset(silent))
+        connected = self._connected(frozenset(silent))
         began_ms = self._clock.now_ms()
         self._clock.stand_at(began_ms)
         try:
             done = self._node.loop.scheduler.run_until(
                 began_ms + round(seconds * 1000),
                 self._clock.stand_at,
-                lambda now_ms: self._keep_sessions(heard, now_ms),
+                lambda now_ms: self._keep_sessions(connected, now_ms),
                 DEADLINES_AT_ONCE_MAX,
             )
             passed_s = (self._clock.now_ms() - began_ms) / 1000
@@ -236,24 +236,24 @@ class Control:
                 f" advanced by {passed_s:g} s. Longer session or rebalance timeouts make fewer"
             )
 
-    def _heard(self, silent: frozenset[str]) -> list[tuple[str, Member]]:
-        heard, unknown = [], set(silent)
+    def _connected(self, silent: frozenset[str]) -> list[tuple[str, MemberView]]:
+        connected, unknown = [], set(silent)
         for shard in self._groups.coordinator.shards:
             for group_id, group in shard.machine.groups.items():
-                for member in group.classic.members.values():
+                for member in group.membership.members.values():
                     names = {member.member_id, member.client_id, member.group_instance_id}
                     unknown -= names
-                    if not names & silent and self._presence.is_heard(group_id, member):
-                        heard.append((group_id, member))
+                    if not names & silent and self._presence.is_connected(group_id, member):
+                        connected.append((group_id, member))
         if unknown:
             raise TestingError(f"no member of any group is named {', '.join(map(plain, sorted(unknown)))}")
-        return heard
+        return connected
 
-    def _keep_sessions(self, heard: list[tuple[str, Member]], now_ms: int) -> None:
-        """Renew the sessions of those who are heard, all of them when one is over, as their heartbeats would have."""
+    def _keep_sessions(self, connected: list[tuple[str, MemberView]], now_ms: int) -> None:
+        """Renew the sessions of connected members, all of them when one is over, as their heartbeats would have."""
         sessions = self._groups.coordinator.sessions
-        deadlines = [sessions.deadline_ms(group_id, member.member_id) for group_id, member in heard]
+        deadlines = [sessions.deadline_ms(group_id, member.member_id) for group_id, member in connected]
         if any(each is not None and each <= now_ms for each in deadlines):
-            for (group_id, member), deadline_ms in zip(heard, deadlines, strict=True):
+            for (group_id, member), deadline_ms in zip(connected, deadlines, strict=True):
                 if deadline_ms is not None:
                     sessions.renew(group_id, member.member_id, member.session_timeout_ms, now_ms)

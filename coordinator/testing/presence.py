@@ -1,9 +1,9 @@
-"""Which members can still be heard: those whose client has the connection open on which it last spoke for them."""
+"""Which members are connected: those whose client has the connection open on which it last spoke for them."""
 
 from collections.abc import Callable, Container
 from typing import Any, Final
 
-from coordinator.core.classic.group import Member
+from coordinator.core.groups.membership import MemberView
 from coordinator.faults.answers import raw_connection
 from coordinator.server.dispatch import Handler, Route
 from coordinator.server.request_context import RequestContext
@@ -27,8 +27,8 @@ class Presence:
         """The step of the request chain that sees the requests pass."""
         return self._noting(proceed) if route.api.name in SPEAKING else proceed
 
-    def is_heard(self, group_id: str, member: Member) -> bool:
-        """Whether the client of a member is connected. A new member cannot be heard before its first generation."""
+    def is_connected(self, group_id: str, member: MemberView) -> bool:
+        """Whether the client of a member is connected. A new member is not before its first generation."""
         return not member.is_new and self._spoke_on.get((group_id, member.member_id)) in self._connections
 
     def _noting(self, handler: Handler) -> Callable[[Any, RequestContext], Any]:

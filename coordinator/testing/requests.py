@@ -32,12 +32,12 @@ def events(group_id: str) -> Callable[[Control], list[AuditEvent]]:
 
 
 def story(group_id: str, generation: int | None) -> Callable[[Control], str]:
-    def tell(control: Control) -> str:
+    def why_of(control: Control) -> str:
         from coordinator.testing.stories import why  # 15 ms, which most tests do not need
 
         return why(control.history(group_id), generation)
 
-    return tell
+    return why_of
 
 
 def rebalances(

@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from coordinator.core.assignors.consumer_protocol import readable_partitions
-from coordinator.core.classic.group import Member
 from coordinator.core.groups.group import Group
+from coordinator.core.groups.kinds import KINDS
+from coordinator.core.groups.membership import Membership, MemberView
 from coordinator.explain.words import counted, listed, plain
 
 DEAD: Final = "Dead"
 """The state of a group that does not exist, as in DescribeGroups."""
-STATES: Final = ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable", DEAD)
+STATES: Final = tuple(dict.fromkeys(state.value for kind in KINDS.values() for state in kind.states))
 MEMBERS_NAMED: Final = 5
 
 
@@ -54,17 +54,17 @@ class GroupSnapshot:
         return f"it is {self.state} in generation {self.generation_id} with {partitions} assigned to {members}"
 
 
-def snapshot_of(group_id: str, group: Group | None) -> GroupSnapshot:
+def snapshot_of(group_id: str, group: Group[Any] | None) -> GroupSnapshot:
     if group is None:
         return GroupSnapshot(group_id)
-    classic = group.classic
+    membership = group.membership
     return GroupSnapshot(
         group_id,
-        classic.state.value,
-        classic.generation_id,
-        classic.protocol_name or "",
-        classic.leader or "",
-        tuple(_member(each, classic.protocol_type) for each in classic.members.values()),
+        membership.state.value,
+        membership.generation_id,
+        membership.protocol_name or "",
+        membership.leader or "",
+        tuple(_member(membership, each) for each in membership.members.values()),
         {
             topic: {partition: committed.offset for partition, committed in sorted(of_topic.items())}
             for topic, of_topic in sorted(group.offsets.by_topic.items())
@@ -72,8 +72,11 @@ def snapshot_of(group_id: str, group: Group | None) -> GroupSnapshot:
     )
 
 
-def _member(member: Member, protocol_type: str | None) -> MemberSnapshot:
-    partitions = readable_partitions(protocol_type, member.assignment)
+def _member(group: Membership, member: MemberView) -> MemberSnapshot:
     return MemberSnapshot(
-        member.member_id, member.client_id, member.client_host.lstrip("/"), member.group_instance_id, partitions
+        member.member_id,
+        member.client_id,
+        member.client_host.lstrip("/"),
+        member.group_instance_id,
+        group.assigned_partitions(member.member_id),
     )

@@ -24,7 +24,7 @@ from coordinator.core.transactions.transaction import Transaction
 from coordinator.deadlines import deadline_after
 from coordinator.internal_topics import TRANSACTIONS_TOPIC
 from coordinator.runtime.batch import QueuedOperation
-from coordinator.runtime.coordinator_runtime import CoordinatorRuntime
+from coordinator.runtime.coordinator_runtime import CoordinatorRuntime, MakeShard
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.load_progress import LoadProgress
 from coordinator.runtime.shard import REFUSALS, Shard, ShardState
@@ -76,7 +76,7 @@ class TransactionCoordinator(CoordinatorRuntime[TransactionStateMachine]):
 
     def __init__(
         self,
-        make_shard: Callable[[int], TransactionShard],
+        make_shard: MakeShard[TransactionStateMachine],
         wheel: TimerWheel,
         timers: KeyTimers,
         markers: MarkerSender,
@@ -110,7 +110,7 @@ class TransactionCoordinator(CoordinatorRuntime[TransactionStateMachine]):
 
     def start(self, partition_count: int, led: Iterable[int], now_ms: int) -> None:
         """`__transaction_state` exists: load the partitions that this node leads."""
-        self._serve(self._make_shard(partition) for partition in range(partition_count))
+        self._make_shards(self._make_shard, partition_count)
         self.load(led)
         for name, interval_ms in self._intervals_ms.items():
             self._wheel.start(CheckKey(name), deadline_after(now_ms, interval_ms))

@@ -20,7 +20,7 @@ def examples() -> dict[str, bytes]:
     _restart_in_a_rebalance(sim)
     _fence(sim)
     _administer(sim)
-    sim.coordinator.tell(
+    sim.coordinator.report(
         schema.CoordinatorPaused(from_ms=sim.now_ms - 5_750, until_ms=sim.now_ms, pause_kind="suspended", **IDENTITY)
     )
     sim.coordinator.stop(sim.now_ms, schema.CoordinatorStopped(**IDENTITY))

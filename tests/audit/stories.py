@@ -9,9 +9,9 @@ from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscr
 from _wire.messages.consumer_protocol_subscription import TopicPartition as Owned
 from coordinator.audit import schema
 from coordinator.core.causes import Cause
-from coordinator.core.classic.events import GroupCreated, GroupRemoved
-from coordinator.core.classic.states import GroupState
 from coordinator.core.event import Event
+from coordinator.core.groups.events import GroupCreated, GroupRemoved
+from coordinator.core.groups.states import GroupState
 from tests.simulation.simulation import Simulation
 
 Partitions = Mapping[str, list[int]]

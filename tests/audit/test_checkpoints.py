@@ -10,8 +10,7 @@ from coordinator.audit.projector import AuditProjector
 from coordinator.audit.resume import AuditReplay
 from coordinator.audit.schema import Record
 from coordinator.audit.snapshots import CHECKPOINT_RECORDS_PER_GROUP, CHECKPOINT_RECORDS_PER_MEMBER
-from coordinator.core.classic.states import GroupState
-from coordinator.groups.audit_projection import ClassicGroups
+from coordinator.core.groups.states import GroupState
 from coordinator.groups.audit_schedule import SNAPSHOT_INTERVAL_MS_MAX, audit_of
 from coordinator.groups.audit_stream import AuditStream
 from coordinator.log.data_dirs.checkpoints import GROUP_AUDIT, read_checkpoint
@@ -387,11 +386,11 @@ def test_wherever_old_segments_end_the_groups_go_on_as_if_they_were_there():
             last_checkpoint = max(checkpoints_of(twins.audited), default=0)
             for start in range(last_checkpoint + 1):
                 read = replay(twins.audited, start)
-                for group_id, group in ClassicGroups(shard.machine.groups).items():
+                for group_id, group in shard.machine.groups.items():
                     found, expected = read.cursors[group_id], whole.cursors[group_id]
                     assert (found.seq, found.created_seq) == (expected.seq, expected.created_seq)
-                    assert found.agrees_with(group) == expected.agrees_with(group)
-                    stored = twins.durable.groups[group_id].classic
+                    assert found.agrees_with(group.membership) == expected.agrees_with(group.membership)
+                    stored = twins.durable.groups[group_id].membership
                     assert found.void_from(stored) == expected.void_from(stored)
                     compared += 1
     assert compared > 1_000
@@ -406,7 +405,7 @@ def test_wherever_the_topic_begins_no_number_is_given_twice():
                 projector = AuditProjector(node_id=1)
                 projector.start_replay(start)
                 at_once(projector.apply(twins.audited[start:]))
-                groups = ClassicGroups(twins.durable.groups)
+                groups = twins.durable.groups
                 records = at_once(projector.resume(groups, harness.server.now_ms, len(twins.audited)))
                 decoded = [schema.decode_event(value) for _, value, _ in records]
                 new = {(event.group_id, event.seq) for event in decoded}

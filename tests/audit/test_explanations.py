@@ -8,7 +8,7 @@ from _wire.errors import ErrorCode
 from coordinator.audit import schema
 from coordinator.config.settings import Config
 from coordinator.core.causes import REASON_CHARACTERS_MAX, Cause
-from coordinator.core.classic.events import GroupCreated
+from coordinator.core.groups.events import GroupCreated
 from tests.audit.stories import Partitions, assigned, assignment, stable, subscription, sync
 from tests.simulation.server import SimulatedServer
 from tests.simulation.simulation import (
@@ -449,7 +449,7 @@ def test_partitions_with_groups_are_told_of_the_coordinator_too():
     paused = schema.CoordinatorPaused(
         time_ms=0, node_id=1, coordinator_epoch=3, from_ms=1, until_ms=5, pause_kind="blocked"
     )
-    server.coordinator.tell(paused)
+    server.coordinator.report(paused)
     server.coordinator.drain(server.now_ms)
     told = [[record for record in server.replay_audit(partition) if record[0] is None] for partition in range(3)]
     assert [len(each) for each in told] == [1, 1, 0]

@@ -14,7 +14,7 @@ from coordinator.audit.group_state import GroupAuditState
 from coordinator.audit.records import RecordWriter
 from coordinator.core.causes import Cause
 from coordinator.core.classic.group import ClassicGroup
-from coordinator.core.classic.states import GroupState
+from coordinator.core.groups.states import GroupState
 
 KINDS: tuple[type[schema.AuditEvent], ...] = get_args(schema.AnyAuditEvent)
 NODE_ID = 7

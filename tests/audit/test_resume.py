@@ -8,7 +8,7 @@ import pytest
 from coordinator.audit import schema
 from coordinator.audit.schema import Record as AuditRecord
 from coordinator.core.causes import Cause
-from coordinator.core.classic.states import GroupState
+from coordinator.core.groups.states import GroupState
 from coordinator.core.offsets.events import DeletionCause, OffsetsDeleted
 from coordinator.core.stored import Stored
 from coordinator.core.topic_partition import TopicPartition

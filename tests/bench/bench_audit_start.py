@@ -35,7 +35,7 @@ from coordinator.config.settings import Config  # noqa: E402
 from coordinator.core.classic.events import GenerationStable, GenerationStarted  # noqa: E402
 from coordinator.core.groups.event import GroupEvent  # noqa: E402
 from coordinator.core.groups.group import Group  # noqa: E402
-from coordinator.core.groups.stored import group_record  # noqa: E402
+from coordinator.core.groups.kinds import new_group  # noqa: E402
 from coordinator.core.partitioning import partition_for  # noqa: E402
 from coordinator.core.stored_batch import StoredBatch  # noqa: E402
 from coordinator.groups.audit_stream import AuditStream  # noqa: E402
@@ -93,9 +93,9 @@ class Partition:
     def play(self, groups: list[Group], beginning: list[GroupEvent], rebalance: list[GroupEvent], now_ms: int) -> int:
         """Append the next rebalance of each group; returns how many audit events that is."""
         for group in groups:
-            for event in rebalance if group.classic.generation_id else beginning:
+            for event in rebalance if group.membership.generation_id else beginning:
                 event.group_id, event.at_ms = group.group_id, now_ms  # type: ignore[misc]
-                classic = group.classic
+                classic = group.membership
                 if isinstance(event, GenerationStarted):
                     event.generation_id = classic.generation_id + 1
                 elif isinstance(event, GenerationStable):
@@ -103,7 +103,7 @@ class Partition:
                 state, generation_id = classic.state, classic.generation_id
                 event.apply(group)
                 self.projector.project(event, group, state, generation_id)
-        records = self.projector.take_records()
+        records = self.projector.pop_records()
         self.store.append(records, [], now_ms, raise_problem)
         return len(records)
 
@@ -111,7 +111,7 @@ class Partition:
         """As the compacted topic has them: their last state only."""
         records = []
         for group in self.groups:
-            records.append(group_record(group.classic))
+            records.extend(group.kind.records.of_state(group.membership))
         if records:
             self.store.append([], [StoredBatch(None, records)], now_ms, raise_problem)
 
@@ -122,7 +122,7 @@ def fabricate(folder: Path, events: int) -> int:
     partitions = [Partition(directory, index) for index in range(PARTITIONS)]
     for number in range(GROUPS):
         group_id = f"group-{number}"
-        partitions[partition_for(group_id, PARTITIONS)].groups.append(Group(group_id))
+        partitions[partition_for(group_id, PARTITIONS)].groups.append(new_group(group_id))
     beginning, rebalance = recorded_events()
     batches = [
         (partition, partition.groups[at : at + GROUPS_IN_A_BATCH])

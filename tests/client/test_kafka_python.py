@@ -13,7 +13,7 @@ from kafka.protocol.metadata import MetadataResponse
 from _wire.messages.metadata import MetadataResponse as OurMetadataResponse
 from _wire.messages.metadata import MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic
 from coordinator.client.kafka_python import CooperativeStickyAssignor, RangeAssignor, StickyAssignor
-from coordinator.core.assignors.consumer_protocol import decode_assignment
+from coordinator.core.assignment import decode_assignment
 from tests.servers import RunningServer
 
 ASSIGNED = ConsumerProtocolAssignment.decode(bytes.fromhex("0000 00000001 000174 00000002 00000000 00000001 ffffffff"))

@@ -6,6 +6,7 @@ from typing import Any
 from coordinator.config.settings import Config
 from coordinator.core.decision import Environment, OperationContext
 from coordinator.core.groups.group import Group
+from coordinator.core.groups.kinds import new_group
 from tests.simulation.server import AnyTopics
 
 
@@ -26,8 +27,8 @@ def context(now_ms: int = 0, version: int = 0, settings: Mapping[str, str] | Non
 
 def group_with(group_id: str = "g", **fields: Any) -> Group:
     """A group whose membership has these fields."""
-    group = Group(group_id)
+    group = new_group(group_id)
     for name, value in fields.items():
-        assert hasattr(group.classic, name), name
-        setattr(group.classic, name, value)
+        assert hasattr(group.membership, name), name
+        setattr(group.membership, name, value)
     return group

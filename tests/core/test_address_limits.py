@@ -50,11 +50,11 @@ def test_the_oldest_pending_member_of_an_address_is_given_up(limits):
     for number in range(4):
         limits.member_pending(pending(number), "/1.1.1.1")
     limits.member_pending(pending(9), "/2.2.2.2")
-    assert limits.take_excess() == [pending(0)]
-    assert limits.take_excess() == []
+    assert limits.pop_excess() == [pending(0)]
+    assert limits.pop_excess() == []
 
 
 def test_no_more_than_so_many_addresses_are_remembered(limits):
     for number in range(ADDRESSES_MAX + 1):
         limits.member_pending(pending(number), f"/{number}")
-    assert limits.take_excess() == [pending(0)]
+    assert limits.pop_excess() == [pending(0)]

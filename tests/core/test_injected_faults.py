@@ -3,11 +3,13 @@
 from _wire.errors import ErrorCode
 from _wire.messages.heartbeat import HeartbeatRequest
 from coordinator.core.causes import Cause
-from coordinator.core.classic.events import MemberRemoved, PendingMemberRemoved, RebalanceStarted, RequestRejected
-from coordinator.core.classic.members import SessionExpired, expire_session
-from coordinator.core.classic.rebalance import ForcedRebalance, force_rebalance
+from coordinator.core.classic.events import MemberRemoved, PendingMemberRemoved, RebalanceStarted
+from coordinator.core.classic.members import expire_session
+from coordinator.core.classic.rebalance import force_rebalance
 from coordinator.core.decision import NOTHING
-from coordinator.core.groups.rejections import RejectedRequest, tell
+from coordinator.core.groups.events import RequestRejected
+from coordinator.core.groups.rejections import RejectedRequest, report
+from coordinator.core.groups.requests import ForcedRebalance, SessionExpired
 from tests.core.deciding import context, group_with
 from tests.simulation.simulation import Simulation
 
@@ -26,7 +28,7 @@ def test_a_member_whose_session_goes_on_is_removed_for_another_cause_only():
 
     asked.environment = asked.environment._replace(sessions=Alive())
     group = group_with("orders")
-    group.classic = sim.group
+    group.membership = sim.group
     assert expire_session(group, SessionExpired(a), asked) is NOTHING
     (removed,) = expire_session(group, SessionExpired(a, Cause.FAULT, "expire"), asked).events
     assert isinstance(removed, MemberRemoved)
@@ -48,7 +50,7 @@ def test_only_a_group_with_a_generation_can_be_made_to_rebalance():
     forced = ForcedRebalance(Cause.FAULT, "drill")
     assert force_rebalance(group, forced, context()) is NOTHING
     assert force_rebalance(None, forced, context()) is NOTHING
-    group.classic = sim.group
+    group.membership = sim.group
     (started,) = force_rebalance(group, forced, context(sim.now_ms)).events
     assert isinstance(started, RebalanceStarted)
     assert (started.rebalance_reason.cause, started.rebalance_reason.reason) == (Cause.FAULT, "drill")
@@ -58,9 +60,9 @@ def test_an_injected_error_is_told_whatever_it_is():
     request = HeartbeatRequest(group_id="g", member_id="m")
     for error in (ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.UNKNOWN_MEMBER_ID):
         rejected = RejectedRequest("Heartbeat", request, error, injected=True)
-        decision = tell(group_with(), rejected, context())
+        decision = report(group_with(), rejected, context())
         (told,) = decision.events
         assert isinstance(told, RequestRejected) and told.injected and decision.no_step_follows
-        assert tell(None, rejected, context()) is NOTHING
+        assert report(None, rejected, context()) is NOTHING
     real = RejectedRequest("Heartbeat", request, ErrorCode.REBALANCE_IN_PROGRESS)
-    assert tell(group_with(), real, context()).events == ()
+    assert report(group_with(), real, context()).events == ()

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from coordinator.core.classic.states import GroupState
+from coordinator.core.groups.states import GroupState
 from coordinator.explain.findings import Finding, Kind, findings
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.story import Story, story_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coordinator.core.classic.states import GroupState
+from coordinator.core.groups.states import GroupState
 from coordinator.explain.findings import findings
 from tests.audit.stories import subscription
 from tests.explain.consumers import Consumers, clock, text

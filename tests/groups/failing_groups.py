@@ -3,9 +3,10 @@
 from typing import Any
 
 from coordinator.core.causes import Cause
-from coordinator.core.classic.events import GroupCreated, MemberRemoved
+from coordinator.core.classic.events import MemberRemoved
 from coordinator.core.decision import Decision, OperationContext
 from coordinator.core.event import Event
+from coordinator.core.groups.events import GroupCreated
 from coordinator.core.offsets.events import OffsetsCommitted
 from coordinator.core.offsets.records import CommittedOffset
 from coordinator.runtime.failed_keys import REBUILD_RETRY_MS_AT_FIRST

@@ -10,13 +10,16 @@ import pytest
 
 from _wire.messages.heartbeat import HeartbeatResponse
 from coordinator.core.causes import Cause
-from coordinator.core.classic.events import GenerationStable, GroupCreated, GroupRemoved, RebalanceStarted
+from coordinator.core.classic import records
+from coordinator.core.classic.events import GenerationStable, RebalanceStarted
 from coordinator.core.classic.group import ClassicGroup, Rebalance, RebalanceReason
 from coordinator.core.classic.rebalance import next_deadline_ms
-from coordinator.core.classic.states import GroupState
 from coordinator.core.decision import NOTHING, Decision, OperationContext, Reply
 from coordinator.core.groups import operations, stored
+from coordinator.core.groups.events import GroupCreated, GroupRemoved
 from coordinator.core.groups.group import Group
+from coordinator.core.groups.kinds import new_group
+from coordinator.core.groups.states import GroupState
 from coordinator.core.offsets.events import OffsetsCommitted, OffsetsDeleted, TransactionalOffsetsCommitted
 from coordinator.core.operation import Operation, Scope
 from coordinator.core.stored import Producer
@@ -80,13 +83,15 @@ def test_no_check_fails_in_a_random_history(monkeypatch, seed):
 def test_without_asserts_transitions_and_checks_still_hold():
     """`python -O` leaves out `assert` statements."""
     program = """
-from coordinator.core.classic.group import ClassicGroup
-from coordinator.core.classic.states import IllegalTransition, STABLE
+from coordinator.core.groups.kinds import new_group
+from coordinator.core.groups.states import STABLE
+from coordinator.core.classic.states import IllegalTransition
 from coordinator.groups.checked import CheckFailed, check_derived_fields
 assert False, "not left out"
-group = ClassicGroup("g")
-for breaks, error in ((lambda: group.move_to(STABLE, 0), IllegalTransition),
-                      (lambda: check_derived_fields(ClassicGroup("g", leader="a", pending_sync={"a"})), CheckFailed)):
+group = new_group("g")
+group.membership.pending_sync = {"a"}
+for breaks, error in ((lambda: group.membership.move_to(STABLE, 0), IllegalTransition),
+                      (lambda: check_derived_fields(group), CheckFailed)):
     try:
         breaks()
     except error:
@@ -101,17 +106,17 @@ for breaks, error in ((lambda: group.move_to(STABLE, 0), IllegalTransition),
 
 def change_leader(target: Any, request: object, context: OperationContext) -> Decision:
     group = target if isinstance(target, Group) else target[GROUP_ID]
-    group.classic.leader = "somebody"
+    group.membership.leader = "somebody"
     return NOTHING
 
 
 def change_and_raise(group: Group, request: object, context: OperationContext) -> Decision:
-    group.classic.members.popitem()
+    group.membership.members.popitem()
     raise ValueError("as a decision may")
 
 
 def reorder_members(group: Group, request: object, context: OperationContext) -> Decision:
-    members = group.classic.members
+    members = group.membership.members
     first = next(iter(members))
     members[first] = members.pop(first)
     return NOTHING
@@ -156,7 +161,7 @@ def test_encoding_that_changes_the_group_is_found(sim, monkeypatch):
     sim.stable_with("a")
 
     def make(event: GroupRemoved, group: Group, events: object) -> list[Any]:
-        group.classic.state_since_ms = 0
+        group.membership.state_since_ms = 0
         return []
 
     monkeypatch.setitem(stored.RECORD_MAKERS, OffsetsCommitted, make)
@@ -183,7 +188,7 @@ def test_a_decision_that_changes_members_though_it_says_that_it_keeps_them_is_fo
 
 def test_a_transition_that_is_not_allowed_is_found_however_it_is_made(sim, monkeypatch):
     def go_around_the_guard(event: RebalanceStarted, group: Group) -> None:
-        group.classic.state = GroupState.STABLE
+        group.membership.state = GroupState.STABLE
 
     monkeypatch.setattr(RebalanceStarted, "apply", go_around_the_guard)
     assert failure(lambda: sim.join("a")).startswith("Empty became Stable")
@@ -191,7 +196,7 @@ def test_a_transition_that_is_not_allowed_is_found_however_it_is_made(sim, monke
 
 def test_a_group_that_does_not_begin_empty_is_found(sim, monkeypatch):
     def begin_in_another_state(event: GroupCreated, group: Group) -> None:
-        group.classic.state = GroupState.COMPLETING_REBALANCE
+        group.membership.state = GroupState.COMPLETING_REBALANCE
 
     monkeypatch.setattr(GroupCreated, "apply", begin_in_another_state)
     monkeypatch.setitem(transition_log.REASONS, GroupCreated, lambda event: "")
@@ -210,14 +215,14 @@ def test_a_group_record_that_lacks_an_assignment_is_found(sim, monkeypatch):
 
 def test_a_group_that_is_read_back_differently_is_found(sim, monkeypatch):
     member_id = sim.join("a").response.member_id
-    load_group = stored.load_group
+    load_group = records.load_group
 
     def forget_assignments(group_id: str, value: Any) -> ClassicGroup:
         for member in value.members:
             member.assignment = b""
         return load_group(group_id, value)
 
-    monkeypatch.setattr(stored, "load_group", forget_assignments)
+    monkeypatch.setattr(records, "load_group", forget_assignments)
     assert failure(lambda: sim.sync(member_id, {member_id: b"p"})).startswith(f"group {GROUP_ID} is stored as")
 
 
@@ -254,7 +259,8 @@ def test_a_group_that_is_there_in_memory_alone_or_in_its_records_alone_is_found(
         sim.leave(*sim.group.members)
     monkeypatch.setitem(stored.RECORD_MAKERS, event, lambda *arguments: [])
     change = sim.delete_group if event is GroupRemoved else lambda: sim.join("a", version=4)
-    assert " in memory, and " in failure(change)
+    expected = " in memory, and " if event is GroupRemoved else "is not stored by GroupCreated"
+    assert expected in failure(change)
 
 
 def test_what_was_loaded_is_known(sim):
@@ -415,9 +421,9 @@ def test_a_field_that_does_not_follow_from_the_others_is_found(sim, change, what
 
 
 def test_values_are_kept_when_the_original_changes():
-    group = Group("g")
-    group.classic.pending_members["a"] = 1
+    group = new_group("g")
+    group.membership.pending_members["a"] = 1
     before = values_of(group)
     assert values_of(group) == before
-    group.classic.pending_members["b"] = 1
+    group.membership.pending_members["b"] = 1
     assert values_of(group) != before

@@ -10,11 +10,11 @@ from _wire.messages.heartbeat import HeartbeatResponse
 from _wire.messages.list_groups import ListGroupsRequest
 from coordinator.core.classic.events import GenerationStable, GenerationStarted, JoinPhaseExtended, MemberJoined
 from coordinator.core.classic.group import ClassicGroup
-from coordinator.core.classic.members import SessionExpired
 from coordinator.core.decision import NOTHING, Decision, OperationContext, replying
 from coordinator.core.event import Event
 from coordinator.core.groups import operations, stored
 from coordinator.core.groups.group import Group
+from coordinator.core.groups.requests import SessionExpired
 from coordinator.core.offsets.events import OffsetsCommitted
 from coordinator.core.offsets.records import CommittedOffset
 from coordinator.core.operation import ADVANCE, Scope
@@ -35,6 +35,7 @@ from tests.groups.failing_groups import (
     removed,
     simulation,
 )
+from tests.groups.kinds import change_kind
 from tests.runtime.test_shard import answering, asked_for, drain
 from tests.simulation.simulation import GROUP_ID, Sent, Simulation
 
@@ -148,7 +149,7 @@ def test_a_step_that_raises_fails_its_group_alone(sim, monkeypatch, name):
         described = sim.describe()
         other = asked_for(sim, answering, OTHER)
         if name == "advance":
-            monkeypatch.setattr(group_state_machine, "advance", fail)
+            change_kind(monkeypatch, sim.shard.machine, advance=fail)
         else:
             records_of = stored.records_of
             monkeypatch.setattr(
@@ -173,7 +174,7 @@ def extend(group: ClassicGroup, context: OperationContext) -> Decision:
 
 def test_steps_that_do_not_end_fail_their_group_alone(sim, monkeypatch):
     waiting = sim.join("c")
-    monkeypatch.setattr(group_state_machine, "advance", extend)
+    change_kind(monkeypatch, sim.shard.machine, advance=extend)
     with capture_logs() as logs, sim.one_turn():
         joining, queued = sim.join("d"), sim.commit()
         other = asked_for(sim, answering, OTHER)
@@ -192,7 +193,7 @@ def test_as_many_steps_as_are_allowed_are_taken(sim, monkeypatch):
         left[0] -= 1
         return extend(group, context) if left[0] >= 0 else NOTHING
 
-    monkeypatch.setattr(group_state_machine, "advance", extend_some_times)
+    change_kind(monkeypatch, sim.shard.machine, advance=extend_some_times)
     with capture_logs() as logs:
         sim.join("d")
     assert [line for line in logs if line["log_level"] == "error"] == []

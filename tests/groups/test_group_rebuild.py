@@ -10,17 +10,17 @@ from structlog.testing import capture_logs
 from _wire.errors import ErrorCode
 from coordinator.config.settings import Config
 from coordinator.core.classic import members
-from coordinator.core.classic.events import GenerationStable, GroupCreated
+from coordinator.core.classic.events import GenerationStable
 from coordinator.core.classic.group import ClassicGroup
-from coordinator.core.classic.states import GroupState
 from coordinator.core.decision import NOTHING, Decision, OperationContext
 from coordinator.core.event import Event
+from coordinator.core.groups.events import GroupCreated
 from coordinator.core.groups.group import Group
+from coordinator.core.groups.states import GroupState
 from coordinator.core.groups.stored import StoredGroups
 from coordinator.core.operation import ADVANCE
 from coordinator.core.stored import Producer
 from coordinator.groups import offsets_stream
-from coordinator.groups import state_machine as group_state_machine
 from coordinator.runtime.failed_keys import REBUILD_RETRY_MS_AT_FIRST, REBUILD_RETRY_MS_AT_MOST
 from coordinator.runtime.interfaces import Replay, StoreError
 from coordinator.runtime.shard import LOAD_RETRY_MS_AT_FIRST, ShardState
@@ -37,6 +37,7 @@ from tests.groups.failing_groups import (
     removed,
     simulation,
 )
+from tests.groups.kinds import change_kind
 from tests.model.stored_log import groups_of, stored_in
 from tests.runtime.test_asynchronous_append import DelayedSimulation
 from tests.runtime.test_shard import answering, asked_for, drain
@@ -273,7 +274,7 @@ def failing_again(sim: Simulation, monkeypatch: pytest.MonkeyPatch, times: int) 
         failures.append(context.now_ms)
         raise ZeroDivisionError("a defect")
 
-    monkeypatch.setattr(group_state_machine, "advance", fail)
+    change_kind(monkeypatch, sim.shard.machine, advance=fail)
     context = OperationContext(None, 0, "", "", sim.environment, 0, 0)
     sim.coordinator.enqueue(ADVANCE, GROUP_ID, None, context)
     sim.coordinator.drain(sim.now_ms)
@@ -337,15 +338,14 @@ def test_a_rebuild_that_cannot_read_the_log_is_tried_again(sim, monkeypatch, pro
 def test_a_group_that_cannot_be_served_is_rebuilt_again_without_the_others(sim, monkeypatch):
     break_group(sim)
     break_group(sim, OTHER)
-    start = members.sessions_of_loaded_group
+    failures_left = [ZeroDivisionError("a defect")]
 
     def fail_once(group: ClassicGroup) -> Any:
-        if group.group_id == GROUP_ID:
-            monkeypatch.setattr(group_state_machine, "sessions_of_loaded_group", start)
-            raise ZeroDivisionError("a defect")
-        return start(group)
+        if group.group_id == GROUP_ID and failures_left:
+            raise failures_left.pop()
+        return members.sessions_of_loaded_group(group)
 
-    monkeypatch.setattr(group_state_machine, "sessions_of_loaded_group", fail_once)
+    change_kind(monkeypatch, sim.shard.machine, sessions_of_loaded=fail_once)
     sim.advance(REBUILD_RETRY_MS_AT_FIRST)
     assert list(sim.shard.machine.groups) == [OTHER]
     sim.delete_topic("t")

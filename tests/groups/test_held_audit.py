@@ -4,7 +4,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from coordinator.audit.schema import GroupLoaded
-from coordinator.core.classic.states import STABLE
+from coordinator.core.groups.states import STABLE
 from coordinator.groups.audit_stream import AuditStream
 from coordinator.runtime.store import HELD_MAX
 from tests.audit.stories import created, subscription, sync

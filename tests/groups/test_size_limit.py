@@ -10,8 +10,8 @@ from _wire.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from coordinator.core.classic.states import GroupState
 from coordinator.core.groups import operations
+from coordinator.core.groups.states import GroupState
 from tests.simulation.simulation import GROUP_ID, SESSION_TIMEOUT_MS, Sent, Simulation
 
 TOO_LARGE: Final = bytes(1_048_588)

@@ -11,7 +11,7 @@ from _wire.embedded import encode_versioned
 from _wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue
 from _wire.records import BATCH_HEADER_BYTES, batch_headers, build_batch
 from coordinator.audit.schema import Record as AuditRecord
-from coordinator.core.groups import stored
+from coordinator.core.classic import records as group_records
 from coordinator.core.groups.stored import StoredGroups
 from coordinator.core.stored import Producer, TransactionMarker
 from coordinator.core.stored_batch import StoredBatch
@@ -312,13 +312,13 @@ def metadata(group, generation):
 
 def test_only_the_last_metadata_of_a_group_is_decoded(stage, monkeypatch):
     decoded = []
-    load_group = stored.load_group
+    load_group = group_records.load_group
 
     def load(group_id, value):
         decoded.append((group_id, value.generation))
         return load_group(group_id, value)
 
-    monkeypatch.setattr(stored, "load_group", load)
+    monkeypatch.setattr(group_records, "load_group", load)
     deleted = (metadata("b", 0)[0], None)
     for generation in range(50):
         stage.append([], [StoredBatch(None, [metadata("a", generation), metadata("b", generation)])])
@@ -326,7 +326,7 @@ def test_only_the_last_metadata_of_a_group_is_decoded(stage, monkeypatch):
     groups = StoredGroups()
     steps = len(list(stage.store.replay(GroupReplay(groups))))
     assert sorted(decoded) == [("a", 49), ("c", 7)]
-    assert {group_id: group.classic.generation_id for group_id, group in groups.groups.items()} == {"a": 49, "c": 7}
+    assert {group_id: group.membership.generation_id for group_id, group in groups.groups.items()} == {"a": 49, "c": 7}
     assert steps >= len(decoded) + 1, "each of them is a step of its own"
 
 
@@ -338,7 +338,7 @@ def test_metadata_that_cannot_be_read_counts_if_it_is_the_last(stage):
     stage.append([], [StoredBatch(None, [metadata("a", 2)])])
     groups = StoredGroups()
     list(stage.store.replay(GroupReplay(groups)))
-    assert groups.groups["a"].classic.generation_id == 2
+    assert groups.groups["a"].membership.generation_id == 2
 
 
 # ---- where a start reads the audit from

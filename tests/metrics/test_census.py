@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from coordinator.core.classic.states import GroupState
-from coordinator.core.groups.group import Group
+from coordinator.core.groups.kinds import new_group
+from coordinator.core.groups.states import GroupState
 from coordinator.metrics.census import GroupCensus
 from coordinator.metrics.group_meter import GroupMeter, GroupRecord
 from coordinator.metrics.top_groups import TopGroups
@@ -19,7 +19,7 @@ SLICE_MS_AT_MOST = 20
 
 def coordinator_with(shards):
     """What the census reads of a GroupCoordinator: these groups in each shard."""
-    held = [SimpleNamespace(machine=SimpleNamespace(groups={each: Group(each) for each in ids})) for ids in shards]
+    held = [SimpleNamespace(machine=SimpleNamespace(groups={each: new_group(each) for each in ids})) for ids in shards]
     of_group = {group_id: shard for shard, ids in zip(held, shards, strict=True) for group_id in ids}
     nowhere = SimpleNamespace(machine=SimpleNamespace(groups={}))
     return SimpleNamespace(shards=held, shard_of=lambda group_id: of_group.get(group_id, nowhere))
@@ -33,7 +33,7 @@ def take(coordinator, meter, top, between=lambda: None):
         between()
 
     began = process_time()
-    census = asyncio.run(GroupCensus(coordinator, meter, top).take(0, pause))
+    census = asyncio.run(GroupCensus(coordinator, meter, top).count(0, pause))
     times = [began, *pauses, process_time()]
     return census, max(after - before for before, after in pairwise(times)) * 1000
 
@@ -45,7 +45,7 @@ def test_ten_thousand_groups_are_counted_in_short_slices(shard_count):
     for group_id in shards[0][:100]:
         meter.records[group_id] = GroupRecord(rank=1.0)
     census, slice_ms = take(coordinator_with(shards), meter, TopGroups([], 20))
-    assert census.states == {GroupState.EMPTY: 10_000}
+    assert census.states == {("classic", GroupState.EMPTY): 10_000}
     assert (census.groups, len(census.top)) == (10_000, 20)
     assert set(census.top) <= set(shards[0][:100])
     assert slice_ms < SLICE_MS_AT_MOST
@@ -57,7 +57,7 @@ def test_groups_may_come_and_go_while_they_are_counted():
 
     def between():
         groups.pop(next(iter(groups)))
-        groups[f"new-{len(groups)}"] = Group("new")
+        groups[f"new-{len(groups)}"] = new_group("new")
 
     census, _ = take(coordinator, GroupMeter(keeps_records=True), TopGroups([], 5_000), between)
     assert census.groups == 5_000

@@ -13,7 +13,7 @@ from _wire.messages.offset_commit import (
 )
 from _wire.records import Record, build_batch
 from coordinator.audit.world import NoCluster
-from coordinator.core.groups.group import Group
+from coordinator.core.groups.kinds import new_group
 from coordinator.core.offsets.records import CommittedOffset
 from coordinator.groups.audit_projection import AuditProjection
 from coordinator.groups.audit_stream import AuditStream
@@ -38,7 +38,7 @@ def coordinator_of(sizes):
     committed = CommittedOffset(4, -1, "", 0)
     groups = {}
     for group_id, size in sizes.items():
-        groups[group_id] = Group(group_id)
+        groups[group_id] = new_group(group_id)
         groups[group_id].offsets.put("t", dict.fromkeys(range(size), committed))
     stream = AuditStream(None, 0)  # type: ignore[arg-type]
     projection = AuditProjection(stream, node_id=1, cluster=Logs())

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coordinator.core.classic.events import GroupCreated
+from coordinator.core.groups.events import GroupCreated
 from coordinator.core.offsets.events import OffsetsCommitted
 from coordinator.core.offsets.records import CommittedOffset
 from coordinator.metrics.histogram import Histogram, histogram_value

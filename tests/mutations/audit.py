@@ -128,7 +128,7 @@ MUTANTS: Final = (
     Mutant(
         "large groups are written in a checkpoint as often as small ones",
         "SnapshotRound.next_slice",
-        "self.members += len(group.members)",
+        "self.members += len(group.membership.members)",
         "",
     ),
     Mutant(
@@ -176,14 +176,14 @@ MUTANTS: Final = (
     Mutant(
         "a snapshot in a rebalance does not say what is stored",
         "snapshot",
-        "if group.state not in (EMPTY, STABLE) and state.stored_state is not None:",
-        "if group.state in (EMPTY, STABLE):",
+        "if group.membership.state not in group.kind.stored_states and state.stored_state is not None:",
+        "if group.membership.state in group.kind.stored_states:",
     ),
     Mutant(
         "a replacement that a rebalance will store counts as stored",
-        "_unless_a_rebalance_follows",
-        "return group.state is STABLE and group.rebalance_reason is None",
-        "return group.state is STABLE",
+        "RECORDS",
+        "EventRecords(_replaced_member, stores_group=_is_stored_at_once),",
+        "EventRecords(_replaced_member),",
     ),
     Mutant(
         "a checkpoint that was not completed counts",
@@ -242,7 +242,7 @@ MUTANTS: Final = (
     Mutant(
         "commits of the last interval are not reported at a stop",
         "AuditSchedule.finish",
-        "report.group_ids + audit_of(shard).take_committed_groups()",
+        "report.group_ids + audit_of(shard).pop_committed_groups()",
         "report.group_ids",
     ),
 )

@@ -157,8 +157,8 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a member that has joined is given up",
-        "give_up_pending",
-        "if group is None or member_id not in group.classic.pending_members:",
+        "remove_pending_member",
+        "if group is None or member_id not in group.membership.pending_members:",
         "if group is None:",
     ),
     Mutant(

@@ -25,14 +25,14 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a record that describes no state of its group passes the checks",
-        "DescribedStates.check_all_taken",
+        "DescribedStates.check_all_found",
         "if self._left:",
         "if self._left is None:",
     ),
     Mutant(
         "a group that is read back differently passes the checks",
-        "DescribedStates.take",
-        "check_reads_back(record, group)",
+        "DescribedStates.event_applied",
+        "check_reads_back(group)",
         "pass",
     ),
     Mutant(
@@ -44,26 +44,26 @@ MUTANTS: Final = (
     Mutant(
         "a session without a member passes the checks",
         "CheckedStateMachine._check_group",
-        'if found != wanted:\n    raise CheckFailed(f"group {group_id} has sessions',
-        'if wanted - found:\n    raise CheckFailed(f"group {group_id} has sessions',
+        'if found != expected:\n    raise CheckFailed(f"group {group_id} has sessions',
+        'if expected - found:\n    raise CheckFailed(f"group {group_id} has sessions',
     ),
     Mutant(
         "a timer that is not armed passes the checks",
         "CheckedStateMachine._check_timer_before",
-        "if armed != wanted and not has_fired:",
+        "if armed != required and not has_fired:",
         "if armed != armed:",
     ),
     Mutant(
         "a timer that was forgotten earlier passes the checks",
         "CheckedStateMachine._check_timer_before",
-        "if armed != wanted and not has_fired:",
-        "if armed != wanted and has_fired:",
+        "if armed != required and not has_fired:",
+        "if armed != required and has_fired:",
     ),
     Mutant(
         "a transition that is not allowed passes the checks",
         "check_transition",
-        "if before is not after and before not in LEGAL_PREDECESSORS[after]:",
-        "if before is after and before not in LEGAL_PREDECESSORS[after]:",
+        "if before is not after and before not in group.kind.checks.legal_predecessors[after]:",
+        "if before is after and before not in group.kind.checks.legal_predecessors[after]:",
     ),
     Mutant(
         "a waiting request that is forgotten passes the checks",

@@ -162,9 +162,9 @@ REBUILD_MUTANTS: Final = (
     ),
     Mutant(
         "a rebuild reads the records of all groups",
-        "StoredGroups.apply_record",
-        "if self._only is None or group_id in self._only:",
-        "if True:",
+        "StoredGroups._apply_group_record",
+        "if self._only is not None and group_id not in self._only:",
+        "if False:",
     ),
     Mutant(
         "a rebuild reads no offsets",
@@ -175,7 +175,7 @@ REBUILD_MUTANTS: Final = (
     Mutant(
         "a rebuilt group has no sessions",
         "GroupStateMachine.serve",
-        "self._start_sessions(group.classic, now_ms)",
+        "self._start_sessions(group, now_ms)",
         "pass",
     ),
     Mutant(

@@ -190,9 +190,9 @@ SYNC_MUTANTS: Final = (
     ),
     Mutant(
         "SyncGroup with a too large assignment simply fails",
-        "SYNC_GROUP",
-        "members.prepare_sync, too_large=members.reject_assignment",
-        "members.prepare_sync",
+        "CLASSIC",
+        'too_large_handlers={"SyncGroup": members.reject_assignment},',
+        'too_large_handlers={"SyncGroup": members.sync},',
     ),
     Mutant(
         "a group whose assignment was rejected waits for another one",

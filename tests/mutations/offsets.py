@@ -94,9 +94,9 @@ COMMIT_MUTANTS: Final = (
     ),
     Mutant(
         "an unknown group is reported before version 9 of OffsetCommit",
-        "_check",
-        "too_old = api_version < GROUP_ID_NOT_FOUND_VERSION",
-        "too_old = api_version < GROUP_ID_NOT_FOUND_VERSION - 1",
+        "_check_without_group",
+        "too_old = context.api_version < GROUP_ID_NOT_FOUND_VERSION",
+        "too_old = context.api_version < GROUP_ID_NOT_FOUND_VERSION - 1",
     ),
     Mutant(
         "a commit of which nothing is accepted creates a group",
@@ -107,25 +107,25 @@ COMMIT_MUTANTS: Final = (
     Mutant(
         "a commit does not renew the session",
         "commit.commit",
-        "sessions = renewal(group.classic, request.member_id)",
+        "sessions = group.kind.offsets.sessions_renewed(group.membership, request.member_id)",
         "sessions = ()",
     ),
     Mutant(
         "offsets are committed in CompletingRebalance",
-        "_check",
-        "if error is NONE and classic.state is COMPLETING_REBALANCE:",
-        "if error is NONE and classic.state is EMPTY:",
+        "validate_commit",
+        "if error is NONE and group.state is COMPLETING_REBALANCE:",
+        "if error is NONE and group.state is EMPTY:",
     ),
     Mutant(
         "commits of an older generation are accepted",
-        "check_generation",
+        "_check_generation",
         "if error is NONE and generation_id != group.generation_id:",
         "if error is NONE and generation_id > group.generation_id:",
     ),
     Mutant(
         "a commit without a member is accepted by a group that has members",
-        "_check",
-        "if generation_id < 0 and classic.state is EMPTY:",
+        "validate_commit",
+        "if generation_id < 0 and group.state is EMPTY:",
         "if generation_id < 0:",
     ),
     Mutant(
@@ -182,7 +182,7 @@ FETCH_AND_DELETE_MUTANTS: Final = (
     Mutant(
         "offsets of topics that the group reads are deleted",
         "delete",
-        "if is_subscribed(group.classic, subscribed, topic.name):",
+        "if topic.name in topics_read:",
         "if not count:",
     ),
     Mutant(
@@ -199,7 +199,7 @@ FETCH_AND_DELETE_MUTANTS: Final = (
     ),
     Mutant(
         "offsets of members of another protocol type are deleted",
-        "_check",
+        "validate_delete",
         "return ErrorCode.NON_EMPTY_GROUP",
         "return NONE",
     ),
@@ -230,8 +230,8 @@ FETCH_AND_DELETE_MUTANTS: Final = (
     Mutant(
         "offsets expire a moment late",
         "_is_over",
-        "return wall_ms - since_ms >= retention_ms",
-        "return wall_ms - since_ms > retention_ms",
+        "(offset.commit_timestamp_ms if base_ms is None else base_ms) >= retention_ms",
+        "(offset.commit_timestamp_ms if base_ms is None else base_ms) > retention_ms",
     ),
     Mutant(
         "offsets with a retention time of their own expire a moment late",
@@ -241,9 +241,9 @@ FETCH_AND_DELETE_MUTANTS: Final = (
     ),
     Mutant(
         "offsets age while their group has members",
-        "_is_over",
-        "since_ms = group.state_since_ms",
-        "since_ms = offset.commit_timestamp_ms",
+        "expiration_base_ms",
+        "return group.state_since_ms if emptied else None",
+        "return None",
     ),
     Mutant(
         "offsets expire while a transaction has others pending",
@@ -254,13 +254,13 @@ FETCH_AND_DELETE_MUTANTS: Final = (
     Mutant(
         "a group with an open transaction is removed",
         "expire",
-        "if group.classic.state is not EMPTY or left or group.offsets.pending:",
-        "if group.classic.state is not EMPTY or left:",
+        "if group.membership.state is not EMPTY or left or group.offsets.pending:",
+        "if group.membership.state is not EMPTY or left:",
     ),
     Mutant(
         "the decision that removes a group keeps the sessions of its pending members",
         "expire",
-        "return Decision((*events, removed), effects=sessions_of_pending_members(group.classic))",
+        "return Decision((*events, removed), effects=ended_sessions(group))",
         "return Decision((*events, removed))",
     ),
 )
@@ -268,9 +268,9 @@ FETCH_AND_DELETE_MUTANTS: Final = (
 ADMIN_MUTANTS: Final = (
     Mutant(
         "a group that rebalances is deleted",
-        "delete",
-        "if group.classic.state is not EMPTY:",
-        "if group.classic.state is STABLE:",
+        "validate_removal",
+        "group.state is EMPTY",
+        "group.state is not STABLE",
     ),
     Mutant(
         "a group that is named twice is deleted twice",

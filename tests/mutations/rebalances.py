@@ -140,8 +140,8 @@ REBALANCE_MUTANTS: Final = (
     Mutant(
         "a loaded group may have one member too many",
         "is_oversized",
-        "len(group.members) > config[GROUP_MAX_SIZE]",
-        "len(group.members) > config[GROUP_MAX_SIZE] + 1",
+        "len(group.membership.members) > config[limit]",
+        "len(group.membership.members) > config[limit] + 1",
     ),
 )
 

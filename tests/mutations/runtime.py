@@ -8,8 +8,8 @@ STATE_MACHINE_MUTANTS: Final = (
     Mutant(
         "heartbeats are answered from sessions during a rebalance",
         "GroupStateMachine._state_changed",
-        "self._sessions.set_group(group.group_id, group.generation_id, False)",
-        "self._sessions.set_group(group.group_id, group.generation_id, True)",
+        "self._sessions.set_group(group.group_id, membership.generation_id, False)",
+        "self._sessions.set_group(group.group_id, membership.generation_id, True)",
     ),
     Mutant(
         "heartbeats are never answered from sessions",
@@ -20,8 +20,8 @@ STATE_MACHINE_MUTANTS: Final = (
     Mutant(
         "heartbeats are answered from sessions before the generation is stored",
         "GroupStateMachine._state_changed",
-        "self._newly_stable[group.group_id] = group.generation_id",
-        "self._sessions.set_group(group.group_id, group.generation_id, True)",
+        "self._newly_stable[group.group_id] = membership.generation_id",
+        "self._sessions.set_group(group.group_id, membership.generation_id, True)",
     ),
     Mutant(
         "heartbeats are answered from sessions for a generation that is over",
@@ -32,8 +32,8 @@ STATE_MACHINE_MUTANTS: Final = (
     Mutant(
         "heartbeats of loaded groups are not answered from sessions",
         "GroupStateMachine._start_sessions",
-        "group.generation_id, group.state is STABLE)",
-        "group.generation_id, False)",
+        "group.membership.generation_id, has_fast_heartbeats(group))",
+        "group.membership.generation_id, False)",
     ),
     Mutant(
         "the timer of a group is not set",
@@ -55,9 +55,9 @@ STATE_MACHINE_MUTANTS: Final = (
     ),
     Mutant(
         "SyncGroup requests that wait are not answered when their group is unloaded",
-        "_waiting_in",
-        "for request_id in (member.awaiting_join, member.awaiting_sync)",
-        "for request_id in (member.awaiting_join,)",
+        "waiting_requests",
+        'for api, request_id in (("JoinGroup", member.awaiting_join), ("SyncGroup", member.awaiting_sync))',
+        'for api, request_id in (("JoinGroup", member.awaiting_join),)',
     ),
 )
 
@@ -186,7 +186,7 @@ SHARD_MUTANTS: Final = (
     Mutant(
         "a shard is not drained when its append completes later",
         "Shard._append_completed",
-        "self.completed_later(self)",
+        "self._request_drain(self)",
         "pass",
     ),
     Mutant(
@@ -289,10 +289,10 @@ LOAD_MUTANTS: Final = (
         "return False",
     ),
     Mutant(
-        "the offsets of a group that was removed come back in the replay",
-        "StoredGroups._apply_group",
-        "return self.groups.pop(group_id, None) is not None",
-        "return self.groups.pop(group_id, None) is None",
+        "the tombstone of a group that changes its kind takes its offsets away",
+        "StoredGroups._remove_group",
+        "self._group(group_id).offsets = group.offsets",
+        "pass",
     ),
     Mutant(
         "a commit during a transaction does not replace what that has pending",
@@ -309,7 +309,7 @@ LOAD_MUTANTS: Final = (
     Mutant(
         "the coordinator is not notified when the audit of a load is appended",
         "Shard._load_appended",
-        "self.completed_later(self)",
+        "self._request_drain(self)",
         "pass",
     ),
     Mutant(

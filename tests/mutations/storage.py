@@ -7,32 +7,32 @@ from tests.mutations.mutant import Mutant
 RECORD_MUTANTS: Final = (
     Mutant(
         "a created group is not stored",
-        "RECORD_MAKERS",
-        "GroupCreated: _created_group,",
+        "EVENT_RECORDS",
+        "GroupCreated: EventRecords(_created_group),",
         "",
     ),
     Mutant(
         "a stable generation is not stored",
-        "RECORD_MAKERS",
-        "GenerationStable: _stable_generation,",
+        "RECORDS",
+        "GenerationStable: EventRecords(_stable_generation),",
         "",
     ),
     Mutant(
         "an emptied group is not stored",
-        "RECORD_MAKERS",
-        "GroupEmptied: _emptied_group,",
+        "RECORDS",
+        "GroupEmptied: EventRecords(_emptied_group),",
         "",
     ),
     Mutant(
         "a removed group is not stored",
-        "RECORD_MAKERS",
-        "GroupRemoved: _group_tombstone,",
+        "EVENT_RECORDS",
+        "GroupRemoved: EventRecords(_removed_group, stores_group=False),",
         "",
     ),
     Mutant(
         "deleted offsets are not stored",
-        "RECORD_MAKERS",
-        "OffsetsDeleted: _deleted_offsets,",
+        "EVENT_RECORDS",
+        "OffsetsDeleted: EventRecords(_deleted_offsets, stores_group=False),",
         "",
     ),
     Mutant(
@@ -55,14 +55,14 @@ RECORD_MUTANTS: Final = (
     ),
     Mutant(
         "a static member that came back is not stored",
-        "RECORD_MAKERS",
-        "StaticMemberReplaced: _replaced_member,",
+        "RECORDS",
+        "StaticMemberReplaced: EventRecords(_replaced_member, stores_group=_is_stored_at_once),",
         "",
     ),
     Mutant(
         "a static member is stored although a rebalance follows",
         "_replaced_member",
-        "if event.request_id is not None:\n    return []",
+        "if not _is_stored_at_once(event):\n    return []",
         "",
     ),
     Mutant(
@@ -91,13 +91,13 @@ RECORD_MUTANTS: Final = (
     ),
     Mutant(
         "a group's record takes its offsets away",
-        "StoredGroups._apply_group",
-        "self._group(group_id).classic = load_group(",
-        "self.groups[group_id] = Group(group_id)\nself._group(group_id).classic = load_group(",
+        "StoredGroups._apply_group_record",
+        "if group is None:\n    group = self._group(group_id)",
+        "group = self.groups[group_id] = new_group(group_id)",
     ),
     Mutant(
         "the tombstone of a group is skipped",
-        "StoredGroups._apply_group",
+        "StoredGroups._remove_group",
         "self.groups.pop(group_id, None)",
         "self.groups.get(group_id, None)",
     ),
@@ -271,9 +271,9 @@ LOG_MUTANTS: Final = (
     ),
     Mutant(
         "a group that was deleted comes back with its metadata at the end of a load",
-        "StoredGroups._apply_group",
+        "StoredGroups._apply_group_record",
         "self._undecoded.pop(group_id, None)",
-        "",
+        "pass",
     ),
     Mutant(
         "recovery leaves a torn tail",

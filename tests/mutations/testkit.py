@@ -157,9 +157,9 @@ MUTANTS: Final = (
     ),
     Mutant(
         "all members are silent in a jump of the clock",
-        "Control._heard",
-        "if not names & silent and self._presence.is_heard(group_id, member):",
-        "if not names and self._presence.is_heard(group_id, member):",
+        "Control._connected",
+        "if not names & silent and self._presence.is_connected(group_id, member):",
+        "if not names and self._presence.is_connected(group_id, member):",
     ),
     Mutant(
         "the clock stands still after a jump",

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from _wire.errors import ErrorCode
-from coordinator.core.classic.states import GroupState
+from coordinator.core.groups.states import GroupState
 from coordinator.core.stored import Stored
 from coordinator.groups.audit_stream import AuditStream
 from coordinator.groups.offsets_stream import OffsetsStream

@@ -3,7 +3,7 @@
 import pytest
 
 from _wire.errors import ErrorCode
-from coordinator.core.classic.states import GroupState
+from coordinator.core.groups.states import GroupState
 from coordinator.runtime.shard import LOAD_RETRY_MS_AT_FIRST, ShardState
 from tests.runtime.test_asynchronous_append import DelayedSimulation
 from tests.simulation.simulation import GROUP_ID

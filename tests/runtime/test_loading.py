@@ -7,10 +7,10 @@ from structlog.testing import capture_logs
 
 from _wire.errors import ErrorCode
 from coordinator.config.settings import Config
-from coordinator.core.classic.states import GroupState
 from coordinator.core.decision import NOTHING
 from coordinator.core.groups import operations
-from coordinator.core.groups.group import Group
+from coordinator.core.groups.kinds import new_group
+from coordinator.core.groups.states import GroupState
 from coordinator.core.stored import Producer
 from coordinator.groups import offsets_stream
 from coordinator.groups import state_machine as group_state_machine
@@ -162,7 +162,7 @@ def checks_of(sim, monkeypatch):
 def test_many_groups_are_looked_at_in_slices(monkeypatch):
     sim = Simulation({"offsets.retention.check.interval.ms": "1000"})
     monkeypatch.setattr("coordinator.groups.coordinator.GROUPS_CHECKED_AT_ONCE", 2)
-    sim.shard.machine.groups.update((name, Group(name)) for name in "abcde")
+    sim.shard.machine.groups.update((name, new_group(name)) for name in "abcde")
     checks = checks_of(sim, monkeypatch)
     start_ms = sim.now_ms
     sim.advance(1_500)

@@ -10,10 +10,10 @@ from structlog.testing import capture_logs
 from _wire.errors import ErrorCode
 from _wire.messages.heartbeat import HeartbeatResponse
 from _wire.records import build_batch
-from coordinator.core.classic.members import SessionExpired
-from coordinator.core.classic.states import GroupState
 from coordinator.core.decision import NOTHING, Decision, OperationContext, replying
 from coordinator.core.groups import operations
+from coordinator.core.groups.requests import SessionExpired
+from coordinator.core.groups.states import GroupState
 from coordinator.core.operation import ADVANCE, Operation, Scope
 from coordinator.runtime.interfaces import Replay, StoreError
 from tests.simulation.simulation import GROUP_ID, Sent, Simulation

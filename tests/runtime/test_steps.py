@@ -2,7 +2,7 @@
 
 from _wire.errors import ErrorCode
 from coordinator.core.classic.rebalance import JOIN_EXTENSION_MS_MIN
-from coordinator.core.classic.states import GroupState
+from coordinator.core.groups.states import GroupState
 from tests.simulation.simulation import Simulation
 
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from coordinator.core.classic.states import GroupState
+from coordinator.core.groups.states import GroupState
 from coordinator.core.topic_partition import TopicPartition
 from tests.simulation import invariants
 from tests.simulation.clients import Client, Phase
@@ -59,10 +59,10 @@ def _at_work(harness: Harness, group_id: str) -> list[Client]:
 def _works(harness: Harness, group_id: str) -> bool:
     clients = _at_work(harness, group_id)
     group = harness.server.coordinator.shard_of(group_id).machine.groups.get(group_id)
-    if group is None or group.classic.state is not GroupState.STABLE:
+    if group is None or group.membership.state is not GroupState.STABLE:
         return not clients
-    return group.classic.members.keys() == {client.member_id for client in clients} and all(
-        client.phase is Phase.WORKING and client.generation_id == group.classic.generation_id for client in clients
+    return group.membership.members.keys() == {client.member_id for client in clients} and all(
+        client.phase is Phase.WORKING and client.generation_id == group.membership.generation_id for client in clients
     )
 
 
@@ -125,7 +125,7 @@ def silence_ends_everything(harness: Harness) -> None:
     harness.play(Step("wait", 0, SILENCE_MS))
     for shard in harness.server.coordinator.shards:
         assert shard.is_active
-        assert {group.classic.state for group in shard.machine.groups.values()} <= {GroupState.EMPTY}
+        assert {group.membership.state for group in shard.machine.groups.values()} <= {GroupState.EMPTY}
     assert len(harness.server.sessions) == 0
     coordinator = harness.server.coordinator
     left = len(coordinator.shards) + coordinator.audit.running_timers + harness.server.node.running_timers

@@ -14,11 +14,10 @@ from coordinator.audit.schema import OffsetsCommitted, decode_event
 from coordinator.audit.schema import Record as AuditRecord
 from coordinator.broker.partitions import LEADER_EPOCH
 from coordinator.core.causes import Cause
-from coordinator.core.classic.group import ClassicGroup
-from coordinator.core.classic.states import GroupState
+from coordinator.core.classic.describe import described
 from coordinator.core.event import Event
-from coordinator.core.groups.admin import described
 from coordinator.core.groups.group import Group
+from coordinator.core.groups.states import GroupState
 from coordinator.core.stored import Stored
 from coordinator.groups.audit_checkpoints import AuditCheckpoints
 from coordinator.groups.audit_projection import AuditProjection
@@ -108,7 +107,7 @@ class InstrumentedAudit(AuditProjection):
     def project(self, event: Event, group: Group, state_before: GroupState, generation_before: int) -> None:
         self._twins.happened(event)
         super().project(event, group, state_before, generation_before)
-        classic, state = group.classic, self.groups.get(event.key)
+        classic, state = group.membership, self.groups.get(event.key)
         if state is not None and state.seq and classic.rebalance_reason is None:  # else a rebalance follows at once
             self._twins.shows(event.key, state.seq, decoded(described(classic)))
         self._twins.break_invariant(event.key)
@@ -118,20 +117,20 @@ class InstrumentedAudit(AuditProjection):
         super().discard(group_id, count)
 
     def resume_rebuilt(
-        self, replay: AuditReplay, group_id: str, group: ClassicGroup | None, now_ms: int, cause: Cause
+        self, replay: AuditReplay, group_id: str, group: Group[Any] | None, now_ms: int, cause: Cause
     ) -> list[AuditRecord]:
-        self._twins.rebuilt(group_id, group)
+        self._twins.rebuilt(group_id, None if group is None else group.membership)
         return super().resume_rebuilt(replay, group_id, group, now_ms, cause)
 
     def resume(
-        self, groups: Mapping[str, ClassicGroup], now_ms: int, end_offset: int, cause: Cause | None = None
+        self, groups: Mapping[str, Group[Any]], now_ms: int, end_offset: int, cause: Cause | None = None
     ) -> Generator[None, None, list[AuditRecord]]:
         self._check_replay(groups)
         records = yield from super().resume(groups, now_ms, end_offset, cause)
-        self._twins.loaded(groups)
+        self._twins.loaded({group_id: group.membership for group_id, group in groups.items()})
         return records
 
-    def _check_replay(self, groups: Mapping[str, ClassicGroup]) -> None:
+    def _check_replay(self, groups: Mapping[str, Group[Any]]) -> None:
         """Wherever the product began to read, it knows of each group what the whole history says."""
         self._twins.seen[
             "replay from a checkpoint" if self.replay.starts_at_checkpoint else "replay of a whole topic"
@@ -146,11 +145,12 @@ class InstrumentedAudit(AuditProjection):
                 continue
             assert found is not None, group_id
             assert (found.seq, found.created_seq) == (expected.seq, expected.created_seq), group_id
-            assert found.agrees_with(group) == expected.agrees_with(group), group_id
+            membership = group.membership
+            assert found.agrees_with(membership) == expected.agrees_with(membership), group_id
             if not self._twins.power_was_ever_lost:
-                assert found.void_from(group) == expected.void_from(group), group_id
+                assert found.void_from(membership) == expected.void_from(membership), group_id
 
-    def write_snapshots(self, groups: Mapping[str, ClassicGroup], now_ms: int) -> list[AuditRecord]:
+    def write_snapshots(self, groups: Mapping[str, Group[Any]], now_ms: int) -> list[AuditRecord]:
         before = self.checkpoint_offset
         records = super().write_snapshots(groups, now_ms)
         self._twins.seen["slice of a checkpoint"] += 1
@@ -159,7 +159,7 @@ class InstrumentedAudit(AuditProjection):
 
     def write_commits(
         self,
-        groups: Mapping[str, ClassicGroup],
+        groups: Mapping[str, Group[Any]],
         group_ids: Iterable[str],
         now_ms: int,
         interval_ms: int,

@@ -3,11 +3,11 @@
 from collections.abc import Collection, Mapping, Set
 from typing import TYPE_CHECKING
 
+from coordinator.core.classic.describe import described
 from coordinator.core.classic.group import ClassicGroup
 from coordinator.core.classic.rebalance import advance, next_deadline_ms
-from coordinator.core.classic.states import GroupState
 from coordinator.core.decision import OperationContext
-from coordinator.core.groups.admin import described
+from coordinator.core.groups.states import GroupState
 from coordinator.core.offsets.records import CommittedOffset
 from coordinator.core.topic_partition import TopicPartition
 from coordinator.groups.state_machine import GroupStateMachine
@@ -37,10 +37,10 @@ def check(harness: "Harness") -> None:
             assert shard.machine.groups == {}, "nothing is served before it is loaded"
             assert not shard.failed_keys.by_key, "a load brings all groups back"
         for group in shard.machine.groups.values():
-            counts_are_what_they_count(group.classic)
-            states_say_who_waits(group.classic)
-            nothing_more_follows(harness, group.classic)
-            every_member_has_a_session_and_nobody_else(harness, group.classic)
+            counts_are_what_they_count(group.membership)
+            states_say_who_waits(group.membership)
+            nothing_more_follows(harness, group.membership)
+            every_member_has_a_session_and_nobody_else(harness, group.membership)
             check_offsets(harness, group.group_id, committed_offsets(group))
     what_is_acknowledged_has_a_group(harness)
     who_waits_is_known(harness)
@@ -54,7 +54,7 @@ def twins_are_equal(harness: "Harness", shard: Shard[GroupStateMachine]) -> None
     assert shard.machine.groups.keys() == twins.durable.groups.keys() - shard.failed_keys.by_key.keys()
     for group_id, whole in shard.machine.groups.items():
         assert twins.durable.groups[group_id].offsets == whole.offsets, group_id
-        stored, group = twins.durable.groups[group_id].classic, whole.classic
+        stored, group = twins.durable.groups[group_id].membership, whole.membership
         if group.state in (GroupState.STABLE, GroupState.EMPTY):
             assert durable_part(stored) == durable_part(group), group_id
         assert stored.generation_id <= group.generation_id, group_id
@@ -97,7 +97,7 @@ def the_audit_tells_where_groups_are(harness: "Harness", shard: Shard[GroupState
     live = {group_id for group_id, each in readers.items() if each.state != "Dead"}
     assert shard.machine.groups.keys() == live - shard.failed_keys.by_key.keys()
     for group_id, whole in shard.machine.groups.items():
-        audited, group = readers[group_id], whole.classic
+        audited, group = readers[group_id], whole.membership
         assert (audited.state, audited.generation_id) == (group.state, group.generation_id), group_id
         assert audited.members == group.members.keys(), group_id
         assert audited.describe() == decoded(described(group)), group_id
@@ -214,7 +214,7 @@ def who_waits_is_known(harness: "Harness") -> None:
         request_id
         for shard in harness.server.coordinator.shards
         for group in shard.machine.groups.values()
-        for member in group.classic.members.values()
+        for member in group.membership.members.values()
         for request_id in (member.awaiting_join, member.awaiting_sync)
         if request_id is not None
     }
@@ -236,8 +236,8 @@ def no_timer_is_lost_or_left(harness: "Harness") -> None:
         unloaded += not shard.is_active
         wanted += sum(not failed.is_due for failed in shard.failed_keys.by_key.values())
         for group in shard.machine.groups.values():
-            wanted += next_deadline_ms(group.classic) is not None
-            members = group.classic.members.values()
+            wanted += next_deadline_ms(group.membership) is not None
+            members = group.membership.members.values()
             waiting += sum((each.awaiting_join or each.awaiting_sync) is not None for each in members)
     known = sum(len(server.sessions.members(group_id)) for group_id in harness.group_ids)
     assert known == sessions, "a session of a group that is not there"

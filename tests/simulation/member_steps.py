@@ -4,7 +4,7 @@ from typing import Final
 
 from _wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from _wire.messages.sync_group import SyncGroupRequestAssignment
-from coordinator.core.classic.states import GroupState
+from coordinator.core.groups.states import GroupState
 from coordinator.core.topic_partition import TopicPartition
 from tests.simulation.clients import Client, Phase
 from tests.simulation.consumers import PARTITIONS, PROTOCOLS, SUBSCRIPTIONS, assignment
@@ -48,7 +48,7 @@ class MemberSteps(RecordTraffic):
         elif value == 4:
             message.member_id = NOBODY
         elif value == 5:
-            group = self.group(client.group_id).classic
+            group = self.group(client.group_id).membership
             message.generation_id = group.generation_id
             message.member_id = next(iter(group.pending_members), client.member_id)
         self.send(None, "Heartbeat", message, 4)
@@ -79,7 +79,7 @@ class MemberSteps(RecordTraffic):
 
     def _is_about_to_assign(self, client: Client) -> bool:
         client.read_answers()
-        group = self.group(client.group_id).classic
+        group = self.group(client.group_id).membership
         return group.state is GroupState.COMPLETING_REBALANCE and group.leader == client.member_id
 
     def join(self, client: Client, value: int) -> None:

@@ -5,9 +5,9 @@ from typing import Final
 from coordinator.core.causes import Cause
 from coordinator.core.classic import events
 from coordinator.core.classic.group import ClassicGroup
-from coordinator.core.classic.states import GroupState
 from coordinator.core.event import Event
 from coordinator.core.groups.group import Group
+from coordinator.core.groups.states import GroupState
 from coordinator.core.offsets.events import DeletionCause, OffsetsDeleted
 from coordinator.core.topic_partition import TopicPartition
 from tests.simulation.consumers import topics_of
@@ -18,7 +18,7 @@ RETENTION_MS: Final = 60_000
 
 def check_event(event: Event, whole: Group, now_ms: int) -> None:
     """What must be true of the group before the event may happen. `now_ms` is the time of deadlines."""
-    group = whole.classic
+    group = whole.membership
     match event:
         case events.GenerationStarted():
             _check_generation(event, group, now_ms)
@@ -59,7 +59,7 @@ def _check_generation(event: events.GenerationStarted, group: ClassicGroup, now_
 
 
 def _check_age(event: OffsetsDeleted, whole: Group, where: TopicPartition) -> None:
-    group, committed = whole.classic, whole.offsets.get(where)
+    group, committed = whole.membership, whole.offsets.get(where)
     assert committed is not None, event
     assert not whole.offsets.has_pending(where), event
     if committed.expire_timestamp_ms is not None:

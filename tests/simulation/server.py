@@ -1,6 +1,7 @@
 """The real core, shards, sessions, wheel and logs on a virtual clock and a disk in memory: a server without sockets."""
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import count, pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -31,7 +32,7 @@ from coordinator.log.data_dirs.checkpoints import GROUP_AUDIT, CheckpointFile
 from coordinator.log.partition_log import PartitionLog
 from coordinator.runtime.coordinator_runtime import LOAD_SECONDS_AT_ONCE
 from coordinator.runtime.key_timers import KeyTimers
-from coordinator.runtime.shard import Shard, ShardState
+from coordinator.runtime.shard import RequestDrain, Shard, ShardState
 from coordinator.runtime.store import LogStore
 from coordinator.server.pending_requests import PendingRequests, Waiting
 from coordinator.timers.clock import VirtualClock
@@ -160,19 +161,20 @@ class SimulatedServer:
             for topic in (OFFSETS, AUDIT)
         }
         self.checkpoints = AuditCheckpoints(CheckpointFile(self.disk, DATA / GROUP_AUDIT))
-        shards = [self._shard(partition) for partition in range(self.partitions)]
+        environment = self.environment
         self.coordinator = GroupCoordinator(
-            shards,
+            partial(self._shard, environment.addresses),
+            self.partitions,
             self.wheel,
             self.timers,
             self.sessions,
-            self.environment,
+            environment,
             self.checkpoints,
             request_iteration=lambda: None,
             seconds=self.slice_clock,
         )
         self.coordinator.load(range(self.partitions))
-        while any(shard.state is ShardState.LOADING for shard in shards):
+        while any(shard.state is ShardState.LOADING for shard in self.coordinator.shards):
             self.coordinator.drain(self.now_ms)
 
     @property
@@ -200,11 +202,13 @@ class SimulatedServer:
             lazy=True,
         )
 
-    def _shard(self, partition: int) -> Shard[GroupStateMachine]:
+    def _shard(
+        self, addresses: AddressLimits | None, partition: int, request_drain: RequestDrain
+    ) -> Shard[GroupStateMachine]:
         stream = self.make_audit_stream(partition)
         store, audit = self.make_store(partition, stream), self.make_audit(stream)
-        machine = make_state_machine(self.sessions, audit, self.timers)
-        return Shard(partition, machine, store, self.timers, self.pending, audit)
+        machine = make_state_machine(self.sessions, audit, self.timers, addresses)
+        return Shard(partition, machine, store, self.timers, self.pending, request_drain, audit)
 
     def make_audit_stream(self, partition: int) -> AuditStream:
         return AuditStream(self.logs[AUDIT, partition], 0, checkpoints=self.checkpoints)
@@ -273,7 +277,7 @@ class SimulatedServer:
         self.clock.advance(ms)
         from_ms = self.now_ms - ms
         self.pauses.add(from_ms, self.now_ms)
-        self.coordinator.tell(
+        self.coordinator.report(
             CoordinatorPaused(
                 time_ms=0,
                 node_id=1,
@@ -315,7 +319,7 @@ class SimulatedServer:
                 if prepared.rejected is not None:
                     rejected = RejectedRequest(operation.name, request, prepared.rejected)
                     told = ClientContext(None, version, name, self)
-                    self.coordinator.enqueue(operations.TELL_REJECTION, group_id, rejected, told)
+                    self.coordinator.enqueue(operations.REPORT_REJECTION, group_id, rejected, told)
                 self.pending.reply(request_id, prepared.response)
             else:
                 self.coordinator.enqueue(operation, group_id, prepared, context)

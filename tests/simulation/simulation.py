@@ -25,11 +25,12 @@ from coordinator.audit import schema
 from coordinator.audit.snapshots import CHECKPOINT_RECORDS
 from coordinator.config.settings import Config
 from coordinator.core.classic.group import ClassicGroup
-from coordinator.core.classic.states import GroupState
 from coordinator.core.client_connection import ClientConnection
 from coordinator.core.event import Event
 from coordinator.core.groups import operations
 from coordinator.core.groups.group import Group
+from coordinator.core.groups.kinds import new_group
+from coordinator.core.groups.states import GroupState
 from coordinator.core.offsets.committed_offsets import CommittedOffsets
 from coordinator.core.operation import Operation
 from coordinator.core.stored import Producer, TransactionMarker
@@ -143,7 +144,7 @@ class Simulation(SimulatedServer):
     def group(self) -> ClassicGroup:
         """An empty one where there is none."""
         group = self.shard.machine.groups.get(GROUP_ID)
-        return ClassicGroup(GROUP_ID) if group is None else group.classic
+        return ClassicGroup(GROUP_ID) if group is None else group.membership
 
     @property
     def whole_group(self) -> Group:
@@ -351,7 +352,7 @@ class Simulation(SimulatedServer):
 
 def replay(events: list[Event], group_id: str = GROUP_ID) -> Group:
     """The group that the events add up to."""
-    group = Group(group_id)
+    group = new_group(group_id)
     for event in events:
         event.apply(group)
     return group

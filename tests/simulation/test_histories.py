@@ -8,10 +8,11 @@ import pytest
 from coordinator.core.causes import Cause
 from coordinator.core.classic import events
 from coordinator.core.classic.events import MemberSynced
-from coordinator.core.classic.states import LEGAL_PREDECESSORS, GroupState
+from coordinator.core.classic.states import LEGAL_PREDECESSORS
 from coordinator.core.decision import Decision, OperationContext
 from coordinator.core.groups import operations
 from coordinator.core.groups.group import Group
+from coordinator.core.groups.states import GroupState
 from coordinator.core.offsets import events as offset_events
 from coordinator.core.offsets.events import DeletionCause
 from tests.simulation.extremes import EXTREMES
@@ -154,7 +155,7 @@ def test_a_dropped_response_is_detected_and_its_history_shrunk(monkeypatch):
 
     def drop_answers_in_stable(group: Group | None, request: object, context: OperationContext) -> Decision:
         decision = sync.decide(group, request, context)
-        if group is not None and group.classic.state is GroupState.STABLE:
+        if group is not None and group.membership.state is GroupState.STABLE:
             decision.replies = ()
         return decision
 

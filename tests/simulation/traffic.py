@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from _wire.errors import ErrorCode
 from coordinator.core.groups.group import Group
+from coordinator.core.groups.kinds import new_group
 from coordinator.core.groups.operations import OPERATIONS
 from coordinator.core.stored import Producer
 from coordinator.core.topic_partition import TopicPartition
@@ -92,7 +93,7 @@ class Traffic:
 
     def group(self, group_id: str) -> Group:
         """An empty one where there is none."""
-        return self.server.coordinator.shard_of(group_id).machine.groups.get(group_id) or Group(group_id)
+        return self.server.coordinator.shard_of(group_id).machine.groups.get(group_id) or new_group(group_id)
 
     def _note_plan(self, request: Request) -> None:
         message = request.message
@@ -142,7 +143,7 @@ class Traffic:
         message = request.message
         if error in (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS):
             group = self.server.twins_of(message.group_id).replayed.get(message.group_id)
-            assert group is None or message.member_id not in group.classic.pending_members, (
+            assert group is None or message.member_id not in group.membership.pending_members, (
                 "a reserved member id is no member"
             )
             self._lives(message.group_id, message.member_id)

@@ -10,10 +10,12 @@ from coordinator.core.causes import Cause
 from coordinator.core.classic import events
 from coordinator.core.classic.group import ClassicGroup
 from coordinator.core.classic.joining import NEW_MEMBER_JOIN_TIMEOUT_MS
-from coordinator.core.classic.states import GroupState
 from coordinator.core.client_connection import ClientConnection
 from coordinator.core.event import Event
+from coordinator.core.groups.events import GroupCreated, GroupRemoved
 from coordinator.core.groups.group import Group
+from coordinator.core.groups.kinds import new_group
+from coordinator.core.groups.states import GroupState
 from coordinator.core.groups.stored import StoredGroups
 from coordinator.core.offsets.events import (
     DeletionCause,
@@ -91,7 +93,7 @@ class ShardTwins:
     def lives(self, group_id: str, member_id: str, now_ms: int) -> None:
         """The client was answered in a way that keeps its session alive."""
         group = self.replayed.get(group_id)
-        timeout_ms = None if group is None else session_timeout_ms(group.classic, member_id)
+        timeout_ms = None if group is None else session_timeout_ms(group.membership, member_id)
         if timeout_ms is not None:
             self.lived_ms[group_id, member_id] = now_ms
             self.may_be_silent_until_ms[group_id, member_id] = now_ms + timeout_ms
@@ -105,10 +107,10 @@ class ShardTwins:
         """Check what is true of the group before the event, then replay it."""
         group = self.replayed.get(event.group_id)
         if group is None:
-            assert isinstance(event, events.GroupCreated), (event, "of a group that is not there")
-            group = self.replayed[event.group_id] = Group(event.group_id)
+            assert isinstance(event, GroupCreated), (event, "of a group that is not there")
+            group = self.replayed[event.group_id] = new_group(event.group_id)
             self.incarnation[event.group_id] += 1
-        classic = group.classic
+        classic = group.membership
         state = classic.state
         now_ms = event.at_ms - self._step_ms()
         check_event(event, group, now_ms)
@@ -131,7 +133,7 @@ class ShardTwins:
             self.on_offsets_deleted(event.group_id, event.partitions)
             if event.cause is DeletionCause.EXPIRED:
                 self.expired[event.group_id].update(event.partitions)
-        elif isinstance(event, events.GroupRemoved):
+        elif isinstance(event, GroupRemoved):
             self.seen[f"cause of GroupRemoved: {event.cause}"] += 1
             del self.replayed[event.group_id]
             self.committed.pop(event.group_id, None)
@@ -258,7 +260,7 @@ class ShardTwins:
         self.in_flight = ([], [])
 
     def loaded(self, groups: Mapping[str, ClassicGroup]) -> None:
-        durable = {group_id: group.classic for group_id, group in self.durable.groups.items()}
+        durable = {group_id: group.membership for group_id, group in self.durable.groups.items()}
         assert dict(groups) == durable, "records are loaded one way only"
         self.replayed = groups_of(self.stored)
         self.committed.clear()

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Container
+from functools import partial
 from typing import Any, Final
 
 from coordinator.audit.schema import CoordinatorStarted
@@ -18,7 +19,7 @@ from coordinator.log.data_dirs.checkpoints import GROUP_AUDIT
 from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.image import MetadataImage
 from coordinator.runtime.key_timers import KeyTimers
-from coordinator.runtime.shard import Shard
+from coordinator.runtime.shard import RequestDrain, Shard
 from coordinator.server.descriptors import DescriptorReserve
 from coordinator.server.group_parts import GroupParts
 from coordinator.server.host import Host
@@ -152,7 +153,8 @@ class WorldServer(SimulatedServer):
         self.checkpoints = AuditCheckpoints(storage.directories.metadata_checkpoint(GROUP_AUDIT))
         timers = KeyTimers(loop.wheel, OFFSETS_TOPIC)
         coordinator = ObservedCoordinator(
-            [self._group_shard(storage, loop, index, sessions, timers, pending) for index in range(self.partitions)],
+            partial(self._group_shard, storage, loop, sessions, timers, pending, environment.addresses),
+            self.partitions,
             loop.wheel,
             timers,
             sessions,
@@ -180,10 +182,12 @@ class WorldServer(SimulatedServer):
         self,
         storage: Storage,
         loop: NodeLoop,
-        index: int,
         sessions: SessionTable,
         timers: KeyTimers,
         pending: PendingRequests,
+        addresses: AddressLimits | None,
+        index: int,
+        request_drain: RequestDrain,
     ) -> Shard[GroupStateMachine]:
         partitions, twins = storage.partitions, self.twins[index]
         stream = InstrumentedStream(
@@ -199,8 +203,8 @@ class WorldServer(SimulatedServer):
             wall=loop.wall,
         )
         audit = InstrumentedAudit(stream, loop.wall, twins)
-        machine = make_state_machine(sessions, audit, timers)
-        return Shard(index, machine, store, timers, pending, audit)
+        machine = make_state_machine(sessions, audit, timers, addresses)
+        return Shard(index, machine, store, timers, pending, request_drain, audit)
 
     def twins_of(self, group_id: str) -> ShardTwins:
         return self.twins[self.coordinator.shard_of(group_id).partition]

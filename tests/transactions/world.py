@@ -29,7 +29,7 @@ from coordinator.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.metadata.producer_ids import ProducerIds
 from coordinator.runtime.delays import Delays
 from coordinator.runtime.key_timers import KeyTimers
-from coordinator.runtime.shard import Shard
+from coordinator.runtime.shard import RequestDrain, Shard
 from coordinator.runtime.slices import Steps, at_once
 from coordinator.runtime.store import LogStore
 from coordinator.server.pending_requests import PendingRequests
@@ -113,13 +113,13 @@ class World:
             self._shard, broker.wheel, self.timers, self.markers, self.pending, self.environment, self._request
         )
 
-    def _shard(self, index: int) -> "Shard[TransactionStateMachine]":
+    def _shard(self, index: int, request_drain: RequestDrain) -> "Shard[TransactionStateMachine]":
         log = self.broker.partitions.get(TRANSACTIONS_TOPIC, index)
         store = LogStore(TransactionStream(log, LEADER_EPOCH), appended=self.broker.notifier.mark_appended)
         assert self.environment.addresses is not None
         created = self.environment.addresses.transactional_ids
         machine = TransactionStateMachine(self.producer_ids, created, partial(getattr, store, "batch_bytes_max"))
-        return Shard(index, machine, store, self.timers, self.pending)
+        return Shard(index, machine, store, self.timers, self.pending, request_drain)
 
     def _load(self) -> None:
         count = self.broker.metadata_store.image.partition_count(TRANSACTIONS_TOPIC)

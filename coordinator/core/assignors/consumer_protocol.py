@@ -1,20 +1,18 @@
 """Subscriptions and assignments as consumers encode them in JoinGroup and SyncGroup (Kafka's `ConsumerProtocol`)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from _wire.embedded import encode_versioned
-from _wire.errors import MalformedMessage
 from _wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 from _wire.messages.consumer_protocol_assignment import TopicPartition as AssignedPartition
 from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from _wire.messages.consumer_protocol_subscription import TopicPartition as OwnedPartition
+from coordinator.core.assignment import by_topic
 from coordinator.core.assignors import user_data
-from coordinator.core.assignors.model import NO_GENERATION, MemberSubscription, PartitionsByTopic, RebalanceProtocol
+from coordinator.core.assignors.model import NO_GENERATION, MemberSubscription, RebalanceProtocol
 from coordinator.core.assignors.registry import COOPERATIVE_STICKY, STICKY, Assignor
 from coordinator.core.consumer_protocol import (
-    CONSUMER_PROTOCOL_TYPE,
-    decode_assignment_message,
     decode_subscription_message,
 )
 
@@ -49,7 +47,7 @@ def decode_subscription(
         MalformedMessage: the bytes are not a subscription.
     """
     read = decode_subscription_message(data)
-    owned, generation_id = _grouped(read.owned_partitions), read.generation_id
+    owned, generation_id = by_topic(read.owned_partitions), read.generation_id
     try:
         if assignor is STICKY:
             owned, generation_id = user_data.decode_sticky(read.user_data) if read.user_data else ({}, NO_GENERATION)
@@ -68,41 +66,9 @@ def encode_assignment(assigned: Mapping[str, Sequence[int]], version: int = LATE
     return encode_versioned(ConsumerProtocolAssignment(assigned_partitions=partitions), version)
 
 
-def decode_assignment(data: bytes) -> PartitionsByTopic:
-    """Decode the assignment of a member; empty bytes are an empty assignment.
-
-    Raises:
-        MalformedMessage: the bytes are not an assignment.
-    """
-    return _grouped(decode_assignment_message(data).assigned_partitions)
-
-
-def readable_partitions(protocol_type: str | None, assignment: bytes) -> dict[str, list[int]] | None:
-    """Topic → partition indexes, ascending, of the assignment of a member; empty bytes are none.
-
-    None if the protocol type is not that of consumers, or if the bytes are not an assignment: one such member is no
-    reason not to describe the others.
-    """
-    if protocol_type != CONSUMER_PROTOCOL_TYPE:
-        return None
-    try:
-        assigned = decode_assignment(assignment)
-    except MalformedMessage:
-        return None
-    return {topic: sorted(indexes) for topic, indexes in assigned.items()}
-
-
 def _user_data(assignor: Assignor, member: MemberSubscription) -> bytes | None:
     if assignor is STICKY and member.generation_id != NO_GENERATION:
         return user_data.encode_sticky(member.owned_partitions, member.generation_id)
     if assignor is COOPERATIVE_STICKY:
         return user_data.encode_cooperative_sticky(member.generation_id)
     return None
-
-
-def _grouped(partitions: Iterable[OwnedPartition | AssignedPartition]) -> PartitionsByTopic:
-    """Group partitions by topic. A topic may occur twice, because a client wrote the bytes."""
-    found: PartitionsByTopic = {}
-    for each in partitions:
-        found.setdefault(each.topic, []).extend(each.partitions)
-    return found

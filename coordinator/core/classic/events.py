@@ -10,32 +10,13 @@ makes directly to its `ClassicGroup`.
 
 from dataclasses import dataclass, field
 
-from _wire.errors import ErrorCode
 from coordinator.core.causes import Cause, Requester
-from coordinator.core.classic.group import Member, Protocol, Rebalance, RebalanceReason
-from coordinator.core.classic.states import (
-    COMPLETING_REBALANCE,
-    DEAD,
-    EMPTY,
-    PREPARING_REBALANCE,
-    REBALANCES_FROM,
-    STABLE,
-)
+from coordinator.core.classic.group import ClassicGroup, Member, Protocol, Rebalance, RebalanceReason
+from coordinator.core.classic.states import REBALANCES_FROM
 from coordinator.core.client_connection import ClientConnection
 from coordinator.core.groups.event import GroupEvent
 from coordinator.core.groups.group import Group
-
-
-@dataclass(slots=True, kw_only=True)
-class GroupCreated(GroupEvent):
-    """The group was created by its first join or its first offset commit."""
-
-    group_id: str
-    at_ms: int
-    client_host: str = ""
-
-    def apply(self, group: Group) -> None:
-        group.classic.state_since_ms = self.at_ms
+from coordinator.core.groups.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,8 +29,8 @@ class PendingMemberAdded(GroupEvent):
     session_timeout_ms: int
     client_host: str = ""
 
-    def apply(self, group: Group) -> None:
-        group.classic.pending_members[self.member_id] = self.session_timeout_ms
+    def apply(self, group: Group[ClassicGroup]) -> None:
+        group.membership.pending_members[self.member_id] = self.session_timeout_ms
 
 
 @dataclass(slots=True, kw_only=True)
@@ -69,8 +50,8 @@ class PendingMemberRemoved(GroupEvent):
     reason: str = ""
     found_no_room: bool = False
 
-    def apply(self, group: Group) -> None:
-        classic = group.classic
+    def apply(self, group: Group[ClassicGroup]) -> None:
+        classic = group.membership
         del classic.pending_members[self.member_id]
         if self.found_no_room:
             classic.defer_join_completion()
@@ -102,8 +83,8 @@ class MemberJoined(GroupEvent):
     client_software_version: str = ""
     client_connection: ClientConnection | None = field(default=None, compare=False)
 
-    def apply(self, group: Group) -> None:
-        classic = group.classic
+    def apply(self, group: Group[ClassicGroup]) -> None:
+        classic = group.membership
         classic.pending_members.pop(self.member_id, None)
         if not classic.members:
             classic.protocol_type = self.protocol_type
@@ -147,8 +128,8 @@ class MemberRejoined(GroupEvent):
     client_software_version: str = ""
     client_connection: ClientConnection | None = field(default=None, compare=False)
 
-    def apply(self, group: Group) -> None:
-        classic = group.classic
+    def apply(self, group: Group[ClassicGroup]) -> None:
+        classic = group.membership
         member = classic.members[self.member_id]
         member.session_timeout_ms = self.session_timeout_ms
         member.rebalance_timeout_ms = self.rebalance_timeout_ms
@@ -184,8 +165,8 @@ class MemberRemoved(GroupEvent):
     requested_by: Requester | None = None
     found_no_room: bool = False
 
-    def apply(self, group: Group) -> None:
-        classic = group.classic
+    def apply(self, group: Group[ClassicGroup]) -> None:
+        classic = group.membership
         member = classic.remove_member(self.member_id)
         classic.request_rebalance(self.cause, member, self.reason)
         if self.found_no_room:
@@ -237,8 +218,8 @@ class StaticMemberReplaced(GroupEvent):
             replaced_by=Requester(self.client_id, self.client_host),
         )
 
-    def apply(self, group: Group) -> None:
-        classic = group.classic
+    def apply(self, group: Group[ClassicGroup]) -> None:
+        classic = group.membership
         led = classic.leader == self.old_member_id
         owed_sync = self.old_member_id in classic.pending_sync
         old = classic.remove_member(self.old_member_id)
@@ -263,8 +244,8 @@ class RebalanceStarted(GroupEvent):
     delay_ms: int
     remaining_delay_ms: int
 
-    def apply(self, group: Group) -> None:
-        classic = group.classic
+    def apply(self, group: Group[ClassicGroup]) -> None:
+        classic = group.membership
         assert classic.state in REBALANCES_FROM, (group.group_id, classic.state, self)
         if classic.state is COMPLETING_REBALANCE:
             for member in classic.members.values():
@@ -290,8 +271,8 @@ class JoinPhaseExtended(GroupEvent):
     delay_ms: int
     remaining_delay_ms: int
 
-    def apply(self, group: Group) -> None:
-        rebalance = group.classic.rebalance
+    def apply(self, group: Group[ClassicGroup]) -> None:
+        rebalance = group.membership.rebalance
         assert rebalance is not None, (group.group_id, self)
         rebalance.deadline_ms, rebalance.delay_ms = self.deadline_ms, self.delay_ms
         rebalance.remaining_delay_ms, rebalance.new_member_came = self.remaining_delay_ms, False
@@ -308,8 +289,8 @@ class GenerationStarted(GroupEvent):
     leader: str
     sync_deadline_ms: int
 
-    def apply(self, group: Group) -> None:
-        classic = group.classic
+    def apply(self, group: Group[ClassicGroup]) -> None:
+        classic = group.membership
         assert self.leader in classic.members, (group.group_id, self)
         assert self.generation_id == classic.generation_id + 1, (group.group_id, self)
         classic.move_to(COMPLETING_REBALANCE, self.at_ms)
@@ -335,8 +316,8 @@ class GroupEmptied(GroupEvent):
     at_ms: int
     generation_id: int
 
-    def apply(self, group: Group) -> None:
-        classic = group.classic
+    def apply(self, group: Group[ClassicGroup]) -> None:
+        classic = group.membership
         assert not classic.members, (group.group_id, self)
         classic.move_to(EMPTY, self.at_ms)
         classic.rebalance = None
@@ -354,8 +335,8 @@ class MemberSynced(GroupEvent):
     request_id: int | None
     client_connection: ClientConnection | None = field(default=None, compare=False)
 
-    def apply(self, group: Group) -> None:
-        classic = group.classic
+    def apply(self, group: Group[ClassicGroup]) -> None:
+        classic = group.membership
         member = classic.members[self.member_id]
         member.awaiting_sync, member.client_connection = self.request_id, self.client_connection
         classic.pending_sync.discard(self.member_id)
@@ -373,8 +354,8 @@ class MemberAssigned(GroupEvent):
     member_id: str
     assignment: bytes
 
-    def apply(self, group: Group) -> None:
-        group.classic.members[self.member_id].assignment = self.assignment
+    def apply(self, group: Group[ClassicGroup]) -> None:
+        group.membership.members[self.member_id].assignment = self.assignment
 
 
 @dataclass(slots=True, kw_only=True)
@@ -385,8 +366,8 @@ class GenerationStable(GroupEvent):
     at_ms: int
     generation_id: int
 
-    def apply(self, group: Group) -> None:
-        classic = group.classic
+    def apply(self, group: Group[ClassicGroup]) -> None:
+        classic = group.membership
         assert self.generation_id == classic.generation_id, (group.group_id, self)
         classic.move_to(STABLE, self.at_ms)
         for member in classic.members.values():
@@ -402,56 +383,9 @@ class AssignmentRejected(GroupEvent):
     at_ms: int
     member_id: str
 
-    def apply(self, group: Group) -> None:
-        classic = group.classic
+    def apply(self, group: Group[ClassicGroup]) -> None:
+        classic = group.membership
         for member in classic.members.values():
             if member.awaiting_sync is not None:
                 member.awaiting_sync, member.answered_ms = None, self.at_ms
         classic.request_rebalance(Cause.ASSIGNMENT_TOO_LARGE, classic.members[self.member_id], "")
-
-
-@dataclass(slots=True, kw_only=True)
-class GroupRemoved(GroupEvent):
-    """The group was removed, with its committed offsets and pending members."""
-
-    group_id: str
-    at_ms: int
-    cause: Cause
-    requested_by: Requester | None = None
-
-    def apply(self, group: Group) -> None:
-        classic = group.classic
-        assert not classic.members, (group.group_id, self)
-        classic.move_to(DEAD, self.at_ms)
-        classic.pending_members.clear()
-
-
-@dataclass(slots=True, kw_only=True)
-class RequestRejected(GroupEvent):
-    """A request about the group was answered with an error. It changes nothing; the audit counts it.
-
-    `holder_id` is the member that has the instance id, for FENCED_INSTANCE_ID. `injected`: by a fault of a test.
-    `request_generation_id` is the generation that the request named, if it names one; `protocol_type` and `protocols`
-    are those that a JoinGroup offers, the first of them if they are very many; `transactional_id` is that of a
-    TxnOffsetCommit.
-    """
-
-    group_id: str
-    at_ms: int
-    api: str
-    error: ErrorCode
-    member_id: str
-    group_instance_id: str | None
-    client_id: str
-    client_host: str
-    client_software_name: str
-    client_software_version: str
-    holder_id: str | None
-    injected: bool = False
-    request_generation_id: int | None = None
-    protocol_type: str = ""
-    protocols: tuple[str, ...] = ()
-    transactional_id: str = ""
-
-    def apply(self, group: Group) -> None:
-        return

@@ -5,12 +5,15 @@ Counterpart in Kafka: `ClassicGroup`.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final, NamedTuple
 
+from coordinator.core.assignment import readable_partitions
 from coordinator.core.causes import Cause, Requester
-from coordinator.core.classic.states import EMPTY, PREPARING_REBALANCE, GroupState, check_transition
+from coordinator.core.classic.states import check_transition
 from coordinator.core.client_connection import ClientConnection
 from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
+from coordinator.core.groups.states import DEAD, EMPTY, PREPARING_REBALANCE, GroupState
 
 NO_GENERATION = -1
 NO_MEMBER_ID = ""
@@ -156,7 +159,23 @@ class ClassicGroup:
         offered_by = [self.protocol_support.get(name, 0) for name in names]
         return protocol_type == self.protocol_type and len(self.members) in offered_by
 
+    def shared_protocols(self, searched_max: int) -> list[str]:
+        """The protocols that all members offer, by name, among the first `searched_max` of the group."""
+        searched = islice(self.protocol_support.items(), searched_max)
+        return sorted(name for name, members in searched if members == len(self.members))
+
+    def assigned_partitions(self, member_id: str) -> dict[str, list[int]] | None:
+        """Topic → partitions that a member is assigned; None if its assignment is not of the consumer protocol."""
+        return readable_partitions(self.protocol_type, self.members[member_id].assignment)
+
     # Events change the group by these.
+
+    def mark_created(self, at_ms: int) -> None:
+        self.state_since_ms = at_ms
+
+    def mark_removed(self, at_ms: int) -> None:
+        self.move_to(DEAD, at_ms)
+        self.pending_members.clear()
 
     def move_to(self, state: GroupState, at_ms: int) -> None:
         check_transition(self.group_id, self.state, state)

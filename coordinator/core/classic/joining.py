@@ -4,15 +4,14 @@ Counterpart in Kafka: `GroupMetadataManager.classicGroupJoin` and what it calls.
 """
 
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Any, Final
 
 from _wire.errors import NONE, ErrorCode
-from _wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from coordinator.config.group_keys import GROUP_MAX_SESSION_TIMEOUT_MS, GROUP_MAX_SIZE, GROUP_MIN_SESSION_TIMEOUT_MS
 from coordinator.core.causes import Cause
 from coordinator.core.classic import static_members
 from coordinator.core.classic.events import (
-    GroupCreated,
     MemberJoined,
     MemberRejoined,
     MemberRemoved,
@@ -24,13 +23,15 @@ from coordinator.core.classic.group import NO_GENERATION, NO_MEMBER_ID, ClassicG
 from coordinator.core.classic.members import check_member
 from coordinator.core.classic.rebalance import members_with_metadata
 from coordinator.core.classic.requests import protocols_of, reason_of, rebalance_timeout_ms
-from coordinator.core.classic.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
 from coordinator.core.classic.subscriptions import is_another_subscription
 from coordinator.core.consumer_protocol import revokes
 from coordinator.core.decision import NOTHING, Decision, OperationContext, replying
 from coordinator.core.event import Event
+from coordinator.core.groups.events import GroupCreated
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.rejections import rejecting
+from coordinator.core.groups.requests import InstanceTaken
+from coordinator.core.groups.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
 from coordinator.core.operation import Answer
 from coordinator.core.sessions import SessionEnded, SessionStarted
 
@@ -80,7 +81,7 @@ def prepare(request: JoinGroupRequest, context: OperationContext) -> JoinGroupRe
     return request
 
 
-def join(group: Group | None, request: JoinGroupRequest, context: OperationContext) -> Decision:
+def join(group: Group[ClassicGroup] | None, request: JoinGroupRequest, context: OperationContext) -> Decision:
     """A member joins the next generation.
 
     The order of the checks is Kafka's: whether group and member id fit, size, protocols. A first join creates the group
@@ -95,31 +96,30 @@ def join(group: Group | None, request: JoinGroupRequest, context: OperationConte
         decision = _join(ClassicGroup(request.group_id), request, context)
         created = GroupCreated(group_id=request.group_id, at_ms=context.wall_ms, client_host=context.client_host)
         return Decision((created, *decision.events), decision.replies, decision.effects, weight=NEW_GROUP_OPERATIONS)
-    decision = _join(group.classic, request, context)
+    decision = _join(group.membership, request, context)
     for reply in decision.replies:
         if reply.request_id == context.request_id and isinstance(reply.response, JoinGroupResponse):
             error = ErrorCode(reply.response.error_code)
             is_full = error is ErrorCode.GROUP_MAX_SIZE_REACHED
-            injected = is_full and _why_full(group.classic, request.member_id, context) is Cause.FAULT
+            injected = is_full and _why_full(group.membership, request.member_id, context) is Cause.FAULT
             return rejecting(group, "JoinGroup", request, error, decision, context, injected=injected)
     return decision
 
 
-class TakenInstance(NamedTuple):
-    """The request of `take_instance`."""
-
-    join: JoinGroupRequest
-    cause: Cause
+def reject_other_kind(group: Group[Any], request: JoinGroupRequest, context: OperationContext) -> Decision:
+    """The members of the group speak another protocol than the classic one."""
+    return _reject(context, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id)
 
 
-def take_instance(group: Group | None, request: TakenInstance, context: OperationContext) -> Decision:
+def take_instance(group: Group[ClassicGroup] | None, request: InstanceTaken, context: OperationContext) -> Decision:
     """Join with the instance id of a static member, for a cause that is not the member's restart.
 
     If the instance has gone meanwhile, nothing happens.
     """
-    if group is None or request.join.group_instance_id not in group.classic.static_members:
+    holder_id = None if group is None else group.membership.static_members.get(request.group_instance_id)
+    if group is None or holder_id is None:
         return NOTHING
-    decision = join(group, request.join, context)
+    decision = join(group, _join_as(group.membership, group.membership.members[holder_id], request), context)
     events = tuple(
         replace(event, cause=request.cause) if isinstance(event, StaticMemberReplaced) else event
         for event in decision.events
@@ -127,8 +127,22 @@ def take_instance(group: Group | None, request: TakenInstance, context: Operatio
     return replace(decision, events=events)
 
 
-def take_instance_error(request: TakenInstance, error: ErrorCode, api_version: int) -> JoinGroupResponse:
-    return error_response(request.join, error, api_version)
+def _join_as(group: ClassicGroup, holder: Member, request: InstanceTaken) -> JoinGroupRequest:
+    """The JoinGroup of another client with what the holder of the instance id sent when it joined."""
+    return JoinGroupRequest(
+        group_id=group.group_id,
+        session_timeout_ms=holder.session_timeout_ms,
+        rebalance_timeout_ms=holder.rebalance_timeout_ms,
+        member_id=NO_MEMBER_ID,
+        group_instance_id=request.group_instance_id,
+        protocol_type=group.protocol_type or "",
+        protocols=[JoinGroupRequestProtocol(name=each.name, metadata=each.metadata) for each in holder.protocols],
+        reason=request.reason,
+    )
+
+
+def take_instance_error(request: InstanceTaken, error: ErrorCode, api_version: int) -> JoinGroupResponse:
+    return _rejection(error, NO_MEMBER_ID)
 
 
 def _join(group: ClassicGroup, request: JoinGroupRequest, context: OperationContext) -> Decision:

@@ -23,11 +23,12 @@ from coordinator.core.classic.events import (
 from coordinator.core.classic.group import NO_GENERATION, NO_MEMBER_ID, ClassicGroup, Member
 from coordinator.core.classic.leaving import Leaving
 from coordinator.core.classic.requests import reason_of
-from coordinator.core.classic.states import COMPLETING_REBALANCE, PREPARING_REBALANCE, STABLE
 from coordinator.core.decision import NOTHING, Decision, OperationContext, Reply, replying
 from coordinator.core.event import Event
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.rejections import rejecting
+from coordinator.core.groups.requests import SessionExpired
+from coordinator.core.groups.states import COMPLETING_REBALANCE, PREPARING_REBALANCE, STABLE
 from coordinator.core.operation import Answer
 from coordinator.core.sessions import SessionChange, SessionEnded, SessionRenewed, SessionStarted
 
@@ -62,13 +63,13 @@ def prepare_sync(request: SyncGroupRequest, context: OperationContext) -> SyncGr
     return request
 
 
-def sync(group: Group | None, request: SyncGroupRequest, context: OperationContext) -> Decision:
+def sync(group: Group[ClassicGroup] | None, request: SyncGroupRequest, context: OperationContext) -> Decision:
     """A member requests its assignment; the leader's request contains those of all members."""
-    error = ErrorCode.UNKNOWN_MEMBER_ID if group is None else _check_sync(group.classic, request)
+    error = ErrorCode.UNKNOWN_MEMBER_ID if group is None else _check_sync(group.membership, request)
     if error is not NONE or group is None:
         rejected = replying(context, SyncGroupResponse(error_code=error))
         return rejecting(group, "SyncGroup", request, error, rejected, context)
-    classic = group.classic
+    classic = group.membership
     member = classic.members[request.member_id]
     if classic.state is STABLE:
         response = _assigned(classic, member.assignment)
@@ -93,15 +94,17 @@ def _synced(
     )
 
 
-def reject_assignment(group: Group | None, request: SyncGroupRequest, context: OperationContext) -> Decision:
+def reject_assignment(
+    group: Group[ClassicGroup] | None, request: SyncGroupRequest, context: OperationContext
+) -> Decision:
     """The leader's assignment is too large for a record: all waiting members get an error, and the group rebalances."""
     error = SyncGroupResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
-    if group is None or group.classic.state is not COMPLETING_REBALANCE:
+    if group is None or group.membership.state is not COMPLETING_REBALANCE:
         return replying(context, error)
     assert context.request_id is not None
     replies = [Reply(context.request_id, error)]
     renewed: list[SessionChange] = []
-    for member in group.classic.members.values():
+    for member in group.membership.members.values():
         if member.awaiting_sync is not None:
             replies.append(Reply(member.awaiting_sync, error))
         if member.awaiting_sync is not None or member.member_id == request.member_id:
@@ -158,11 +161,11 @@ def prepare_heartbeat(request: HeartbeatRequest, context: OperationContext) -> H
     return request if request.group_id else Answer(HeartbeatResponse(error_code=ErrorCode.INVALID_GROUP_ID))
 
 
-def heartbeat(group: Group | None, request: HeartbeatRequest, context: OperationContext) -> Decision:
+def heartbeat(group: Group[ClassicGroup] | None, request: HeartbeatRequest, context: OperationContext) -> Decision:
     """Renew the session of a member. During a join phase the response tells it to rejoin."""
     if group is None:
         return replying(context, HeartbeatResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID))
-    classic = group.classic
+    classic = group.membership
     error = check_member(classic, request.member_id, request.group_instance_id)
     if error is NONE and request.generation_id != classic.generation_id:
         error = ErrorCode.ILLEGAL_GENERATION
@@ -190,7 +193,7 @@ def prepare_leave(request: LeaveGroupRequest, context: OperationContext) -> Leav
     return request if request.group_id else Answer(LeaveGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID))
 
 
-def leave(group: Group | None, request: LeaveGroupRequest, context: OperationContext) -> Decision:
+def leave(group: Group[ClassicGroup] | None, request: LeaveGroupRequest, context: OperationContext) -> Decision:
     """Members leave, or an administrator removes them (by instance id alone, KIP-345).
 
     Each member of a batch (v3) has its own error. They leave together: one rebalance follows, not one each.
@@ -198,7 +201,7 @@ def leave(group: Group | None, request: LeaveGroupRequest, context: OperationCon
     identities = request.members
     if context.api_version < LEAVE_BATCH_VERSION:
         identities = [MemberIdentity(member_id=request.member_id)]
-    classic = ClassicGroup(request.group_id) if group is None else group.classic
+    classic = ClassicGroup(request.group_id) if group is None else group.membership
     events: list[Event] = []
     replies: list[Reply] = []
     leaving = Leaving(classic.members, classic.pending_members, classic.static_members)
@@ -247,21 +250,7 @@ def answers_to_removed(member: Member | None, error: ErrorCode = ErrorCode.UNKNO
     return replies
 
 
-class SessionExpired:
-    """The request of `expire_session`: the session timer of this member id fired; or another cause ends its session.
-
-    `reason` goes with another cause.
-    """
-
-    __slots__ = ("cause", "member_id", "reason")
-
-    def __init__(self, member_id: str, cause: Cause = Cause.SESSION_EXPIRED, reason: str = "") -> None:
-        self.member_id = member_id
-        self.cause = cause
-        self.reason = reason
-
-
-def expire_session(group: Group | None, request: SessionExpired, context: OperationContext) -> Decision:
+def expire_session(group: Group[ClassicGroup] | None, request: SessionExpired, context: OperationContext) -> Decision:
     """Remove a member, or a pending member id, that was silent for its whole session timeout.
 
     With another cause it is removed whether it was silent or not. A member that waits for a join or sync counts as
@@ -275,24 +264,24 @@ def expire_session(group: Group | None, request: SessionExpired, context: Operat
     if is_timeout and not context.environment.sessions.is_over(group.group_id, member_id, context.now_ms):
         return NOTHING
     ended: tuple[SessionChange, ...] = (SessionEnded(member_id),)
-    if member_id in group.classic.pending_members:
+    if member_id in group.membership.pending_members:
         expired = PendingMemberRemoved(
             group_id=group.group_id, at_ms=context.wall_ms, member_id=member_id, cause=request.cause
         )
         return Decision((expired,), effects=ended)
-    member = group.classic.members.get(member_id)
+    member = group.membership.members.get(member_id)
     if member is None:
         return NOTHING
     waits = member.awaiting_join is not None or member.awaiting_sync is not None
     if is_timeout and waits and not member.is_new:
         return NOTHING
-    removed = removal(group.classic, member, request.cause, context, request.reason)
+    removed = removal(group.membership, member, request.cause, context, request.reason)
     return Decision((removed,), tuple(answers_to_removed(member)), ended)
 
 
-def give_up_pending(group: Group | None, member_id: str, context: OperationContext) -> Decision:
-    """Forget a member id that no member has joined with yet: its client's address has too many of them."""
-    if group is None or member_id not in group.classic.pending_members:
+def remove_pending_member(group: Group[ClassicGroup] | None, member_id: str, context: OperationContext) -> Decision:
+    """Remove a member id that no member has joined with yet: its client's address has too many of them."""
+    if group is None or member_id not in group.membership.pending_members:
         return NOTHING
     cause = Cause.TOO_MANY_PENDING_MEMBERS
     removed = PendingMemberRemoved(group_id=group.group_id, at_ms=context.wall_ms, member_id=member_id, cause=cause)

@@ -6,25 +6,21 @@ Kafka: `maybePrepareRebalance`, `maybeCompleteJoin`, `completeClassicGroupJoin` 
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from _wire.errors import ErrorCode
 from _wire.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
 from _wire.messages.sync_group import SyncGroupResponse
-from coordinator.config.group_keys import GROUP_INITIAL_REBALANCE_DELAY_MS, GROUP_MAX_SIZE
-from coordinator.config.settings import Config
+from coordinator.config.group_keys import GROUP_INITIAL_REBALANCE_DELAY_MS
 from coordinator.core.causes import Cause
-from coordinator.core.classic.events import (
-    GenerationStarted,
-    GroupEmptied,
-    JoinPhaseExtended,
-    RebalanceStarted,
-)
+from coordinator.core.classic.events import GenerationStarted, GroupEmptied, JoinPhaseExtended, RebalanceStarted
 from coordinator.core.classic.group import ClassicGroup, Member, Rebalance, RebalanceReason
 from coordinator.core.classic.members import removal
-from coordinator.core.classic.states import COMPLETING_REBALANCE, EMPTY, STABLE
+from coordinator.core.classic.states import GENERATION_STATES
 from coordinator.core.decision import NOTHING, Decision, OperationContext, Reply
-from coordinator.core.groups.group import Group
+from coordinator.core.groups.group import Group, is_oversized
+from coordinator.core.groups.requests import ForcedRebalance
+from coordinator.core.groups.states import COMPLETING_REBALANCE, EMPTY, STABLE
 from coordinator.core.sessions import SessionChange, SessionEnded, SessionRenewed
 
 JOIN_EXTENSION_MS_MIN: Final = 100
@@ -84,29 +80,18 @@ def _start_rebalance(group: ClassicGroup, reason: RebalanceReason, context: Oper
     return Decision((started,), tuple(replies), tuple(renewed))
 
 
-def is_oversized(group: ClassicGroup, config: Config) -> bool:
-    return len(group.members) > config[GROUP_MAX_SIZE]
-
-
-def rebalance_oversized_group(group: Group | None, request: None, context: OperationContext) -> Decision:
+def rebalance_oversized_group(group: Group[ClassicGroup] | None, request: None, context: OperationContext) -> Decision:
     """Rebalance a loaded group with more members than `group.max.size` now allows: the last to join are rejected."""
-    if group is None or group.classic.state is not STABLE or not is_oversized(group.classic, context.config):
+    if group is None or group.membership.state is not STABLE or not is_oversized(group, context.config):
         return NOTHING
-    return _start_rebalance(group.classic, RebalanceReason(Cause.GROUP_TOO_LARGE, "", "", "", None, ""), context)
+    return _start_rebalance(group.membership, RebalanceReason(Cause.GROUP_TOO_LARGE, "", "", "", None, ""), context)
 
 
-class ForcedRebalance(NamedTuple):
-    """The request of `force_rebalance`."""
-
-    cause: Cause
-    reason: str
-
-
-def force_rebalance(group: Group | None, request: ForcedRebalance, context: OperationContext) -> Decision:
+def force_rebalance(group: Group[ClassicGroup] | None, request: ForcedRebalance, context: OperationContext) -> Decision:
     """Rebalance a group whose members do not change. One without members, or that rebalances already, stays."""
-    if group is None or group.classic.state not in (STABLE, COMPLETING_REBALANCE):
+    if group is None or group.membership.state not in GENERATION_STATES:
         return NOTHING
-    return _start_rebalance(group.classic, RebalanceReason(request.cause, "", "", "", None, request.reason), context)
+    return _start_rebalance(group.membership, RebalanceReason(request.cause, "", "", "", None, request.reason), context)
 
 
 def _advance_join_phase(group: ClassicGroup, rebalance: Rebalance, context: OperationContext) -> Decision:

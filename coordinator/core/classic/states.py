@@ -1,54 +1,23 @@
 """The states of a classic group, and the one guard of their transitions."""
 
-from enum import StrEnum
 from typing import Final
 
+from coordinator.core.groups.states import (
+    COMPLETING_REBALANCE,
+    DEAD,
+    EMPTY,
+    PREPARING_REBALANCE,
+    STABLE,
+    GroupState,
+)
 
-class GroupState(StrEnum):
-    """A state, by the name that DescribeGroups and ListGroups give it."""
+STATES: Final = (EMPTY, PREPARING_REBALANCE, COMPLETING_REBALANCE, STABLE, DEAD)
 
-    EMPTY = "Empty"
-    """No members; perhaps committed offsets.
+STORED_STATES: Final = frozenset({EMPTY, STABLE})
+"""The states that a record describes. A rebalance is kept in memory alone, as on Kafka."""
 
-    JoinGroup of a new member starts the first rebalance. Known members do not exist: SyncGroup and Heartbeat are
-    answered UNKNOWN_MEMBER_ID. OffsetCommit without a member (a "simple" consumer) is taken.
-    Left to PreparingRebalance by a join, to Dead by removal.
-    """
-
-    PREPARING_REBALANCE = "PreparingRebalance"
-    """Members are asked to join the next generation.
-
-    JoinGroup waits. Heartbeat and SyncGroup are answered REBALANCE_IN_PROGRESS, and a heartbeat keeps its member alive.
-    Left to CompletingRebalance when all have joined or the time is up, to Empty when no member is left.
-    """
-
-    COMPLETING_REBALANCE = "CompletingRebalance"
-    """The members of the generation are fixed; the leader computes who gets what.
-
-    SyncGroup waits for the leader's. Heartbeat is answered NONE, OffsetCommit REBALANCE_IN_PROGRESS.
-    Left to Stable by the leader's SyncGroup, to PreparingRebalance by any change of membership or by a member that
-    does not sync in time.
-    """
-
-    STABLE = "Stable"
-    """Members work on their assignment.
-
-    SyncGroup and JoinGroup of an unchanged follower are answered with the current generation.
-    Left to PreparingRebalance by a change of membership, of metadata, or by the leader's JoinGroup.
-    """
-
-    DEAD = "Dead"
-    """The group is removed. No request is handled in this state: DescribeGroups and the audit show it for a group that
-    does not exist. It is final."""
-
-
-# Reading a global takes a quarter of the time of an attribute of an enum class (CPython 3.11), and every decision reads
-# some.
-EMPTY: Final = GroupState.EMPTY
-PREPARING_REBALANCE: Final = GroupState.PREPARING_REBALANCE
-COMPLETING_REBALANCE: Final = GroupState.COMPLETING_REBALANCE
-STABLE: Final = GroupState.STABLE
-DEAD: Final = GroupState.DEAD
+GENERATION_STATES: Final = frozenset({COMPLETING_REBALANCE, STABLE})
+"""The states in which the members of a generation are fixed, so that a rebalance can be started for no change."""
 
 
 class IllegalTransition(AssertionError):
@@ -80,6 +49,6 @@ def check_transition(group_id: str, before: GroupState, after: GroupState) -> No
 def diagram() -> str:
     """The table above as a Mermaid state diagram."""
     lines = ["stateDiagram-v2", f"    [*] --> {GroupState.EMPTY}"]
-    for after in GroupState:
-        lines += [f"    {before} --> {after}" for before in GroupState if before in LEGAL_PREDECESSORS[after]]
+    for after in STATES:
+        lines += [f"    {before} --> {after}" for before in STATES if before in LEGAL_PREDECESSORS[after]]
     return "\n".join([*lines, f"    {GroupState.DEAD} --> [*]"])

@@ -7,8 +7,8 @@ from coordinator.core.classic.group import ClassicGroup, Member
 from coordinator.core.classic.members import answers_to_removed
 from coordinator.core.classic.rebalance import members_with_metadata, select_protocol
 from coordinator.core.classic.requests import protocols_of, reason_of, rebalance_timeout_ms
-from coordinator.core.classic.states import STABLE
 from coordinator.core.decision import Decision, OperationContext, Reply
+from coordinator.core.groups.states import STABLE
 from coordinator.core.sessions import SessionEnded, SessionStarted
 
 SKIP_ASSIGNMENT_VERSION = 9

@@ -1,5 +1,6 @@
 """Which topics a group reads: asked before its offsets are deleted (KIP-496) or expire (KIP-211), and when it joins."""
 
+from collections.abc import Container
 from typing import Final
 
 from _wire.errors import MalformedMessage
@@ -26,9 +27,21 @@ def subscribed_topics(group: ClassicGroup) -> frozenset[str] | None:
         return None
 
 
-def is_subscribed(group: ClassicGroup, topics: frozenset[str] | None, topic: str) -> bool:
-    """Whether the group reads the topic. If the topics are unknown (None), a consumer group counts as reading it."""
-    return group.protocol_type == CONSUMER_PROTOCOL_TYPE if topics is None else topic in topics
+class _EveryTopic:
+    def __contains__(self, topic: object) -> bool:
+        return True
+
+
+EVERY_TOPIC: Final = _EveryTopic()
+NO_TOPICS: Final[frozenset[str]] = frozenset()
+
+
+def topics_read(group: ClassicGroup) -> Container[str]:
+    """The topics that the group reads. If they are unknown, a consumer group counts as reading all of them."""
+    topics = subscribed_topics(group)
+    if topics is not None:
+        return topics
+    return EVERY_TOPIC if group.protocol_type == CONSUMER_PROTOCOL_TYPE else NO_TOPICS
 
 
 def is_another_subscription(

@@ -4,32 +4,21 @@ Counterpart in Kafka: `GroupMetadataManager.describeGroups`, `GroupCoordinatorSh
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Any, Final
 
 from _wire.errors import NONE, ErrorCode
 from _wire.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
-from _wire.messages.describe_groups import (
-    DescribedGroup,
-    DescribedGroupMember,
-    DescribeGroupsRequest,
-    DescribeGroupsResponse,
-)
+from _wire.messages.describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
 from _wire.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from coordinator.core.causes import Cause
-from coordinator.core.classic.events import GroupRemoved
-from coordinator.core.classic.group import ClassicGroup
-from coordinator.core.classic.states import DEAD, EMPTY, STABLE
 from coordinator.core.decision import Decision, OperationContext, replying
+from coordinator.core.groups.events import GroupRemoved
 from coordinator.core.groups.group import Group
 from coordinator.core.offsets.delete import forget_all
-from coordinator.core.offsets.expiry import sessions_of_pending_members
+from coordinator.core.offsets.expiry import ended_sessions
 
 NO_AUTHORIZED_OPERATIONS = -(2**31)
 """Kafka's value for authorized operations that were not requested (KIP-430)."""
-
-GROUP_ID_NOT_FOUND_VERSION = 6
-"""From this version on DescribeGroups says that a group is unknown; before, it is described as Dead (KIP-1043)."""
-
 
 ALL_OPERATIONS = sum(1 << operation for operation in (3, 6, 8, 10, 11))
 """READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS and ALTER_CONFIGS as bits: what every client may do with a group where no
@@ -55,58 +44,12 @@ def describe_error(request: DescribeGroupsRequest, error: ErrorCode, api_version
     return DescribeGroupsResponse(groups=groups)
 
 
-def describe(group: Group | None, request: DescribeGroupsRequest, context: OperationContext) -> Decision:
-    """The one group that the request asks for."""
-    operations = ALL_OPERATIONS if request.include_authorized_operations else NO_AUTHORIZED_OPERATIONS
-    if group is None:
-        answer = _describe_missing(request.groups[0], operations, context.api_version)
-    else:
-        answer = described(group.classic, operations)
-    return replying(context, DescribeGroupsResponse(groups=[answer]))
-
-
-def _describe_missing(group_id: str, operations: int, api_version: int) -> DescribedGroup:
-    missing = DescribedGroup(group_id=group_id, group_state=DEAD.value)
-    if api_version >= GROUP_ID_NOT_FOUND_VERSION:
-        missing.error_code = ErrorCode.GROUP_ID_NOT_FOUND
-        missing.error_message = f"Group {group_id} not found."
-    else:
-        missing.authorized_operations = operations
-    return missing
-
-
-def described(group: ClassicGroup, operations: int = NO_AUTHORIZED_OPERATIONS) -> DescribedGroup:
-    """The group as DescribeGroups shows it.
-
-    Protocol and members' metadata are shown only in Stable, where they are the generation's.
-    """
-    stable = group.state is STABLE
-    return DescribedGroup(
-        group_id=group.group_id,
-        group_state=group.state.value,
-        protocol_type=group.protocol_type or "",
-        protocol_data=(group.protocol_name or "") if stable else "",
-        members=[
-            DescribedGroupMember(
-                member_id=member.member_id,
-                group_instance_id=member.group_instance_id,
-                client_id=member.client_id,
-                client_host=member.client_host,
-                member_metadata=member.metadata_for(group.protocol_name) if stable else b"",
-                member_assignment=member.assignment,
-            )
-            for member in group.members.values()
-        ],
-        authorized_operations=operations,
-    )
-
-
 def list_error(request: ListGroupsRequest, error: ErrorCode, api_version: int) -> ListGroupsResponse:
     """For one shard. One that another node leads is no error: that node lists its groups, as in Kafka."""
     return ListGroupsResponse(error_code=NONE if error is ErrorCode.NOT_COORDINATOR else error)
 
 
-def list_groups(groups: Mapping[str, Group], request: ListGroupsRequest, context: OperationContext) -> Decision:
+def list_groups(groups: Mapping[str, Group[Any]], request: ListGroupsRequest, context: OperationContext) -> Decision:
     """The groups of one shard that pass the filters, which ignore case."""
     states = {state.strip(JAVA_WHITESPACE).lower() for state in request.states_filter}
     types = {kind.lower() for kind in request.types_filter}
@@ -128,12 +71,12 @@ def merge_listed(responses: Iterable[ListGroupsResponse]) -> ListGroupsResponse:
     return merged
 
 
-def _listed(group: Group) -> ListedGroup:
+def _listed(group: Group[Any]) -> ListedGroup:
     return ListedGroup(
         group_id=group.group_id,
-        protocol_type=group.classic.protocol_type or "",
-        group_state=group.classic.state.value,
-        group_type="classic",
+        protocol_type=group.membership.protocol_type or "",
+        group_state=group.membership.state.value,
+        group_type=group.kind.name,
     )
 
 
@@ -155,15 +98,16 @@ def delete_error(request: DeleteGroupsRequest, error: ErrorCode, api_version: in
     return DeleteGroupsResponse(results=results)
 
 
-def delete(group: Group | None, request: DeleteGroupsRequest, context: OperationContext) -> Decision:
+def delete(group: Group[Any] | None, request: DeleteGroupsRequest, context: OperationContext) -> Decision:
     """Remove the one group that the request names, with its committed offsets, if it is Empty."""
     if group is None:
         return replying(context, delete_error(request, ErrorCode.GROUP_ID_NOT_FOUND, context.api_version))
-    if group.classic.state is not EMPTY:
-        return replying(context, delete_error(request, ErrorCode.NON_EMPTY_GROUP, context.api_version))
+    error = group.kind.validate_removal(group.membership)
+    if error is not NONE:
+        return replying(context, delete_error(request, error, context.api_version))
     removed = GroupRemoved(
         group_id=group.group_id, at_ms=context.wall_ms, cause=Cause.ADMIN, requested_by=context.requester
     )
     response = delete_error(request, NONE, context.api_version)
-    ended = sessions_of_pending_members(group.classic)
+    ended = ended_sessions(group)
     return replying(context, response, *forget_all(group, context), removed, effects=ended)

@@ -6,8 +6,10 @@ the API's name.
 
 from typing import Final
 
-from coordinator.core.classic import joining, members, rebalance
+from coordinator.core.classic import joining, members
+from coordinator.core.classic.kind import CLASSIC
 from coordinator.core.groups import admin, rejections
+from coordinator.core.groups.kinds import by_kind, too_large_by_kind
 from coordinator.core.offsets import commit as offset_commit
 from coordinator.core.offsets import delete as offset_delete
 from coordinator.core.offsets import expiry as offset_expiry
@@ -15,12 +17,23 @@ from coordinator.core.offsets import fetch as offset_fetch
 from coordinator.core.offsets import transactional as transactional_offsets
 from coordinator.core.operation import Operation, Scope
 
-JOIN_GROUP: Final = Operation("JoinGroup", joining.join, joining.error_response, joining.prepare)
-SYNC_GROUP: Final = Operation(
-    "SyncGroup", members.sync, members.sync_error, members.prepare_sync, too_large=members.reject_assignment
+JOIN_GROUP: Final = Operation(
+    "JoinGroup",
+    by_kind("JoinGroup", CLASSIC, of_other_kind=joining.reject_other_kind),
+    joining.error_response,
+    joining.prepare,
 )
-HEARTBEAT: Final = Operation("Heartbeat", members.heartbeat, members.heartbeat_error, members.prepare_heartbeat)
-LEAVE_GROUP: Final = Operation("LeaveGroup", members.leave, members.leave_error, members.prepare_leave)
+SYNC_GROUP: Final = Operation(
+    "SyncGroup",
+    by_kind("SyncGroup", CLASSIC),
+    members.sync_error,
+    members.prepare_sync,
+    too_large=too_large_by_kind("SyncGroup", CLASSIC),
+)
+HEARTBEAT: Final = Operation(
+    "Heartbeat", by_kind("Heartbeat", CLASSIC), members.heartbeat_error, members.prepare_heartbeat
+)
+LEAVE_GROUP: Final = Operation("LeaveGroup", by_kind("LeaveGroup", CLASSIC), members.leave_error, members.prepare_leave)
 
 OFFSET_COMMIT: Final = Operation(
     "OffsetCommit", offset_commit.commit, offset_commit.error_response, offset_commit.prepare
@@ -31,17 +44,17 @@ TXN_OFFSET_COMMIT: Final = Operation(
 OFFSET_FETCH: Final = Operation("OffsetFetch", offset_fetch.fetch, offset_fetch.error_response, offset_fetch.prepare)
 OFFSET_DELETE: Final = Operation("OffsetDelete", offset_delete.delete, offset_delete.error_response)
 
-DESCRIBE_GROUPS: Final = Operation("DescribeGroups", admin.describe, admin.describe_error)
+DESCRIBE_GROUPS: Final = Operation("DescribeGroups", by_kind("DescribeGroups", CLASSIC), admin.describe_error)
 LIST_GROUPS: Final = Operation("ListGroups", admin.list_groups, admin.list_error, scope=Scope.SHARD)
 DELETE_GROUPS: Final = Operation("DeleteGroups", admin.delete, admin.delete_error)
 
-EXPIRE_SESSION: Final = Operation("expire session", members.expire_session)
-GIVE_UP_PENDING: Final = Operation("give up pending", members.give_up_pending)
+EXPIRE_SESSION: Final = Operation("expire session", by_kind("expire session", CLASSIC))
+REMOVE_PENDING_MEMBER: Final = Operation("remove pending member", by_kind("remove pending member", CLASSIC))
 EXPIRE_OFFSETS: Final = Operation("expire offsets", offset_expiry.expire)
-REBALANCE_OVERSIZED_GROUP: Final = Operation("rebalance oversized group", rebalance.rebalance_oversized_group)
-TAKE_INSTANCE: Final = Operation("take instance", joining.take_instance, joining.take_instance_error)
-FORCE_REBALANCE: Final = Operation("force rebalance", rebalance.force_rebalance)
-TELL_REJECTION: Final = Operation("tell rejection", rejections.tell)
+REBALANCE_OVERSIZED_GROUP: Final = Operation("rebalance oversized group", by_kind("rebalance oversized group", CLASSIC))
+TAKE_INSTANCE: Final = Operation("take instance", by_kind("take instance", CLASSIC), joining.take_instance_error)
+FORCE_REBALANCE: Final = Operation("force rebalance", by_kind("force rebalance", CLASSIC))
+REPORT_REJECTION: Final = Operation("report rejection", rejections.report)
 FORGET_TOPICS: Final = Operation("forget topics", offset_delete.forget_topics, scope=Scope.SHARD)
 COMPLETE_TRANSACTION: Final = Operation(
     "complete transaction",

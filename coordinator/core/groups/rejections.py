@@ -12,8 +12,8 @@ from _wire.messages.join_group import JoinGroupRequest
 from _wire.messages.offset_commit import OffsetCommitRequest
 from _wire.messages.sync_group import SyncGroupRequest
 from _wire.messages.txn_offset_commit import TxnOffsetCommitRequest
-from coordinator.core.classic.events import RequestRejected
 from coordinator.core.decision import NOTHING, Decision, OperationContext
+from coordinator.core.groups.events import RequestRejected
 from coordinator.core.groups.group import Group
 
 PART_OF_THE_PROTOCOL: Final = frozenset({NONE, ErrorCode.MEMBER_ID_REQUIRED, ErrorCode.REBALANCE_IN_PROGRESS})
@@ -32,7 +32,7 @@ class MemberRequest(Protocol):
 
 
 def rejecting(
-    group: Group | None,
+    group: Group[Any] | None,
     api: str,
     request: MemberRequest,
     error: ErrorCode,
@@ -52,7 +52,7 @@ def rejecting(
 
 
 def rejection(
-    group: Group,
+    group: Group[Any],
     api: str,
     request: MemberRequest,
     error: ErrorCode,
@@ -72,7 +72,7 @@ def rejection(
         client_host=context.client_host,
         client_software_name=context.client_software_name,
         client_software_version=context.client_software_version,
-        holder_id=group.classic.static_members.get(request.group_instance_id or "") if is_fenced else None,
+        holder_id=group.membership.static_members.get(request.group_instance_id or "") if is_fenced else None,
         injected=injected,
         **_asked_for(request),
     )
@@ -107,8 +107,8 @@ class RejectedRequest(NamedTuple):
     injected: bool = False
 
 
-def tell(group: Group | None, rejected: RejectedRequest, context: OperationContext) -> Decision:
-    """Only tell of the error: the request is answered already."""
+def report(group: Group[Any] | None, rejected: RejectedRequest, context: OperationContext) -> Decision:
+    """Only report the error: the request is answered already."""
     if group is None:
         return NOTHING
     if rejected.injected:

@@ -8,23 +8,15 @@ Counterpart in Kafka: `GroupCoordinatorRecordHelpers` and the `replay` methods o
 `OffsetMetadataManager`.
 """
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Container, Iterator
 from typing import Any, Final
 
-from _wire.embedded import decode_versioned, encode_versioned, prefix_of
-from _wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue, MemberMetadata
-from coordinator.core.classic.events import (
-    GenerationStable,
-    GroupCreated,
-    GroupEmptied,
-    GroupRemoved,
-    MemberAssigned,
-    StaticMemberReplaced,
-)
-from coordinator.core.classic.group import ClassicGroup, Member, Protocol
-from coordinator.core.classic.states import EMPTY, STABLE
+from _wire.embedded import prefix_of
 from coordinator.core.event import Event
+from coordinator.core.groups.events import GroupCreated, GroupRemoved
 from coordinator.core.groups.group import Group
+from coordinator.core.groups.kind import EventRecords, RecordMaker, RecordType
+from coordinator.core.groups.kinds import KINDS, new_group
 from coordinator.core.offsets.events import (
     OffsetsCommitted,
     OffsetsDeleted,
@@ -41,15 +33,11 @@ from coordinator.core.stored import Producer, Stored, StoredRecord, TransactionM
 from coordinator.core.stored_batch import StoredBatch
 from coordinator.core.topic_partition import TopicPartition
 
-GROUP_METADATA_KEY_TYPE = 2
-GROUP_METADATA_VALUE_VERSION = 3
-NO_TIMEOUT = -1
-"""The rebalance timeout of members stored in version 0 of the value, which has no such field."""
 OFFSETS_PER_STEP: Final = 500
 """Pending offsets that the replay of a marker completes in one step: 0.5 ms."""
 
 
-def records_of(events: tuple[Event, ...], group: Group | None) -> list[StoredBatch]:
+def records_of(events: tuple[Event, ...], group: Group[Any] | None) -> list[StoredBatch]:
     """What to store for the events of a decision over `group`, which they have not been applied to yet.
 
     Raises:
@@ -72,111 +60,51 @@ def records_of(events: tuple[Event, ...], group: Group | None) -> list[StoredBat
 
 
 def _committed_offsets(
-    event: OffsetsCommitted | TransactionalOffsetsCommitted, group: Group | None, events: tuple[Event, ...]
+    event: OffsetsCommitted | TransactionalOffsetsCommitted, group: Group[Any] | None, events: tuple[Event, ...]
 ) -> list[StoredRecord]:
     return offset_records(event.group_id, event.offsets)
 
 
-def _deleted_offsets(event: OffsetsDeleted, group: Group, events: tuple[Event, ...]) -> list[StoredRecord]:
+def _deleted_offsets(event: OffsetsDeleted, group: Group[Any], events: tuple[Event, ...]) -> list[StoredRecord]:
     return offset_tombstones(event.group_id, event.partitions)
 
 
-def _created_group(event: GroupCreated, group: Group | None, events: tuple[Event, ...]) -> list[StoredRecord]:
-    value = GroupMetadataValue(protocol_type="", protocol=None, leader=None, current_state_timestamp=event.at_ms)
-    return [_group_record(event.group_id, value)]
+def _created_group(event: GroupCreated, group: None, events: tuple[Event, ...]) -> list[StoredRecord]:
+    return KINDS[event.kind].records.of_creation(event)
 
 
-def _emptied_group(event: GroupEmptied, group: Group, events: tuple[Event, ...]) -> list[StoredRecord]:
-    value = GroupMetadataValue(
-        protocol_type=group.classic.protocol_type or "",
-        generation=event.generation_id,
-        protocol=None,
-        leader=None,
-        current_state_timestamp=event.at_ms,
-    )
-    return [_group_record(event.group_id, value)]
+def _removed_group(event: GroupRemoved, group: Group[Any], events: tuple[Event, ...]) -> list[StoredRecord]:
+    return group.kind.records.of_removal(group.membership)
 
 
-def _stable_generation(event: GenerationStable, group: Group, events: tuple[Event, ...]) -> list[StoredRecord]:
-    assignments = {each.member_id: each.assignment for each in events if isinstance(each, MemberAssigned)}
-    members = group.classic.members.values()
-    value = _generation_value(group.classic, members, group.classic.leader, assignments)
-    value.current_state_timestamp = event.at_ms
-    return [_group_record(event.group_id, value)]
+EVENT_RECORDS: Final[dict[type, EventRecords]] = {
+    OffsetsCommitted: EventRecords(_committed_offsets, stores_group=False),
+    TransactionalOffsetsCommitted: EventRecords(_committed_offsets, stores_group=False),
+    OffsetsDeleted: EventRecords(_deleted_offsets, stores_group=False),
+    GroupCreated: EventRecords(_created_group),
+    GroupRemoved: EventRecords(_removed_group, stores_group=False),
+} | {event: records for kind in KINDS.values() for event, records in kind.records.of_events.items()}
+"""Class of event → its records; other events are not stored. This table alone says what is stored."""
 
+RECORD_MAKERS: Final[dict[type, RecordMaker]] = {event: each.make for event, each in EVENT_RECORDS.items()}
 
-def _replaced_member(event: StaticMemberReplaced, group: Group, events: tuple[Event, ...]) -> list[StoredRecord]:
-    """Store the group now only if no rebalance follows: a rebalance stores the new member id itself."""
-    if event.request_id is not None:
-        return []
-    classic = group.classic
-    old = classic.members[event.old_member_id]
-    members = [member for member in classic.members.values() if member is not old]
-    leader = event.new_member_id if classic.leader == old.member_id else classic.leader
-    value = _generation_value(classic, [*members, event.replacement(old)], leader, {})
-    return [_group_record(event.group_id, value)]
-
-
-def _group_tombstone(event: GroupRemoved, group: Group, events: tuple[Event, ...]) -> list[StoredRecord]:
-    return [(_group_key(event.group_id), None)]
-
-
-RECORD_MAKERS: Final[dict[type, Callable[[Any, Any, tuple[Event, ...]], list[StoredRecord]]]] = {
-    OffsetsCommitted: _committed_offsets,
-    TransactionalOffsetsCommitted: _committed_offsets,
-    OffsetsDeleted: _deleted_offsets,
-    GroupCreated: _created_group,
-    GroupEmptied: _emptied_group,
-    GenerationStable: _stable_generation,
-    StaticMemberReplaced: _replaced_member,
-    GroupRemoved: _group_tombstone,
+RECORD_TYPES: Final[dict[int, tuple[str, RecordType]]] = {
+    each.key_type: (kind.name, each) for kind in KINDS.values() for each in kind.records.types
 }
-"""By the class of the event: (event, group before the decision, all events of the decision) → records."""
+"""Type of key → the kind of group that is stored in such records, and how they are replayed."""
 
 
-def _group_key(group_id: str) -> bytes:
-    return encode_versioned(GroupMetadataKey(group=group_id), GROUP_METADATA_KEY_TYPE)
+def stores_group(event: Event) -> bool:
+    """Whether the records of an event describe the whole group as the event leaves it."""
+    row = EVENT_RECORDS.get(type(event))
+    if row is None:
+        return False
+    return row.stores_group(event) if callable(row.stores_group) else row.stores_group
 
 
 def is_group_key(key: bytes) -> bool:
     """Whether it is the key of a record of a group itself, not of an offset."""
-    return prefix_of(key) == GROUP_METADATA_KEY_TYPE
-
-
-def _group_record(group_id: str, value: GroupMetadataValue) -> StoredRecord:
-    return _group_key(group_id), encode_versioned(value, GROUP_METADATA_VALUE_VERSION)
-
-
-def group_record(group: ClassicGroup) -> StoredRecord:
-    """The record of the current state of a group; a load restores it, except for waiting requests."""
-    value = _generation_value(group, group.members.values(), group.leader, {})
-    return _group_record(group.group_id, value)
-
-
-def _generation_value(
-    group: ClassicGroup, members: Iterable[Member], leader: str | None, assignments: dict[str, bytes]
-) -> GroupMetadataValue:
-    """`assignments` are those that the members do not have yet."""
-    return GroupMetadataValue(
-        protocol_type=group.protocol_type or "",
-        generation=group.generation_id,
-        protocol=group.protocol_name,
-        leader=leader,
-        current_state_timestamp=-1 if group.state_since_ms is None else group.state_since_ms,
-        members=[
-            MemberMetadata(
-                member_id=member.member_id,
-                group_instance_id=member.group_instance_id,
-                client_id=member.client_id,
-                client_host=member.client_host,
-                rebalance_timeout=member.rebalance_timeout_ms,
-                session_timeout=member.session_timeout_ms,
-                subscription=member.metadata_for(group.protocol_name),
-                assignment=assignments.get(member.member_id, member.assignment),
-            )
-            for member in members
-        ],
-    )
+    return prefix_of(key) in RECORD_TYPES
 
 
 class StoredGroups:
@@ -184,10 +112,10 @@ class StoredGroups:
 
     def __init__(self, only: Container[str] | None = None) -> None:
         """`only` are the groups whose records count; None: those of all."""
-        self.groups: dict[str, Group] = {}
+        self.groups: dict[str, Group[Any]] = {}
         self._only = only
-        self._undecoded: dict[str, bytes] = {}
-        """Group id → the value of its last record that `replay_record` got."""
+        self._undecoded: dict[str, tuple[bytes, bytes]] = {}
+        """Group id → the last record that `replay_record` got and that describes the whole group."""
         self._in_transaction: dict[int, dict[str, None]] = {}
         """Producer id → ids of the groups that had offsets pending in its transaction."""
 
@@ -213,26 +141,24 @@ class StoredGroups:
         if is_offset_key(key):
             return self._apply_offset(key, value, producer)
         if is_group_key(key):
-            group_id = decode_versioned(GroupMetadataKey, key).group
-            if self._only is None or group_id in self._only:
-                return self._apply_group(group_id, value)
+            self._apply_group_record(key, value)
         return False
 
     def replay_record(self, key: bytes, value: bytes | None, producer: Producer | None) -> bool:
-        """As `apply_record`, but the metadata of a group is only kept: `decode_groups` decodes the last one of each.
+        """As `apply_record`, but a value that describes a whole group is only kept: `decode_groups` decodes the last.
 
         A log has the metadata of all generations until it is compacted, and those of a large group are large. That of
         an earlier generation is neither decoded nor checked.
         """
-        if not is_group_key(key):
+        if value is None or not is_group_key(key):
             return self.apply_record(key, value, producer)
-        group_id = decode_versioned(GroupMetadataKey, key).group
-        if self._only is not None and group_id not in self._only:
-            return False
-        if value is None:
-            return self._apply_group(group_id, None)
-        self._group(group_id)
-        self._undecoded[group_id] = value
+        _, record_type = RECORD_TYPES[prefix_of(key)]
+        if not record_type.is_whole:
+            return self.apply_record(key, value, producer)
+        group_id = record_type.group_id_of(key)
+        if self._only is None or group_id in self._only:
+            self._group(group_id)
+            self._undecoded[group_id] = key, value
         return False
 
     def decode_groups(self) -> Iterator[None]:
@@ -242,8 +168,8 @@ class StoredGroups:
             MalformedMessage: the metadata of a group cannot be read.
         """
         while self._undecoded:
-            group_id, value = self._undecoded.popitem()
-            self._apply_group(group_id, value)
+            _, (key, value) = self._undecoded.popitem()
+            self._apply_group_record(key, value)
             yield
 
     def end_transaction(self, producer: Producer, committed: bool) -> Iterator[int]:
@@ -285,46 +211,31 @@ class StoredGroups:
             self._in_transaction.setdefault(producer.producer_id, {})[group_id] = None
         return offset is None or producer is not None
 
-    def _apply_group(self, group_id: str, value: bytes | None) -> bool:
-        self._undecoded.pop(group_id, None)
-        if value is None:
-            return self.groups.pop(group_id, None) is not None
-        self._group(group_id).classic = load_group(group_id, decode_versioned(GroupMetadataValue, value))
-        return False
+    def _apply_group_record(self, key: bytes, value: bytes | None) -> None:
+        kind_name, record_type = RECORD_TYPES[prefix_of(key)]
+        group_id = record_type.group_id_of(key)
+        if self._only is not None and group_id not in self._only:
+            return
+        if record_type.is_whole:
+            self._undecoded.pop(group_id, None)
+        group = self.groups.get(group_id)
+        membership = record_type.replay(None if group is None else group.membership, key, value)
+        if membership is None:
+            self._remove_group(group_id)
+            return
+        if group is None:
+            group = self._group(group_id)
+        if membership is not group.membership:
+            group.kind, group.membership = KINDS[kind_name], membership
 
-    def _group(self, group_id: str) -> Group:
+    def _remove_group(self, group_id: str) -> None:
+        """Offsets have tombstones of their own: what is left belongs to the group of another kind that follows."""
+        group = self.groups.pop(group_id, None)
+        if group is not None and (group.offsets.by_topic or group.offsets.pending is not None):
+            self._group(group_id).offsets = group.offsets
+
+    def _group(self, group_id: str) -> Group[Any]:
         group = self.groups.get(group_id)
         if group is None:
-            group = self.groups[group_id] = Group(group_id)
+            group = self.groups[group_id] = new_group(group_id)
         return group
-
-
-def load_group(group_id: str, stored: GroupMetadataValue) -> ClassicGroup:
-    """The group that a metadata value describes: Stable with members, else Empty. No request waits."""
-    group = ClassicGroup(
-        group_id,
-        state=STABLE if stored.members else EMPTY,
-        state_since_ms=None if stored.current_state_timestamp < 0 else stored.current_state_timestamp,
-        generation_id=stored.generation,
-        protocol_type=stored.protocol_type or None,
-        protocol_name=stored.protocol,
-    )
-    for member in stored.members:
-        protocols = (Protocol(stored.protocol or "", member.subscription),)
-        rebalance_ms = member.session_timeout if member.rebalance_timeout == NO_TIMEOUT else member.rebalance_timeout
-        group.add_member(
-            Member(
-                member_id=member.member_id,
-                group_instance_id=member.group_instance_id,
-                client_id=member.client_id,
-                client_host=member.client_host,
-                session_timeout_ms=member.session_timeout,
-                rebalance_timeout_ms=rebalance_ms,
-                protocols=protocols,
-                assignment=member.assignment,
-                is_new=False,
-            )
-        )
-    group.leader = stored.leader
-    group.keep_subscriptions(member.subscription for member in stored.members)
-    return group

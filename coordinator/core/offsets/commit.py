@@ -6,7 +6,7 @@ that exist.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from _wire.errors import NONE, ErrorCode
 from _wire.messages.offset_commit import (
@@ -18,15 +18,13 @@ from _wire.messages.offset_commit import (
 )
 from coordinator.config.group_keys import OFFSET_METADATA_MAX_BYTES
 from coordinator.config.key import INT64_MAX
-from coordinator.core.classic.events import GroupCreated
-from coordinator.core.classic.group import NO_MEMBER_ID, ClassicGroup
-from coordinator.core.classic.members import check_member, renewal
-from coordinator.core.classic.states import COMPLETING_REBALANCE, EMPTY
 from coordinator.core.decision import Decision, OperationContext, Reply, Topics
 from coordinator.core.error_responses import ErrorForEachPartition
 from coordinator.core.event import Event
+from coordinator.core.groups.events import GroupCreated
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.rejections import rejection
+from coordinator.core.groups.states import EMPTY
 from coordinator.core.offsets.events import OffsetsCommitted, OffsetsReset
 from coordinator.core.offsets.records import CommittedOffset, accept_offsets, are_partitions, split_partitions
 from coordinator.core.operation import Answer
@@ -73,13 +71,20 @@ request_error: Final = ErrorForEachPartition(OffsetCommitResponse, OffsetCommitR
 """The response for a commit that was not prepared."""
 
 
-def commit(group: Group | None, prepared: KnownTopics, context: OperationContext) -> Decision:
+def commit(group: Group[Any] | None, prepared: KnownTopics, context: OperationContext) -> Decision:
     """A partition whose metadata text is too long is rejected by itself."""
     request, at_ms = prepared.request, context.wall_ms
     assert context.request_id is not None
-    error = _check(group, request, context.api_version)
-    if group is None and error is NONE and not context.environment.may_create_group(context.client_host):
-        error = ErrorCode.POLICY_VIOLATION
+    if group is None:
+        error = _check_without_group(request, context)
+    else:
+        error = group.kind.offsets.validate_commit(
+            group.membership,
+            request.member_id,
+            request.group_instance_id,
+            request.generation_id_or_member_epoch,
+            context.api_version,
+        )
     if error is not NONE:
         rejected = (Reply(context.request_id, error_response(prepared, error, context.api_version)),)
         # Also when a rebalance rejects it, which is part of the protocol: it is counted as what the rebalance cost.
@@ -93,11 +98,11 @@ def commit(group: Group | None, prepared: KnownTopics, context: OperationContext
         response = _with_rejected(response, prepared.rejected)
     replies = (Reply(context.request_id, response),)
     if group is not None:
-        sessions = renewal(group.classic, request.member_id)
+        sessions = group.kind.offsets.sessions_renewed(group.membership, request.member_id)
         events: tuple[Event, ...] = ()
         if accepted:
             events = (OffsetsCommitted(group.group_id, at_ms, accepted, request.member_id),)
-            if group.classic.state is EMPTY and group.classic.generation_id:
+            if group.membership.state is EMPTY and group.membership.generation_id:
                 events = (_reset(group, accepted, context), *events)
         return Decision(events, replies, sessions, no_step_follows=True)
     if not accepted:
@@ -108,7 +113,9 @@ def commit(group: Group | None, prepared: KnownTopics, context: OperationContext
     return Decision((created, OffsetsCommitted(group_id, at_ms, accepted)), replies)
 
 
-def _reset(group: Group, accepted: dict[str, dict[int, CommittedOffset]], context: OperationContext) -> OffsetsReset:
+def _reset(
+    group: Group[Any], accepted: dict[str, dict[int, CommittedOffset]], context: OperationContext
+) -> OffsetsReset:
     """What a commit to a group without members replaces: an administrator resets its offsets."""
     partitions: dict[str, list[list[int]]] = {}
     for topic, offsets in accepted.items():
@@ -121,37 +128,12 @@ def _reset(group: Group, accepted: dict[str, dict[int, CommittedOffset]], contex
     )
 
 
-def _check(group: Group | None, request: OffsetCommitRequest, api_version: int) -> ErrorCode:
-    generation_id = request.generation_id_or_member_epoch
-    if group is None:
-        if generation_id < 0:
-            return NONE
-        too_old = api_version < GROUP_ID_NOT_FOUND_VERSION
+def _check_without_group(request: OffsetCommitRequest, context: OperationContext) -> ErrorCode:
+    """A commit of no generation creates its group."""
+    if request.generation_id_or_member_epoch >= 0:
+        too_old = context.api_version < GROUP_ID_NOT_FOUND_VERSION
         return ErrorCode.ILLEGAL_GENERATION if too_old else ErrorCode.GROUP_ID_NOT_FOUND
-    classic = group.classic
-    if generation_id < 0 and classic.state is EMPTY:
-        return NONE
-    if generation_id < 0 and not names_member(request.member_id, request.group_instance_id):
-        return ErrorCode.UNKNOWN_MEMBER_ID
-    error = check_generation(classic, request.member_id, request.group_instance_id, generation_id)
-    if error is NONE and classic.state is COMPLETING_REBALANCE:
-        # The member is in this generation and may commit again once it has its assignment.
-        return ErrorCode.REBALANCE_IN_PROGRESS
-    return error
-
-
-def names_member(member_id: str, group_instance_id: str | None) -> bool:
-    return member_id != NO_MEMBER_ID or group_instance_id is not None
-
-
-def check_generation(
-    group: ClassicGroup, member_id: str, group_instance_id: str | None, generation_id: int
-) -> ErrorCode:
-    """Whether the commit comes from a member of the group's generation."""
-    error = check_member(group, member_id, group_instance_id)
-    if error is NONE and generation_id != group.generation_id:
-        return ErrorCode.ILLEGAL_GENERATION
-    return error
+    return NONE if context.environment.may_create_group(context.client_host) else ErrorCode.POLICY_VIOLATION
 
 
 def _expire_timestamp_ms(retention_time_ms: int, committed_ms: int) -> int:

@@ -4,7 +4,7 @@ Counterpart in Kafka: `deleteOffsets`, `deleteAllOffsets` and `onPartitionsDelet
 """
 
 from collections.abc import Container, Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from _wire.errors import NONE, ErrorCode
 from _wire.messages.offset_delete import (
@@ -13,9 +13,6 @@ from _wire.messages.offset_delete import (
     OffsetDeleteResponseTopic,
 )
 from coordinator.core.causes import Requester
-from coordinator.core.classic.states import EMPTY
-from coordinator.core.classic.subscriptions import is_subscribed, subscribed_topics
-from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 from coordinator.core.decision import Decision, OperationContext, replying
 from coordinator.core.event import Event
 from coordinator.core.groups.group import Group
@@ -28,12 +25,12 @@ def error_response(request: OffsetDeleteRequest, error: ErrorCode, api_version: 
     return OffsetDeleteResponse(error_code=error)
 
 
-def delete(group: Group | None, request: OffsetDeleteRequest, context: OperationContext) -> Decision:
+def delete(group: Group[Any] | None, request: OffsetDeleteRequest, context: OperationContext) -> Decision:
     """Delete committed offsets in topics that the group does not read (KIP-496)."""
     error = _check(group, request)
     if error is not NONE or group is None:
         return replying(context, OffsetDeleteResponse(error_code=error))
-    subscribed = subscribed_topics(group.classic)
+    topics_read = group.kind.offsets.topics_read(group.membership)
     deleted: list[TopicPartition] = []
     unknown: dict[str, OffsetDeleteResponseTopic] = {}
     answered: list[OffsetDeleteResponseTopic] = []
@@ -46,7 +43,7 @@ def delete(group: Group | None, request: OffsetDeleteRequest, context: Operation
         if not existing:
             continue
         verdict = NONE
-        if is_subscribed(group.classic, subscribed, topic.name):
+        if topic.name in topics_read:
             verdict = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
         else:
             deleted += (TopicPartition(topic.name, index) for index in dict.fromkeys(existing))
@@ -69,18 +66,16 @@ def _merge(
     return list(unknown.values())
 
 
-def _check(group: Group | None, request: OffsetDeleteRequest) -> ErrorCode:
+def _check(group: Group[Any] | None, request: OffsetDeleteRequest) -> ErrorCode:
     if not request.group_id:
         return ErrorCode.INVALID_GROUP_ID
     if group is None:
         return ErrorCode.GROUP_ID_NOT_FOUND
-    if group.classic.state is not EMPTY and group.classic.protocol_type != CONSUMER_PROTOCOL_TYPE:
-        return ErrorCode.NON_EMPTY_GROUP
-    return NONE
+    return group.kind.offsets.validate_delete(group.membership)
 
 
 def forget(
-    group: Group,
+    group: Group[Any],
     partitions: Iterable[TopicPartition],
     at_ms: int,
     cause: DeletionCause,
@@ -102,7 +97,7 @@ def forget(
     return (deleted,)
 
 
-def forget_all(group: Group, context: OperationContext) -> tuple[Event, ...]:
+def forget_all(group: Group[Any], context: OperationContext) -> tuple[Event, ...]:
     """The event that deletes all offsets of the group, before an administrator's request removes the group."""
     partitions = group.offsets.partitions_with_any()
     return forget(group, partitions, context.wall_ms, DeletionCause.GROUP_REMOVED, context.requester)
@@ -119,7 +114,7 @@ class GoneTopics(NamedTuple):
         return topic in self.deleted or (self.existing is not None and topic not in self.existing)
 
 
-def forget_topics(groups: Mapping[str, Group], gone: GoneTopics, context: OperationContext) -> Decision:
+def forget_topics(groups: Mapping[str, Group[Any]], gone: GoneTopics, context: OperationContext) -> Decision:
     """Delete the committed offsets, pending ones too, in topics that are gone."""
     events: list[Event] = []
     for group in groups.values():

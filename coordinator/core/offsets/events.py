@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import Any
 
 from coordinator.core.causes import Requester
 from coordinator.core.groups.event import GroupEvent
@@ -25,10 +26,10 @@ class OffsetsCommitted(GroupEvent):
     member_id: str = ""
     """Empty for a client that is no member."""
 
-    def apply(self, group: Group) -> None:
+    def apply(self, group: Group[Any]) -> None:
         for topic, committed in self.offsets.items():
             group.offsets.put(topic, committed)
-        member = group.classic.members.get(self.member_id)
+        member = group.membership.members.get(self.member_id)
         if member is not None:
             member.committed_ms = self.at_ms
 
@@ -45,7 +46,7 @@ class OffsetsReset(GroupEvent):
     requested_by: Requester
     partitions: dict[str, list[list[int]]]
 
-    def apply(self, group: Group) -> None:
+    def apply(self, group: Group[Any]) -> None:
         return
 
 
@@ -58,7 +59,7 @@ class TransactionalOffsetsCommitted(GroupEvent):
     producer: Producer
     offsets: Mapping[str, Mapping[int, CommittedOffset]]
 
-    def apply(self, group: Group) -> None:
+    def apply(self, group: Group[Any]) -> None:
         for topic, committed in self.offsets.items():
             group.offsets.put_pending(self.producer.producer_id, topic, committed)
 
@@ -77,7 +78,7 @@ class TransactionCompleted(GroupEvent):
     offsets_max: int | None = None
     """How many pending offsets this event completes; None: all that are left."""
 
-    def apply(self, group: Group) -> None:
+    def apply(self, group: Group[Any]) -> None:
         group.offsets.complete_transaction(self.producer.producer_id, self.committed, self.offsets_max)
 
 
@@ -106,6 +107,6 @@ class OffsetsDeleted(GroupEvent):
     """The committed offset of each partition, -1 where only a transaction had one pending. Empty: not recorded."""
     requested_by: Requester | None = None
 
-    def apply(self, group: Group) -> None:
+    def apply(self, group: Group[Any]) -> None:
         for tp in self.partitions:
             group.offsets.remove(tp)

@@ -4,9 +4,9 @@ Counterpart in Kafka: `KafkaApis.handleOffsetFetchRequest` and `OffsetMetadataMa
 """
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
-from _wire.errors import ErrorCode
+from _wire.errors import NONE, ErrorCode
 from _wire.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -74,9 +74,13 @@ def merge(responses: Iterable[OffsetFetchResponse]) -> OffsetFetchResponse:
     return OffsetFetchResponse(groups=[group for response in responses for group in response.groups])
 
 
-def fetch(group: Group | None, request: OffsetFetchRequest, context: OperationContext) -> Decision:
+def fetch(group: Group[Any] | None, request: OffsetFetchRequest, context: OperationContext) -> Decision:
     """The committed offsets of the one group that the request asks for; -1 where nothing is committed."""
     (asked,) = request.groups
+    if group is not None:
+        error = group.kind.offsets.validate_fetch(group.membership, asked.member_id, asked.member_epoch)
+        if error is not NONE:
+            return replying(context, error_response(request, error, context.api_version))
     offsets = NO_OFFSETS if group is None else group.offsets
     topics = _all_topics(offsets, context.topics) if asked.topics is None else asked.topics
     response = OffsetFetchResponseGroup(group_id=asked.group_id, topics=find_offsets(offsets.by_topic, topics))

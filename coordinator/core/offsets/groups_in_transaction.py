@@ -4,6 +4,7 @@ Counterpart in Kafka: `OffsetMetadataManager.openTransactions`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from coordinator.core.groups.group import Group
 
@@ -24,7 +25,7 @@ class GroupsInTransaction:
             if not group_ids:
                 del self._group_ids[producer_id]
 
-    def add_group(self, group: Group) -> None:
+    def add_group(self, group: Group[Any]) -> None:
         for producer_id in producers_of(group):
             self.add(producer_id, group.group_id)
 
@@ -32,19 +33,19 @@ class GroupsInTransaction:
         for producer_id in producer_ids:
             self.discard(producer_id, group_id)
 
-    def of(self, producer_id: int, groups: Mapping[str, Group]) -> "GroupsOfTransaction":
+    def of(self, producer_id: int, groups: Mapping[str, Group[Any]]) -> "GroupsOfTransaction":
         """Those of `groups`; valid until the next change."""
         return GroupsOfTransaction(self._group_ids.get(producer_id, {}), groups)
 
 
-class GroupsOfTransaction(Mapping[str, Group]):
+class GroupsOfTransaction(Mapping[str, Group[Any]]):
     """The groups with pending offsets of one transaction, which are looked up one by one: there may be many."""
 
-    def __init__(self, group_ids: Mapping[str, None], groups: Mapping[str, Group]) -> None:
+    def __init__(self, group_ids: Mapping[str, None], groups: Mapping[str, Group[Any]]) -> None:
         self._group_ids = group_ids
         self._groups = groups
 
-    def __getitem__(self, group_id: str) -> Group:
+    def __getitem__(self, group_id: str) -> Group[Any]:
         return self._groups[group_id]
 
     def __iter__(self) -> Iterator[str]:
@@ -54,6 +55,6 @@ class GroupsOfTransaction(Mapping[str, Group]):
         return len(self._group_ids)
 
 
-def producers_of(group: Group) -> list[int]:
+def producers_of(group: Group[Any]) -> list[int]:
     """The ids of the producers whose transactions have offsets of the group pending."""
     return [] if group.offsets.pending is None else list(group.offsets.pending.by_producer)

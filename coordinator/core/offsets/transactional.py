@@ -4,7 +4,7 @@ Counterpart in Kafka: `OffsetMetadataManager.commitTransactionalOffset`, `replay
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from _wire.errors import NONE, ErrorCode
 from _wire.messages.txn_offset_commit import (
@@ -14,15 +14,12 @@ from _wire.messages.txn_offset_commit import (
     TxnOffsetCommitResponseTopic,
 )
 from coordinator.config.group_keys import GROUP_MAX_PENDING_OFFSETS, OFFSET_METADATA_MAX_BYTES
-from coordinator.core.classic.events import GroupCreated
-from coordinator.core.classic.members import renewal
-from coordinator.core.classic.states import EMPTY
 from coordinator.core.decision import Decision, OperationContext, Reply, replying
 from coordinator.core.error_responses import ErrorForEachPartition
 from coordinator.core.event import Event
+from coordinator.core.groups.events import GroupCreated
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.rejections import rejecting
-from coordinator.core.offsets.commit import check_generation, names_member
 from coordinator.core.offsets.events import TransactionalOffsetsCommitted, TransactionCompleted
 from coordinator.core.offsets.records import CommittedOffset, accept_transactional_offsets
 from coordinator.core.stored import Producer, TransactionMarker
@@ -37,7 +34,7 @@ OFFSETS_PER_OPERATION: Final = 20
 """So many pending offsets take as long as a usual operation."""
 
 
-def commit(group: Group | None, request: TxnOffsetCommitRequest, context: OperationContext) -> Decision:
+def commit(group: Group[Any] | None, request: TxnOffsetCommitRequest, context: OperationContext) -> Decision:
     """Keep the offsets of a producer's transaction pending."""
     error = _check(group, request)
     if group is None and error is NONE and not context.environment.may_create_group(context.client_host):
@@ -50,7 +47,7 @@ def commit(group: Group | None, request: TxnOffsetCommitRequest, context: Operat
     if accepted and _is_too_much(group, request.producer_id, accepted, context.config[GROUP_MAX_PENDING_OFFSETS]):
         return replying(context, error_response(request, _too_much_error(context.api_version), context.api_version))
     response = TxnOffsetCommitResponse(topics=answers)
-    renewed = () if group is None else renewal(group.classic, request.member_id)
+    renewed = () if group is None else group.kind.offsets.sessions_renewed(group.membership, request.member_id)
     if not accepted:
         # As in `commit.py`, a commit of which nothing is accepted creates no group.
         return replying(context, response, effects=renewed)
@@ -66,7 +63,7 @@ def commit(group: Group | None, request: TxnOffsetCommitRequest, context: Operat
 
 
 def _is_too_much(
-    group: Group | None, producer_id: int, accepted: Mapping[str, Mapping[int, CommittedOffset]], offsets_max: int
+    group: Group[Any] | None, producer_id: int, accepted: Mapping[str, Mapping[int, CommittedOffset]], offsets_max: int
 ) -> bool:
     """Whether the group would have more pending offsets than `group.max.pending.offsets`."""
     pending = None if group is None else group.offsets.pending
@@ -81,15 +78,12 @@ def _too_much_error(api_version: int) -> ErrorCode:
     return ErrorCode.TRANSACTION_ABORTABLE if api_version >= KNOWS_ABORTABLE_VERSION else ErrorCode.POLICY_VIOLATION
 
 
-def _check(group: Group | None, request: TxnOffsetCommitRequest) -> ErrorCode:
-    """Whether the commit comes from a member of the generation. Clients before v3 name none: theirs is accepted."""
+def _check(group: Group[Any] | None, request: TxnOffsetCommitRequest) -> ErrorCode:
     if group is None:
         return NONE if request.generation_id < 0 else ErrorCode.ILLEGAL_GENERATION
-    if request.generation_id < 0 and group.classic.state is EMPTY:
-        return NONE
-    if request.generation_id < 0 and not names_member(request.member_id, request.group_instance_id):
-        return NONE
-    return check_generation(group.classic, request.member_id, request.group_instance_id, request.generation_id)
+    return group.kind.offsets.validate_transactional_commit(
+        group.membership, request.member_id, request.group_instance_id, request.generation_id
+    )
 
 
 def _answered(index: int, error: ErrorCode) -> TxnOffsetCommitResponsePartition:
@@ -99,7 +93,7 @@ def _answered(index: int, error: ErrorCode) -> TxnOffsetCommitResponsePartition:
 error_response: Final = ErrorForEachPartition(TxnOffsetCommitResponse, TxnOffsetCommitResponseTopic, _answered)
 
 
-def complete(groups: Mapping[str, Group], marker: TransactionMarker, context: OperationContext) -> Decision:
+def complete(groups: Mapping[str, Group[Any]], marker: TransactionMarker, context: OperationContext) -> Decision:
     """A transaction was committed or aborted: for the groups that have offsets of it pending.
 
     Very many offsets take several decisions; the last one stores the marker.

@@ -104,7 +104,7 @@ class GroupHandlers:
     def _tell(self, operation: Operation, request: Any, error: ErrorCode, context: RequestContext) -> None:
         """Let the audit of the group know of a request that was answered without it."""
         rejected = RejectedRequest(operation.name, request, error)
-        self._node.coordinator.enqueue(operations.TELL_REJECTION, request.group_id, rejected, context)
+        self._node.coordinator.enqueue(operations.REPORT_REJECTION, request.group_id, rejected, context)
 
     def _enqueue_parts(self, api: ManyGroups, request: Any, context: RequestContext) -> Any:
         operation = api.operation

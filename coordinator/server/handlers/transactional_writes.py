@@ -188,7 +188,7 @@ class TransactionalWriteHandlers:
         if error is ErrorCode.INVALID_PRODUCER_EPOCH:
             rejected = RejectedRequest("TxnOffsetCommit", request, error)
             context = _context(call, None)
-            self._node.coordinator.enqueue(group_operations.TELL_REJECTION, request.group_id, rejected, context)
+            self._node.coordinator.enqueue(group_operations.REPORT_REJECTION, request.group_id, rejected, context)
 
     def _split_known(
         self, request: TxnOffsetCommitRequest

@@ -5,8 +5,8 @@ import pytest
 from _wire.embedded import encode_versioned
 from _wire.errors import MalformedMessage
 from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription, TopicPartition
+from coordinator.core.assignment import decode_assignment
 from coordinator.core.assignors.consumer_protocol import (
-    decode_assignment,
     decode_subscription,
     encode_assignment,
     encode_subscription,

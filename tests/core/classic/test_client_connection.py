@@ -4,7 +4,7 @@ import pytest
 
 from coordinator.core.causes import Cause
 from coordinator.core.classic.events import MemberRemoved
-from coordinator.core.classic.states import GroupState
+from coordinator.core.groups.states import GroupState
 from tests.simulation.simulation import SESSION_TIMEOUT_MS, Simulation
 
 HEARTBEAT_MS = 3_000

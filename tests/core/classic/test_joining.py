@@ -6,8 +6,8 @@ from _wire.errors import ErrorCode
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from coordinator.audit.schema import RebalanceStarted
 from coordinator.core.classic import joining
-from coordinator.core.classic.events import GroupCreated, RequestRejected
-from coordinator.core.classic.states import GroupState
+from coordinator.core.groups.events import GroupCreated, RequestRejected
+from coordinator.core.groups.states import GroupState
 from tests.audit.stories import subscription, sync
 from tests.core.deciding import context
 from tests.simulation.simulation import NEWEST_JOIN, SESSION_TIMEOUT_MS, Simulation

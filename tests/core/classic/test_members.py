@@ -2,7 +2,7 @@ import pytest
 
 from _wire.errors import ErrorCode
 from coordinator.core.classic.joining import NEW_MEMBER_JOIN_TIMEOUT_MS
-from coordinator.core.classic.states import GroupState
+from coordinator.core.groups.states import GroupState
 from tests.simulation.simulation import SESSION_TIMEOUT_MS, Simulation
 
 

@@ -2,8 +2,8 @@
 
 from _wire.errors import ErrorCode
 from _wire.messages.delete_groups import DeleteGroupsRequest
-from coordinator.core.classic.events import GroupRemoved
 from coordinator.core.groups import admin
+from coordinator.core.groups.events import GroupRemoved
 from coordinator.core.offsets import expiry as offset_expiry
 from coordinator.core.sessions import SessionEnded
 from tests.core.deciding import context, group_with

@@ -8,7 +8,7 @@ from coordinator.core.causes import Cause
 from coordinator.core.classic.events import GroupEmptied, JoinPhaseExtended, MemberRemoved, RebalanceStarted
 from coordinator.core.classic.group import Member, Protocol
 from coordinator.core.classic.rebalance import select_protocol
-from coordinator.core.classic.states import GroupState
+from coordinator.core.groups.states import GroupState
 from tests.simulation.simulation import REBALANCE_TIMEOUT_MS, Simulation
 
 

@@ -1,6 +1,7 @@
 import pytest
 
-from coordinator.core.classic.states import LEGAL_PREDECESSORS, REBALANCES_FROM, GroupState, check_transition, diagram
+from coordinator.core.classic.states import LEGAL_PREDECESSORS, REBALANCES_FROM, check_transition, diagram
+from coordinator.core.groups.states import GroupState
 
 
 def test_every_state_is_in_the_table():

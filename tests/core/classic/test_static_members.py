@@ -3,12 +3,12 @@ from typing import Any
 import pytest
 
 from _wire.errors import ErrorCode
-from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from coordinator.core.causes import Cause
 from coordinator.core.classic import joining
 from coordinator.core.classic.events import StaticMemberReplaced
-from coordinator.core.classic.states import GroupState
 from coordinator.core.decision import NOTHING
+from coordinator.core.groups.requests import InstanceTaken
+from coordinator.core.groups.states import GroupState
 from tests.core.deciding import context
 from tests.simulation.simulation import NEWEST_JOIN, SESSION_TIMEOUT_MS, Simulation
 
@@ -167,27 +167,21 @@ def test_a_leader_that_returns_while_the_group_completes_leads_the_next_generati
 
 
 def taken(sim, instance_id):
-    """The decision that a fault takes the place of an instance, with what its holder said when it joined."""
+    """The decision that a fault takes the place of an instance."""
+    request = InstanceTaken(instance_id, Cause.FAULT, "fence")
+    return joining.take_instance(sim.whole_group, request, context(version=9))
+
+
+def test_an_instance_that_is_taken_is_told_with_the_cause_and_what_its_holder_sent(sim):
     holder = sim.group.members[member_of(sim, "two")]
-    protocols = [JoinGroupRequestProtocol(name=each.name, metadata=each.metadata) for each in holder.protocols]
-    request = JoinGroupRequest(
-        group_id=sim.group.group_id,
-        session_timeout_ms=SESSION_TIMEOUT_MS,
-        group_instance_id=instance_id,
-        protocol_type="consumer",
-        protocols=protocols,
-    )
-    return joining.take_instance(sim.whole_group, joining.TakenInstance(request, Cause.FAULT), context(version=9))
-
-
-def test_an_instance_that_is_taken_is_told_with_the_cause(sim):
     (replaced,) = taken(sim, "two").events
     assert isinstance(replaced, StaticMemberReplaced)
-    assert (replaced.cause, replaced.old_member_id) == (Cause.FAULT, member_of(sim, "two"))
+    assert (replaced.cause, replaced.reason, replaced.old_member_id) == (Cause.FAULT, "fence", holder.member_id)
+    assert (replaced.session_timeout_ms, replaced.protocols) == (holder.session_timeout_ms, holder.protocols)
+    assert replaced.rebalance_timeout_ms == holder.rebalance_timeout_ms
 
 
 def test_an_instance_that_has_gone_is_not_taken(sim):
     """Nobody joins in the place of a member that is no longer there."""
     assert taken(sim, "three") is NOTHING
-    request = joining.TakenInstance(JoinGroupRequest(group_id="g", group_instance_id="two"), Cause.FAULT)
-    assert joining.take_instance(None, request, context(version=9)) is NOTHING
+    assert joining.take_instance(None, InstanceTaken("two", Cause.FAULT, "fence"), context(version=9)) is NOTHING

@@ -78,7 +78,7 @@ def encoded(batch, base_offset, compression):
 
 def contents(groups):
     return {
-        group_id: (group.classic, {topic: offsets for topic, offsets in group.offsets.by_topic.items() if offsets})
+        group_id: (group.membership, {topic: offsets for topic, offsets in group.offsets.by_topic.items() if offsets})
         for group_id, group in groups.groups.items()
     }
 
@@ -185,9 +185,10 @@ def test_a_batch_of_an_older_format_is_refused():
         replayed(batch)
 
 
-def test_offsets_after_a_group_was_removed_belong_to_the_new_group():
+def test_offsets_outlive_the_tombstone_of_their_group():
+    """They have tombstones of their own. A group that changes its kind writes a tombstone, too, and keeps them."""
     value = encode_versioned(OffsetCommitValue(offset=7), 3)
     group_key = encode_versioned(GroupMetadataKey(group="g"), 2)
     records = [(offset_key("g", "t", 0), value), (group_key, None), (offset_key("g", "t", 1), value)]
     groups = replayed(build_batch(records, base_offset=0))
-    assert list(groups.groups["g"].offsets.by_topic["t"]) == [1]
+    assert list(groups.groups["g"].offsets.by_topic["t"]) == [0, 1]

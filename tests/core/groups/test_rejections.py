@@ -10,9 +10,9 @@ from _wire.messages.sync_group import SyncGroupRequest
 from coordinator.core.classic import members
 from coordinator.core.classic.group import Member, Protocol
 from coordinator.core.classic.rebalance import advance
-from coordinator.core.classic.states import COMPLETING_REBALANCE, GroupState
 from coordinator.core.groups import operations
 from coordinator.core.groups.rejections import PROTOCOLS_KEPT_MAX, rejection
+from coordinator.core.groups.states import COMPLETING_REBALANCE, GroupState
 from tests.core.deciding import context, group_with
 from tests.simulation.simulation import GROUP_ID, Sent, Simulation
 
@@ -92,13 +92,13 @@ def test_a_sync_that_is_rejected_with_the_assignment_is_answered_once():
     """The rebalance that follows finds no member that waits."""
     group = group_with(GROUP_ID, state=COMPLETING_REBALANCE, generation_id=1, protocol_name="range")
     member = Member("leader", None, "c", "/h", 10_000, 60_000, (Protocol("range", b""),), awaiting_sync=7)
-    group.classic.add_member(member)
+    group.membership.add_member(member)
     asking = context()
     decision = members.reject_assignment(group, SyncGroupRequest(group_id=GROUP_ID, member_id="leader"), asking)
     assert sorted(reply.request_id for reply in decision.replies) == [1, 7]
     for event in decision.events:
         event.apply(group)
-    followed = advance(group.classic, asking)
+    followed = advance(group.membership, asking)
     assert followed.events
     assert followed.replies == ()
 

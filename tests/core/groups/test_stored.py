@@ -1,7 +1,7 @@
 from _wire.embedded import decode_key, encode_versioned
 from _wire.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
-from coordinator.core.classic.states import GroupState
-from coordinator.core.groups.stored import StoredGroups, group_record
+from coordinator.core.groups.states import GroupState
+from coordinator.core.groups.stored import StoredGroups
 from coordinator.core.stored_batch import StoredBatch
 from coordinator.core.topic_partition import TopicPartition
 from tests.model.stored_log import stored_in
@@ -17,7 +17,7 @@ def stored_records(sim):
 
 def durable(group):
     """What of a group is kept in `__consumer_offsets`."""
-    return group_record(group.classic), group.offsets
+    return group.kind.records.of_state(group.membership), group.offsets
 
 
 def load(records):
@@ -69,9 +69,9 @@ def test_an_emptied_group_keeps_its_generation_and_offsets():
     sim.commit(a, generation_id=1, offset=7)
     sim.leave(a)
     loaded = load(stored_records(sim))
-    assert (loaded.classic.state, loaded.classic.generation_id) == (GroupState.EMPTY, 2)
+    assert (loaded.membership.state, loaded.membership.generation_id) == (GroupState.EMPTY, 2)
     assert loaded.offsets.get(TopicPartition("t", 0)).offset == 7
-    assert loaded.classic.state_since_ms == sim.now_ms
+    assert loaded.membership.state_since_ms == sim.now_ms
 
 
 def test_an_explicit_expiry_is_kept():

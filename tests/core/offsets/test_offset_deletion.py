@@ -8,7 +8,7 @@ from _wire.messages.offset_delete import (
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
-from coordinator.core.classic.states import GroupState
+from coordinator.core.groups.states import GroupState
 from coordinator.core.offsets import delete as offset_delete
 from coordinator.core.offsets.events import DeletionCause, OffsetsDeleted
 from coordinator.core.offsets.records import CommittedOffset

@@ -3,9 +3,9 @@ import pytest
 from _wire.embedded import encode_versioned
 from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from coordinator.core.causes import Cause
-from coordinator.core.classic.events import GroupRemoved
 from coordinator.core.classic.group import Member, Protocol
-from coordinator.core.classic.states import GroupState
+from coordinator.core.groups.events import GroupRemoved
+from coordinator.core.groups.states import GroupState
 from coordinator.core.offsets.events import DeletionCause, OffsetsDeleted
 from coordinator.core.offsets.expiry import MS_PER_MINUTE, expire
 from coordinator.core.offsets.records import CommittedOffset
@@ -105,7 +105,7 @@ def test_an_empty_group_without_offsets_goes_at_once():
 
 def test_a_group_with_members_stays_without_offsets():
     group = group_with("g", state=GroupState.STABLE, protocol_type="consumer", subscriptions=(READ,))
-    group.classic.add_member(Member("m", None, "c", "/", 1, 1, (Protocol("range", READ),)))
+    group.membership.add_member(Member("m", None, "c", "/", 1, 1, (Protocol("range", READ),)))
     assert expire(group, None, context(COMMITTED_MS + 10 * RETENTION_MS, settings=SETTINGS)).events == ()
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from _wire.errors import ErrorCode
-from coordinator.core.classic.states import GroupState
+from coordinator.core.groups.states import GroupState
 from coordinator.core.topic_partition import TopicPartition
 from tests.simulation.simulation import SESSION_TIMEOUT_MS, Simulation
 

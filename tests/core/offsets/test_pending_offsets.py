@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coordinator.core.groups.group import Group
+from coordinator.core.groups.kinds import new_group
 from coordinator.core.offsets import transactional as transactional_offsets
 from coordinator.core.offsets.committed_offsets import CommittedOffsets
 from coordinator.core.offsets.pending_offsets import PendingOffsets
@@ -97,7 +98,7 @@ def calls_of(work: Callable[[], object]) -> int:
 
 
 def two_producers() -> Group:
-    group = Group("g")
+    group = new_group("g")
     group.offsets.put_pending(ONE.producer_id, "t", many())
     group.offsets.put_pending(OTHER.producer_id, "t", many(MANY))
     return group

@@ -11,8 +11,8 @@ from _wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from coordinator.core.classic.states import GroupState
-from coordinator.core.groups.group import Group
+from coordinator.core.groups.kinds import new_group
+from coordinator.core.groups.states import GroupState
 from coordinator.core.groups.stored import StoredGroups
 from coordinator.core.offsets import fetch as offset_fetch
 from coordinator.core.offsets import transactional as transactional_offsets
@@ -217,7 +217,7 @@ def test_replay_and_load_give_the_same_group():
 
 @pytest.mark.parametrize("committed", [True, False])
 def test_a_marker_finds_every_group_of_its_partition(committed):
-    groups = {name: Group(name) for name in ("a", "b", "c")}
+    groups = {name: new_group(name) for name in ("a", "b", "c")}
     for name in ("a", "b"):
         groups[name].offsets.put_pending(ONE.producer_id, "t", {0: CommittedOffset(1, -1, "", 0)})
     marker = TransactionMarker(ONE, committed, coordinator_epoch=0)
@@ -230,7 +230,7 @@ def test_a_marker_finds_every_group_of_its_partition(committed):
 
 def test_a_group_has_so_many_pending_offsets_at_most():
     limit = {"group.max.pending.offsets": "3"}
-    group = Group(GROUP_ID)
+    group = new_group(GROUP_ID)
 
     def ask(producer, *partitions, version=5):
         asked = [TxnOffsetCommitRequestPartition(partition_index=index, committed_offset=1) for index in partitions]

@@ -1,0 +1,32 @@
+"""What the audit of one kind of group consists of. Its row is in the module of the kind (`classic.py`)."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from coordinator.audit import schema
+from coordinator.audit.fields import Fields
+from coordinator.audit.group_state import GroupAuditState
+from coordinator.audit.world import World
+from coordinator.core.groups.states import GroupState
+
+
+class Projection(NamedTuple):
+    """Makes one audit event from a core event."""
+
+    event_class: type[schema.AuditEvent]
+    fields: Callable[[Any, Any, GroupAuditState, GroupState, World], Fields | None]
+    """(core event, membership after it, audit state, state before it, world) → fields, or None for no audit event."""
+
+
+class KindAudit(NamedTuple):
+    """The audit of a kind of group."""
+
+    projections: Mapping[type, tuple[Projection, ...]]
+    """Class of core events of the kind → its projections."""
+    remember: Callable[[Any, GroupAuditState, World], None]
+    """(membership, audit state, world): make the audit state of a group that was loaded."""
+
+
+def ms_between(start_ms: int, end_ms: int) -> int:
+    """The time between two events; 0 if the wall clock was set back between them."""
+    return max(end_ms - start_ms, 0)

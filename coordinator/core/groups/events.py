@@ -1,0 +1,68 @@
+"""What can happen to a group of any kind. See `core/classic/events.py` for how events are written."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from _wire.errors import ErrorCode
+from coordinator.core.causes import Cause, Requester
+from coordinator.core.groups.event import GroupEvent
+from coordinator.core.groups.group import Group
+from coordinator.core.groups.kind import CLASSIC_NAME
+
+
+@dataclass(slots=True, kw_only=True)
+class GroupCreated(GroupEvent):
+    """The group was created by its first join or its first offset commit. `kind` is the name of its kind."""
+
+    group_id: str
+    at_ms: int
+    client_host: str = ""
+    kind: str = CLASSIC_NAME
+
+    def apply(self, group: Group[Any]) -> None:
+        group.membership.mark_created(self.at_ms)
+
+
+@dataclass(slots=True, kw_only=True)
+class GroupRemoved(GroupEvent):
+    """The group was removed, with its committed offsets and pending members."""
+
+    group_id: str
+    at_ms: int
+    cause: Cause
+    requested_by: Requester | None = None
+
+    def apply(self, group: Group[Any]) -> None:
+        assert not group.membership.members, (group.group_id, self)
+        group.membership.mark_removed(self.at_ms)
+
+
+@dataclass(slots=True, kw_only=True)
+class RequestRejected(GroupEvent):
+    """A request about the group was answered with an error. It changes nothing; the audit counts it.
+
+    `holder_id` is the member that has the instance id, for FENCED_INSTANCE_ID. `injected`: by a fault of a test.
+    `request_generation_id` is the generation that the request named, if it names one; `protocol_type` and `protocols`
+    are those that a JoinGroup offers, the first of them if they are very many; `transactional_id` is that of a
+    TxnOffsetCommit.
+    """
+
+    group_id: str
+    at_ms: int
+    api: str
+    error: ErrorCode
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    client_software_name: str
+    client_software_version: str
+    holder_id: str | None
+    injected: bool = False
+    request_generation_id: int | None = None
+    protocol_type: str = ""
+    protocols: tuple[str, ...] = ()
+    transactional_id: str = ""
+
+    def apply(self, group: Group[Any]) -> None:
+        return
