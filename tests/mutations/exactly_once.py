@@ -8,7 +8,9 @@ MUTANTS: Final = (
     Mutant(
         "offsets in a transaction are accepted from any generation",
         "transactional._check",
-        "return check_generation(group.classic, request.member_id, request.group_instance_id, request.generation_id)",
+        "return group.kind.offsets.validate_transactional_commit(\n"
+        "    group.membership, request.member_id, request.group_instance_id, request.generation_id\n"
+        ")",
         "return NONE",
     ),
     Mutant(
