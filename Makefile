@@ -98,9 +98,8 @@ fuzz: build-tests ## test the codec with malformed bytes, FUZZ_SECONDS (60) for 
 SECONDS ?= 60
 SEED ?=
 
-simulate: build-tests ## random histories of clients, disks and crashes against the core, for SECONDS (60), from SEED on
+simulate: build-tests ## random histories of groups, transactions, records, disks and crashes against a whole node, for SECONDS (60), from SEED on
 	@$(BIN)/python -m tests.simulation --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
-	@$(BIN)/python -m tests.transactions --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 ROUNDS ?= 100
 

@@ -19,6 +19,7 @@ from tests.audit.stories import created, rejoin, removed, subscription, sync
 from tests.simulation.generator import history_of
 from tests.simulation.harness import Harness
 from tests.simulation.instrumented import defects_of
+from tests.simulation.reproducible import reproducible
 from tests.simulation.server import DATA
 from tests.simulation.simulation import GROUP_ID, Simulation
 
@@ -320,7 +321,7 @@ def drain_all(server):
 
 
 def test_of_several_partitions_one_slice_is_written_at_a_time():
-    harness = Harness(history_of(3).setup._replace(partitions=2, segment_bytes=1 << 20))
+    harness = Harness(history_of(3).setup._replace(partitions=2, turns=0, is_durable=False), defects=[])
     server = harness.server
     groups_by_partition = {
         partition: [each for each in map(str, range(1000)) if server.coordinator.shard_of(each).partition == partition]
@@ -351,8 +352,9 @@ def histories() -> Iterator[Harness]:
     """Histories that end in the middle, with checkpoints in them."""
     for seed in range(40):
         history = history_of(seed)
-        harness = Harness(history.setup)
-        with defects_of(harness.defects):
+        defects: list[BaseException] = []
+        with defects_of(defects), reproducible():
+            harness = Harness(history.setup, defects)
             for step in history.steps:
                 harness.play(step)
         if all(twins.audited and not twins.power_was_ever_lost for twins in harness.server.twins):

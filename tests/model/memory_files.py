@@ -89,6 +89,14 @@ class MemoryFileSystem(memory_files.MemoryFileSystem):
             self._flushed_bytes[path] = len(content)
         self._unflushed_names.clear()
 
+    def names(self, directory: Path) -> list[str]:
+        """By their text: comparing paths takes most of the time of a start."""
+        prefix = f"{directory}{os.sep}"
+        below = [
+            text[len(prefix) :] for text in map(str, (*self._files, *self._directories)) if text.startswith(prefix)
+        ]
+        return sorted(name for name in below if os.sep not in name)
+
     def paths(self) -> list[Path]:
         """Every file, in order."""
         return sorted(self._files)

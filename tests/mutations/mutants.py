@@ -9,6 +9,7 @@ from tests.mutations import (
     compaction,
     connections,
     directories,
+    exactly_once,
     explain,
     group_failures,
     group_state,
@@ -51,4 +52,5 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *metadata.MUTANTS,
     *transactions.MUTANTS,
     *request_chain.MUTANTS,
+    *exactly_once.MUTANTS,
 )

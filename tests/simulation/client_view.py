@@ -1,7 +1,7 @@
 """The state that responses show to clients, and whether it is consistent: generations, assignments, offsets."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from _wire.errors import ErrorCode
@@ -122,6 +122,10 @@ class Ledger:
             if committed and (known is None or known.order < said.order):
                 self.acknowledged[group_id][where] = said
 
+    def held_back_partitions(self, group_id: str) -> set[TopicPartition]:
+        """The partitions whose offset a transaction that is still open may change."""
+        return {tp for (group, _), said in self.held_back.items() if group == group_id for tp in said}
+
     def forget(self, group_id: str, partitions: Iterable[TopicPartition] | None = None) -> None:
         """What was acknowledged of the partitions is gone, of all by default; what is held back for them too."""
         kept = [said for (group, _), said in self.held_back.items() if group == group_id]
@@ -129,9 +133,9 @@ class Ledger:
             for where in list(known) if partitions is None else partitions:
                 known.pop(where, None)
 
-    def expired(self, group_id: str, partitions: set[TopicPartition], found: Mapping[TopicPartition, object]) -> None:
+    def expired(self, group_id: str, partitions: set[TopicPartition], found: Collection[TopicPartition]) -> None:
         """These were found too old, unless their batch failed or they were committed again."""
-        for where in partitions - found.keys():
+        for where in partitions - set(found):
             self.acknowledged[group_id].pop(where, None)
 
     def server_died(self, unanswered: list[Request]) -> None:
@@ -144,8 +148,16 @@ class Ledger:
             undecided = [each for each in self.undecided if each.group_id == group_id]
             deleted = any(each.api in ("DeleteGroups", "OffsetDelete") for each in undecided)
             possible = [positions(each.message, 0) for each in undecided if each.api.endswith("OffsetCommit")]
-            ended = any(each.api == "EndTransaction" for each in self.undecided)
-            possible += [said for (group, _), said in self.held_back.items() if ended and group == group_id]
+            committed = {
+                each.message.producer.producer_id
+                for each in self.undecided
+                if each.api == "complete transaction" and each.message.committed
+            }
+            possible += [
+                said
+                for (group, producer), said in self.held_back.items()
+                if producer in committed and group == group_id
+            ]
             known = self.acknowledged[group_id]
             for where in known.keys() | found.keys():
                 offset = found[where].offset if where in found else None

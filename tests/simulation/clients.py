@@ -28,8 +28,8 @@ class Request:
     """
 
     __slots__ = (
-        "api", "connection", "group_id", "incarnation", "is_closed", "message", "number", "received", "response",
-        "version",
+        "api", "connection", "group_id", "incarnation", "is_closed", "message", "number", "partition", "received",
+        "response", "version",
     )  # fmt: skip
 
     def __init__(
@@ -48,6 +48,7 @@ class Request:
         self.version = version
         self.received = received
         self.number = 0
+        self.partition = -1
         self.connection: ClientConnection | None = None
         self.response: Any = None
         self.is_closed = False

@@ -11,6 +11,11 @@ from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscr
 from coordinator.core.topic_partition import TopicPartition
 
 PARTITIONS: Final = {"t": 4, "u": 2}
+OUTPUT: Final = "out"
+SPARE: Final = "spare"
+"""Topics that transactions write to; the second one is deleted and created again."""
+TRANSFERS: Final = "transfers"
+"""The group whose members consume, transform and produce, exactly once."""
 SUBSCRIPTIONS: Final = (("t",), ("t", "u"), ("u",))
 PROTOCOLS: Final = (("range", "sticky"), ("sticky", "range"), ("range",), ("sticky",), ())
 """What clients offer; with the third and the fourth in one group, or the last, some are refused."""

@@ -3,13 +3,18 @@
 from typing import Final
 
 from coordinator.core.groups.states import GroupState
+from coordinator.core.topic_partition import TopicPartition
 from tests.simulation import invariants
 from tests.simulation.clients import Client, Phase
 from tests.simulation.consumers import PARTITIONS, PROTOCOLS, partitions_of
 from tests.simulation.harness import Harness
 from tests.simulation.history import Step
+from tests.simulation.readers import read_partition
+from tests.simulation.record_steps import CHECKED
 from tests.simulation.server import unanswered
 
+COMMIT: Final = 11
+"""A value of steps at which transactions are committed, in the output topic."""
 HEARTBEAT_MS: Final = 1_000
 ROUNDS: Final = 120
 """Rounds of heartbeats: long enough for all session and rebalance timeouts."""
@@ -21,8 +26,11 @@ def play(harness: Harness) -> None:
     harness.play(Step("heal"))
     harness.play(Step("batch", 0, 0))
     everybody_gets_to_work(harness)
+    everybody_commits_a_transaction(harness)
     silence_ends_everything(harness)
+    transactions_are_whole(harness)
     nothing_is_left(harness)
+    transactions_are_whole(harness)
 
 
 def everybody_gets_to_work(harness: Harness) -> None:
@@ -67,6 +75,51 @@ def _check_shares(clients: list[Client]) -> None:
         assert sorted(owned) == sorted((topic, index) for topic in topics for index in range(PARTITIONS[topic]))
 
 
+def everybody_commits_a_transaction(harness: Harness) -> None:
+    """Producers that go on come to a transaction that is committed, whatever others have left."""
+    harness.zombies.clear()
+    if not harness.has_spare_topic:
+        harness.play(Step("delete_topic"))
+    began = len(harness.acknowledged.transactions)
+    at_work = [each for group_id in harness.group_ids for each in _at_work(harness, group_id)]
+    # Of those with the same transactional id one: they fence each other.
+    left = {each.name: each for each in {each.setup.transactional_id: each for each in at_work}.values()}
+    for number in range(ROUNDS):
+        harness.plain_producer.step(number // 3)  # a record may take two steps
+        for client in left.values():
+            harness.transact(client, COMMIT)
+        done = {each.client_name for each in harness.acknowledged.transactions[began:] if each.outcome}
+        for name in [name for name, each in left.items() if name in done or not partitions_of(each.assigned)]:
+            del left[name]
+        if not left:
+            return
+        harness.play(Step("everybody"))
+        harness.play(Step("wait", 0, HEARTBEAT_MS))
+    raise AssertionError(f"no committed transaction of {', '.join(left)}")
+
+
+def transactions_are_whole(harness: Harness) -> None:
+    """No transaction is open, and readers see exactly what was acknowledged."""
+    server, acknowledged = harness.server, harness.acknowledged
+    transactions = server.node.data_plane.transactions
+    if acknowledged.was_lost:
+        return
+    assert transactions.counts()[1:3] == (0, 0), "a transaction is open forever, or its markers are being written"
+    visible: set[tuple[TopicPartition, bytes]] = set()
+    for tp in CHECKED:
+        acknowledged.check_read(tp, read_partition(harness, tp, 0), is_committed=False)
+        committed = read_partition(harness, tp, 1)
+        acknowledged.check_read(tp, committed, is_committed=True)
+        log = harness.log(tp)
+        assert log.last_stable_offset == log.log_end_offset, f"a transaction is open forever in {tp}"
+        visible.update((tp, value) for _, value in committed)
+    acknowledged.check_committed(visible)
+    for (group_id, tp), end in acknowledged.check_exactly_once(visible).items():
+        group = server.coordinator.shard_of(group_id).machine.groups.get(group_id)
+        committed_offset = None if group is None else group.offsets.get(tp)
+        assert group is None or committed_offset is None or committed_offset.offset == end, (group_id, tp, end)
+
+
 def silence_ends_everything(harness: Harness) -> None:
     """All clients stop sending: sessions expire, waiting requests are answered, groups become Empty."""
     harness.play(Step("wait", 0, SILENCE_MS))
@@ -75,7 +128,7 @@ def silence_ends_everything(harness: Harness) -> None:
         assert {group.membership.state for group in shard.machine.groups.values()} <= {GroupState.EMPTY}
     assert len(harness.server.sessions) == 0
     coordinator = harness.server.coordinator
-    left = len(coordinator.shards) + coordinator.audit.running_timers
+    left = len(coordinator.shards) + coordinator.audit.running_timers + harness.server.node.running_timers
     assert harness.server.wheel.pending == left, "only looks at the age of offsets and timers of the audit are left"
     for client in harness.clients:
         harness.crash(client, 0)

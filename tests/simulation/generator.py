@@ -5,11 +5,11 @@ from itertools import accumulate
 from random import Random
 from typing import Final
 
-from tests.simulation.consumers import PROTOCOLS, STATIC_PREFIX, SUBSCRIPTIONS
+from tests.simulation.consumers import PROTOCOLS, STATIC_PREFIX, SUBSCRIPTIONS, TRANSFERS
 from tests.simulation.extremes import EXTREMES
 from tests.simulation.history import ClientSetup, History, Setup, Step
 
-GROUPS: Final = ("orders", "billing", "stock")
+GROUPS: Final = (TRANSFERS, "orders", "billing")
 
 LIVELY: Final[Mapping[str, float]] = {
     "act": 30,
@@ -22,8 +22,16 @@ LIVELY: Final[Mapping[str, float]] = {
     "sync": 3,
     "join": 2,
     "again": 2,
-    "commit_in_transaction": 5,
-    "end_transaction": 3,
+    "transact": 26,
+    "zombie": 2,
+    "give_up": 1,
+    "produce": 14,
+    "read": 1.5,
+    "read_later": 0.5,
+    "delete_records": 0.5,
+    "delete_topic": 0.4,
+    "inspect": 0.6,
+    "forge_marker": 0.2,
     "delete_offsets": 1,
     "fetch": 1,
     "leave": 3,
@@ -53,7 +61,9 @@ FAULTY: Final = LIVELY | {
     "break_reads": 0.7,
 }
 CALM: Final = LIVELY | {"everybody": 40, "crash": 0.5, "leave": 1, "reconnect": 0.5, "offer": 0.2, "delete": 0.3}
-PROFILES: Final = (LIVELY, FAULTY, CALM)
+TRANSACTING: Final = CALM | {"transact": 60, "zombie": 4, "produce": 20, "die_writing": 3, "lose_power": 0}
+"""Kills amid transactions, and nothing that makes their outcome uncertain."""
+PROFILES: Final = (LIVELY, FAULTY, CALM, TRANSACTING)
 WAITS_MS: Final = ((1, 500), (1, 500), (500, 4_000), (4_000, 25_000))
 BREAKING: Final = frozenset({"fill_disk", "break_reads", "die_writing"})
 CLOCK_STEPS_MS: Final = (3_600_000, -3_600_000, 8 * 24 * 3_600_000)
@@ -132,13 +142,17 @@ class HistoryGenerator:
                 return random.choice((0, *CLOCK_STEPS_MS))
             case "lose_power":
                 return random.randrange(1 << 16)
-            case "describe" | "commit_in_transaction" | "end_transaction" | "delete_offsets":
+            case "describe" | "delete_offsets" | "fetch" | "give_up":
+                return random.randrange(2)
+            case "everybody" | "transact" | "zombie" | "produce" | "read" | "read_later" | "delete_records" | "inspect":
+                return random.randrange(1_000)
+            case "forge_marker":
                 return random.randrange(2)
         return 0
 
 
 def _setup(random: Random) -> Setup:
-    groups = GROUPS[: random.choice((1, 1, 2, 3))]
+    groups = GROUPS[: random.choice((1, 2, 2, 3))]
     clients = []
     for number in range(random.randint(2, 7)):
         is_static = random.random() < 0.35
@@ -151,14 +165,19 @@ def _setup(random: Random) -> Setup:
                 join_version=random.choice((5, 9) if is_static else (3, 4, 9)),
                 session_timeout_ms=random.choice((3_000, 10_000)),
                 rebalance_timeout_ms=random.choice((5_000, 20_000)),
+                transactional_id=f"x{number if random.random() < 0.7 else random.randint(0, number)}",
+                bumps_epoch=random.random() < 0.6,
             )
         )
+    is_durable = random.random() < 0.2
     return Setup(
         clients=tuple(clients),
         partitions=random.choice((1, 2)),
         initial_delay_ms=random.choice((0, 0, 1_000, 3_000)),
         max_size=random.choice((100, 100, 100, 2)),
-        segment_bytes=random.choice((1 << 20, 1 << 15)),
+        roll_ms=random.choice((7 * 24 * 3_600_000, 5_000, 15_000)),
         fast_path=random.random() < 0.8,
         lingers=random.random() < 0.3,
+        turns=0 if is_durable else random.choice((0, 0, 1, 2, 5)),
+        is_durable=is_durable,
     )

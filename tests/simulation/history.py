@@ -11,6 +11,9 @@ class ClientSetup(NamedTuple):
     join_version: int = 9
     session_timeout_ms: int = 10_000
     rebalance_timeout_ms: int = 20_000
+    transactional_id: str = "x0"
+    bumps_epoch: bool = True
+    """Whether the transactions of its producer have epochs of their own (KIP-890)."""
 
 
 class Setup(NamedTuple):
@@ -20,10 +23,15 @@ class Setup(NamedTuple):
     partitions: int = 1
     initial_delay_ms: int = 0
     max_size: int = 100
-    segment_bytes: int = 1 << 20
+    roll_ms: int = 7 * 24 * 3_600_000
+    """`log.roll.ms`: with little of it there are many segments, and snapshots of producers."""
     fast_path: bool = True
     lingers: bool = False
     """Whether audit records wait for others (`group.audit.linger.ms`)."""
+    turns: int = 0
+    """Turns of the event loop that follow each step; 0: as many as there is something to do."""
+    is_durable: bool = False
+    """Whether an append counts only when it is flushed (`log.flush.policy=always`)."""
 
 
 class Step(NamedTuple):

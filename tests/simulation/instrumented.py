@@ -1,8 +1,7 @@
 """The product's server with its twins beside it: whatever happens to a shard, they learn of it."""
 
 import sys
-from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any, Final
@@ -13,7 +12,7 @@ from structlog.typing import EventDict, WrappedLogger
 from coordinator.audit.resume import AuditReplay
 from coordinator.audit.schema import OffsetsCommitted, decode_event
 from coordinator.audit.schema import Record as AuditRecord
-from coordinator.config.settings import Config
+from coordinator.broker.partitions import LEADER_EPOCH
 from coordinator.core.causes import Cause
 from coordinator.core.classic.describe import described
 from coordinator.core.event import Event
@@ -24,7 +23,6 @@ from coordinator.groups.audit_checkpoints import AuditCheckpoints
 from coordinator.groups.audit_projection import AuditProjection
 from coordinator.groups.audit_stream import AuditStream
 from coordinator.groups.offsets_stream import OffsetsStream
-from coordinator.log.config import LogConfig
 from coordinator.log.partition_log import PartitionLog
 from coordinator.runtime.interfaces import Replay, StoreError
 from coordinator.runtime.slices import at_once
@@ -33,12 +31,8 @@ from coordinator.wall_time import WallTime
 from tests.model.memory_files import ProcessKilled
 from tests.model.stored_log import stored_in
 from tests.simulation.audit_reader import decoded
-from tests.simulation.history import Setup
-from tests.simulation.server import AUDIT, OFFSETS, SimulatedServer
 from tests.simulation.twins import InjectedDefect, ShardTwins
 
-RECORD_BATCH_BYTES_MAX: Final = 10_000
-"""`message.max.bytes`: more than what a history's groups need, and little enough to be exceeded."""
 CHECKPOINT_RECORDS: Final = 20
 MEMBERS_AT_ONCE: Final = 2
 """So few that checkpoints are frequent and take several turns."""
@@ -53,8 +47,10 @@ class InstrumentedStore(LogStore):
         offsets: PartitionLog,
         audit: AuditStream,
         twins: ShardTwins,
+        appended: Callable[[PartitionLog], None],
+        **settings: Any,
     ) -> None:
-        super().__init__(OffsetsStream(offsets, 0), audit, appended=lambda log: None)
+        super().__init__(OffsetsStream(offsets, LEADER_EPOCH), audit, appended=appended, **settings)
         self._offsets, self._audit = offsets, audit.log
         self._twins = twins
 
@@ -88,7 +84,7 @@ class InstrumentedStream(AuditStream):
     def __init__(
         self, log: PartitionLog, checkpoints: AuditCheckpoints, twins: ShardTwins, *, is_lingering: bool
     ) -> None:
-        super().__init__(log, 0, checkpoints=checkpoints, is_lingering=is_lingering)
+        super().__init__(log, LEADER_EPOCH, checkpoints=checkpoints, is_lingering=is_lingering)
         self._twins = twins
 
     def replay(self, from_offset: int) -> Iterator[list[AuditRecord]]:
@@ -177,51 +173,6 @@ class InstrumentedAudit(AuditProjection):
             assert isinstance(event, OffsetsCommitted)
             assert (event.commits, event.partitions) == self._twins.committed.pop(event.group_id)
         return records
-
-
-class InstrumentedServer(SimulatedServer):
-    """A server whose stores and projectors tell the twins of its shards, over all its lives."""
-
-    def __init__(self, setup: Setup, seen: Counter[str]) -> None:
-        self.twins = [ShardTwins(partition, seen, lambda: self.wall.step_ms) for partition in range(setup.partitions)]
-        self.setup = setup
-        super().__init__(
-            config_of(setup),
-            partitions=setup.partitions,
-            fast_path=setup.fast_path,
-            log_config=LogConfig(
-                segment_bytes=setup.segment_bytes,
-                index_interval_bytes=512,
-                max_message_bytes=RECORD_BATCH_BYTES_MAX,
-            ),
-            steps_per_slice=10,
-        )
-
-    def make_audit_stream(self, partition: int) -> InstrumentedStream:
-        log, twins = self.logs[AUDIT, partition], self.twins[partition]
-        return InstrumentedStream(log, self.checkpoints, twins, is_lingering=self.setup.lingers)
-
-    def make_store(self, partition: int, audit: AuditStream) -> LogStore:
-        return InstrumentedStore(self.logs[OFFSETS, partition], audit, self.twins[partition])
-
-    def make_audit(self, stream: AuditStream) -> InstrumentedAudit:
-        return InstrumentedAudit(stream, self.wall, self.twins[stream.log.partition])
-
-    def twins_of(self, group_id: str) -> ShardTwins:
-        return self.twins[self.coordinator.shard_of(group_id).partition]
-
-
-def config_of(setup: Setup) -> Config:
-    return Config(
-        {
-            "group.initial.rebalance.delay.ms": str(setup.initial_delay_ms),
-            "group.min.session.timeout.ms": "1000",
-            "group.max.size": str(setup.max_size),
-            "offset.metadata.max.bytes": "10",
-            "offsets.retention.minutes": "1",
-            "offsets.retention.check.interval.ms": "20000",
-        }
-    )
 
 
 @contextmanager

@@ -1,19 +1,22 @@
 """The requests and responses between the clients and the server, and what the clients learn from them."""
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.kinds import new_group
 from coordinator.core.groups.operations import OPERATIONS
+from coordinator.core.stored import Producer
 from coordinator.core.topic_partition import TopicPartition
 from tests.simulation import invariants
+from tests.simulation.acknowledged import Acknowledged
 from tests.simulation.client_view import Generation, Ledger
 from tests.simulation.clients import Client, Request
 from tests.simulation.consumers import identity
 from tests.simulation.history import Setup
-from tests.simulation.instrumented import InstrumentedServer
+from tests.simulation.world_server import WorldServer
 
 REFUSALS: Final = (
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -29,10 +32,11 @@ ACCEPTED: Final = frozenset({ErrorCode.NONE, ErrorCode.OFFSET_METADATA_TOO_LARGE
 class Traffic:
     """An instrumented server, its clients, and the traffic between them."""
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, setup: Setup, defects: list[BaseException]) -> None:
+        """`defects` are those that the product has caught and logged."""
         self.setup = setup
         self.seen: Counter[str] = Counter()
-        self.defects: list[BaseException] = []
+        self.defects = defects
         self.ledger = Ledger()
         self.newest: dict[tuple[str, str, str], Request] = {}
         """Group, API and member id → the request that replaced all earlier ones."""
@@ -42,7 +46,11 @@ class Traffic:
         self.batch_left = 0
         self.clients = [Client(number, each) for number, each in enumerate(setup.clients)]
         self.group_ids = sorted({each.group_id for each in setup.clients})
-        self.server = InstrumentedServer(setup, self.seen)
+        self.acknowledged = Acknowledged()
+        self._observed: list[Request] = []
+        self.server = WorldServer(setup, self.seen, self.observe_commit, self.observe_marker)
+        for twins in self.server.twins:
+            twins.on_offsets_deleted = self.acknowledged.began_again
 
     def end_batch(self) -> None:
         """Handle the requests of the batch in one loop iteration."""
@@ -154,8 +162,16 @@ class Traffic:
             TopicPartition(topic.name, each.partition_index): (each.committed_offset, each.metadata)
             for topic in group.topics
             for each in topic.partitions
+            if each.error_code == ErrorCode.NONE
         }
-        invariants.check_fetched(self, request.group_id, found)
+        unstable = {
+            TopicPartition(topic.name, each.partition_index)
+            for topic in group.topics
+            for each in topic.partitions
+            if each.error_code == ErrorCode.UNSTABLE_OFFSET_COMMIT
+        }
+        self.seen["answer OffsetFetch with unstable offsets"] += bool(unstable)
+        invariants.check_fetched(self, request, found, unstable)
 
     def _deleted(self, request: Request, error: ErrorCode) -> None:
         if request.response.results[0].error_code == ErrorCode.NONE:
@@ -166,6 +182,28 @@ class Traffic:
             gone = (each.partition_index for each in topic.partitions if each.error_code == ErrorCode.NONE)
             self.ledger.forget(request.group_id, [TopicPartition(topic.name, index) for index in gone])
 
+    def observe_commit(self, group_id: str, message: Any, version: int) -> Callable[[Any], None]:
+        """A transaction commits offsets of a group; returns who gets the response."""
+        incarnation = self.server.twins_of(group_id).incarnation[group_id]
+        return self._observe(Request("TxnOffsetCommit", group_id, incarnation, message, version, self._answered))
+
+    def observe_marker(self, partition: int, marker: Any) -> Callable[[Any], None]:
+        """A transaction ends in the groups of a partition; returns who gets the result."""
+        request = Request("complete transaction", "", 0, marker, 0, self._answered)
+        request.partition = partition
+        return self._observe(request)
+
+    def _observe(self, request: Request) -> Callable[[Any], None]:
+        self._observed = [each for each in self._observed if each.response is None]
+        self._observed.append(request)
+        return request.send_response
+
+    def unobserved(self) -> list[Request]:
+        """Requests of transactions to groups that were never answered; from now on they will not be."""
+        unanswered = [each for each in self._observed if each.response is None]
+        self._observed = []
+        return unanswered
+
     def _committed_in_transaction(self, request: Request, error: ErrorCode) -> None:
         self.ledger.committed_in_transaction(request)
         codes = {ErrorCode(each.error_code) for topic in request.response.topics for each in topic.partitions}
@@ -175,11 +213,19 @@ class Traffic:
 
     def _transaction_ended(self, request: Request, error: ErrorCode) -> None:
         """For all groups of the partition."""
-        partition = self.server.coordinator.shard_of(request.group_id).partition
+        marker = request.message
+        assert not marker.committed or self.may_commit(marker.producer), "a marker of a commit that nobody asked for"
         for group_id in self.group_ids:
-            if self.server.coordinator.shard_of(group_id).partition == partition:
-                marker = request.message
+            if self.server.coordinator.shard_of(group_id).partition == request.partition:
                 self.ledger.transaction_ended(group_id, marker.producer.producer_id, marker.committed)
+
+    def may_commit(self, producer: Producer) -> bool:
+        """Whether a producer asked to commit the transaction that a marker of this epoch ends."""
+        epochs = producer.producer_epoch, producer.producer_epoch - 1
+        return any(
+            each.asked and each.producer_id == producer.producer_id and each.epoch in epochs
+            for each in self.acknowledged.transactions
+        )
 
     def _lives(self, group_id: str, member_id: str) -> None:
         self.server.twins_of(group_id).lives(group_id, member_id, self.server.now_ms)

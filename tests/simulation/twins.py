@@ -1,11 +1,11 @@
 """The slow twins of a shard: its events replayed, its records loaded, its audit read, all as they come."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
-from coordinator.audit.schema import CoordinatorPaused, decode_coordinator_event, decode_event
 from coordinator.audit.schema import Record as AuditRecord
+from coordinator.audit.schema import decode_coordinator_event, decode_event
 from coordinator.core.causes import Cause
 from coordinator.core.classic import events
 from coordinator.core.classic.group import ClassicGroup
@@ -86,6 +86,7 @@ class ShardTwins:
         """Group and member id → the connections that its JoinGroup and SyncGroup came by since the last start."""
         self.lived_ms: dict[tuple[str, str], int] = {}
         """Group and member id → when its client was last answered in a way that keeps its session alive."""
+        self.on_offsets_deleted: Callable[[str, Iterable[TopicPartition]], None] = lambda group_id, partitions: None
         self.breaking: dict[str, int] = {}
         """Group id → after how many further events the group breaks an invariant."""
 
@@ -129,6 +130,7 @@ class ShardTwins:
             self.committed[event.group_id] = commits + 1, partitions + sum(map(len, event.offsets.values()))
         elif isinstance(event, OffsetsDeleted):
             self.seen[f"cause of OffsetsDeleted: {event.cause.name}"] += 1
+            self.on_offsets_deleted(event.group_id, event.partitions)
             if event.cause is DeletionCause.EXPIRED:
                 self.expired[event.group_id].update(event.partitions)
         elif isinstance(event, GroupRemoved):
@@ -223,7 +225,7 @@ class ShardTwins:
     def _read(self, audited: list[AuditRecord], first_offset: int) -> None:
         for offset, (key, value, _) in enumerate(audited, first_offset):
             if key is None:
-                assert isinstance(decode_coordinator_event(value), CoordinatorPaused)
+                decode_coordinator_event(value)
                 continue
             event = decode_event(value)
             assert key.decode() == event.group_id

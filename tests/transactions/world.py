@@ -23,10 +23,7 @@ from coordinator.core.operation import Answer, Operation
 from coordinator.core.stored import TransactionMarker
 from coordinator.core.topic_partition import TopicPartition
 from coordinator.core.transactions import operations
-from coordinator.core.transactions.events import TransactionChanged
 from coordinator.core.transactions.partitions import PartitionErrors, PartitionsRequest
-from coordinator.core.transactions.states import TransactionState
-from coordinator.core.transactions.stored import records_of
 from coordinator.core.transactions.transaction import Transaction
 from coordinator.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.metadata.producer_ids import ProducerIds
@@ -129,19 +126,6 @@ class World:
         if count:
             self.coordinator.start(count, range(count), self.now_ms())
             self.run()
-
-    def store_used_epochs(self, transactional_id: str, epoch: int) -> None:
-        """Store a producer of this epoch for the transactional id, as after very many transactions; start again."""
-        producer_id = self.producer_ids.allocate(self.now_ms())
-        assert producer_id is not None
-        used = Transaction(
-            transactional_id, producer_id, epoch, TIMEOUT_MS, TransactionState.EMPTY, updated_ms=self.now_ms()
-        )
-        shard = self.coordinator.shard_of(transactional_id)
-        problems: list[object] = []
-        shard.store.append([], records_of([TransactionChanged(None, used)]), self.now_ms(), problems.append)
-        assert problems == [None]
-        self.restart()
 
     def restart(self, *, clean: bool = False) -> None:
         """End the node, as by `kill -9` unless `clean`, and start another one on its disk."""
