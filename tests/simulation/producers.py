@@ -1,6 +1,7 @@
 """Producers without transactions: idempotent ones, which repeat and reorder their batches, and those without an id."""
 
 from collections import deque
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from _wire.errors import ErrorCode
@@ -25,6 +26,8 @@ class Sent(NamedTuple):
 
     request: ProduceRequest
     offset: int
+    start: int
+    """The number of the start of the server that acknowledged it."""
 
 
 class IdempotentProducer(Program):
@@ -44,13 +47,12 @@ class IdempotentProducer(Program):
         """Batches of one producer id, until the server does not know it any more."""
         sequence, sent = 0, deque[Sent](maxlen=REMEMBERED)
         while True:
+            chosen = sent[self.value // 10 % len(sent)] if sent else None
             match self.value % 10:
-                case _ if not sent:
-                    pass
-                case 3 | 8:
-                    yield from self._repeat(sent[self.value // 10 % len(sent)])
+                case 3 | 8 if chosen is not None and self._is_remembered(chosen, sent):
+                    yield from self._repeat(chosen)
                     continue
-                case 4:
+                case 4 if sent and self._is_remembered(sent[-1], sent):
                     yield from self._skip(producer_id, sequence)
                     continue
             value = self.harness.next_value(self.name)
@@ -61,9 +63,18 @@ class IdempotentProducer(Program):
             if offset is None:
                 return
             self.harness.acknowledged.appended(self.tp, offset, value)
-            sent.append(Sent(request, offset))
+            sent.append(Sent(request, offset, self.harness.server.starts))
             sequence += 1
             yield None
+
+    def _is_remembered(self, batch: Sent, sent: Sequence[Sent]) -> bool:
+        """Whether the partition must know a batch, as on Kafka.
+
+        A restart forgets the producers of records that were deleted, and a snapshot has only the last batch of each.
+        """
+        if batch.offset < self.harness.acknowledged.start_offsets.get(self.tp, 0):
+            return False
+        return batch is sent[-1] or batch.start == self.harness.server.starts
 
     def _send(self, request: ProduceRequest) -> Steps[int | None]:
         """Until it is acknowledged; None after a power loss that took the batches before it."""

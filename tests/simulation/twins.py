@@ -115,12 +115,12 @@ class ShardTwins:
         now_ms = event.at_ms - self._step_ms()
         check_event(event, group, now_ms)
         self._check_session(event, classic, now_ms)
+        if isinstance(event, events.MemberRemoved):
+            self._check_connection(event, classic.members[event.member_id].answered_ms)
         event.apply(group)
         self.seen[f"event {type(event).__name__}"] += 1
         if classic.state is not state:
             self.seen[f"state {state} → {classic.state}"] += 1
-        if isinstance(event, events.MemberRemoved):
-            self._check_connection(event)
         if isinstance(event, events.MemberRemoved | events.PendingMemberRemoved):
             self.seen[f"cause of {type(event).__name__}: {event.cause}"] += 1
         elif isinstance(event, events.RebalanceStarted):
@@ -191,8 +191,11 @@ class ShardTwins:
             ):
                 assert now_ms >= self.may_be_silent_until_ms.get((event.group_id, event.member_id), 0), event
 
-    def _check_connection(self, event: events.MemberRemoved) -> None:
-        """What is said of the connection of a member that is removed is what its client did."""
+    def _check_connection(self, event: events.MemberRemoved, answered_ms: int | None) -> None:
+        """What is said of the connection of a member that is removed is what its client did.
+
+        A request in the very millisecond in which a waiting one was answered (`answered_ms`) cannot be told from that.
+        """
         who = event.group_id, event.member_id
         came_by = self.came_by.pop(who, [])
         if event.connection_open:
@@ -203,7 +206,8 @@ class ShardTwins:
             closed_ms = event.connection_closed_ms - self._step_ms()
             assert event.connection_open is False, event
             assert not came_by or closed_ms in [each.closed_ms for each in came_by], event
-            assert self.lived_ms.get(who, closed_ms) <= closed_ms, event
+            lived_ms = self.lived_ms.get(who, closed_ms)
+            assert lived_ms <= closed_ms or lived_ms + self._step_ms() == answered_ms, event
         if event.last_heard_ms is not None and not self.clock_was_set_back:
             assert event.coordinator_paused_ms is not None, event
             assert 0 <= event.coordinator_paused_ms <= event.at_ms - event.last_heard_ms, event
