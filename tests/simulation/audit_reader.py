@@ -119,8 +119,8 @@ class AuditReader:
                     member.member_id, member.group_instance_id, *client, event.subscribed_topics, old.partitions
                 )
             case schema.RebalanceSuperseded():
-                for member_id, member in described.items():
-                    described[member_id] = member._replace(partitions=frozenset())
+                for member_id, known in described.items():
+                    described[member_id] = known._replace(partitions=frozenset())
             case schema.MemberAssigned(member=member):
                 described[member.member_id] = described[member.member_id]._replace(partitions=flat(event.partitions))
             case schema.GenerationStarted():

@@ -88,7 +88,7 @@ class Client:
         self.group_id = setup.group_id
         self.instance_id = setup.instance_id
         self.topics = SUBSCRIPTIONS[number % len(SUBSCRIPTIONS)]
-        self.protocols = PROTOCOLS[0]
+        self.protocols: tuple[str, ...] = PROTOCOLS[0]
         self.deaf_until_ms = 0
         self.connection = ClientConnection()
         self.under_way: list[Request] = []

@@ -1,6 +1,5 @@
 """Random histories: their clients and their steps. One `random.Random` decides all, so a seed determines a history."""
 
-from collections.abc import Mapping
 from itertools import accumulate
 from random import Random
 from typing import Final
@@ -11,7 +10,7 @@ from tests.simulation.history import ClientSetup, History, Setup, Step
 
 GROUPS: Final = (TRANSFERS, "orders", "billing")
 
-LIVELY: Final[Mapping[str, float]] = {
+LIVELY: Final[dict[str, float]] = {
     "act": 30,
     "everybody": 14,
     "wait": 6,
@@ -129,7 +128,7 @@ class HistoryGenerator:
             case "subscribe":
                 return random.randrange(len(SUBSCRIPTIONS))
             case "offer":
-                return random.choice((0, 0, 1, 1, *range(len(PROTOCOLS))))
+                return int(random.choice((0, 0, 1, 1, *range(len(PROTOCOLS)))))
             case "batch":
                 return random.randint(2, 8)
             case "die_writing" | "fill_disk":

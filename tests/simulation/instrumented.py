@@ -16,6 +16,7 @@ from coordinator.broker.partitions import LEADER_EPOCH
 from coordinator.core.causes import Cause
 from coordinator.core.classic.describe import described
 from coordinator.core.event import Event
+from coordinator.core.groups.event import GroupEvent
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.states import GroupState
 from coordinator.core.stored import Stored
@@ -25,7 +26,7 @@ from coordinator.groups.audit_stream import AuditStream
 from coordinator.groups.offsets_stream import OffsetsStream
 from coordinator.log.partition_log import PartitionLog
 from coordinator.runtime.interfaces import Replay, StoreError
-from coordinator.runtime.slices import at_once
+from coordinator.runtime.slices import Steps, at_once
 from coordinator.runtime.store import LogStore
 from coordinator.wall_time import WallTime
 from tests.model.memory_files import ProcessKilled
@@ -69,7 +70,7 @@ class InstrumentedStore(LogStore):
             if not self._twins.in_flight[0] and not self._twins.in_flight[1]:
                 self._twins.appended(list(stored) if was_stored else [], audit if was_audited else [])
 
-    def replay(self, replay: Replay, from_offset: int = 0) -> Iterator[None]:
+    def replay(self, replay: Replay, from_offset: int = 0) -> Steps[None]:
         if from_offset == 0:
             try:
                 self._twins.found_stored(stored_in(self._offsets))
@@ -105,6 +106,7 @@ class InstrumentedAudit(AuditProjection):
         self._twins = twins
 
     def project(self, event: Event, group: Group, state_before: GroupState, generation_before: int) -> None:
+        assert isinstance(event, GroupEvent), event
         self._twins.happened(event)
         super().project(event, group, state_before, generation_before)
         classic, state = group.membership, self.groups.get(event.key)

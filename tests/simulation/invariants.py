@@ -10,6 +10,7 @@ from coordinator.core.decision import OperationContext
 from coordinator.core.groups.states import GroupState
 from coordinator.core.offsets.records import CommittedOffset
 from coordinator.core.topic_partition import TopicPartition
+from coordinator.groups.audit_schedule import audit_of
 from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.runtime.shard import Shard
 from tests.simulation.audit_reader import decoded
@@ -89,7 +90,7 @@ def durable_part(group: ClassicGroup) -> object:
 
 def the_audit_tells_where_groups_are(harness: "Harness", shard: Shard[GroupStateMachine]) -> None:
     readers = harness.server.twins[shard.partition].readers
-    audit = shard.projection
+    audit = audit_of(shard)
     if shard.store.held:
         return
     assert audit.next_offset == harness.server.logs[AUDIT, shard.partition].log_end_offset

@@ -13,7 +13,7 @@ from tests.simulation.consumers import PARTITIONS
 from tests.simulation.programs import TRANSIENT, Program, Steps, produce_request, produced
 
 if TYPE_CHECKING:
-    from tests.simulation.harness import Harness
+    from tests.simulation.record_traffic import RecordTraffic
 
 REMEMBERED: Final = 5
 """Batches of a producer that a partition remembers, as Kafka does: one of them that comes again is not appended."""
@@ -33,7 +33,7 @@ class Sent(NamedTuple):
 class IdempotentProducer(Program):
     """Appends each record once, whatever becomes of its requests."""
 
-    def __init__(self, harness: "Harness", name: str, partition: int) -> None:
+    def __init__(self, harness: "RecordTraffic", name: str, partition: int) -> None:
         self.tp = INPUTS[partition % len(INPUTS)]
         super().__init__(harness, name)
 

@@ -11,7 +11,7 @@ from coordinator.core.topic_partition import TopicPartition
 from tests.simulation.calls import LOST, Ask, Call
 
 if TYPE_CHECKING:
-    from tests.simulation.harness import Harness
+    from tests.simulation.record_traffic import RecordTraffic
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ TRANSIENT: Final = frozenset(
 class Program:
     """A client whose `run` is its program. `value` is that of the current step, by which it decides."""
 
-    def __init__(self, harness: "Harness", name: str) -> None:
+    def __init__(self, harness: "RecordTraffic", name: str) -> None:
         self.harness = harness
         self.name = name
         self.value = 0

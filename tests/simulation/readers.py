@@ -9,7 +9,7 @@ from coordinator.core.topic_partition import TopicPartition
 from tests.simulation.calls import Ask
 
 if TYPE_CHECKING:
-    from tests.simulation.harness import Harness
+    from tests.simulation.record_traffic import RecordTraffic
 
 FETCH_VERSION: Final = 11
 READ_COMMITTED: Final = 1
@@ -54,7 +54,7 @@ def visible_records(partition: Any, offset: int) -> tuple[Records, int]:
     return records, next_offset
 
 
-def read_partition(harness: "Harness", tp: TopicPartition, isolation_level: int) -> Records:
+def read_partition(harness: "RecordTraffic", tp: TopicPartition, isolation_level: int) -> Records:
     """All that a consumer gets from the first record on, until there is no more."""
     records: Records = []
     offset = harness.log(tp).log_start_offset

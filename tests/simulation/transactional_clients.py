@@ -23,7 +23,7 @@ from tests.simulation.programs import TRANSIENT, Program, Steps, produce_request
 from tests.simulation.readers import FETCH_VERSION, READ_COMMITTED, fetch_request, visible_records
 
 if TYPE_CHECKING:
-    from tests.simulation.harness import Harness
+    from tests.simulation.record_traffic import RecordTraffic
 
 NOBODY: Final = 4
 """A commit of offsets by a producer whose group does not know it, of so many."""
@@ -47,7 +47,7 @@ class Versions:
 class TransactionalClient(Program):
     """The producer of a member of a group. Several members, or processes, may have the same transactional id."""
 
-    def __init__(self, harness: "Harness", client: Client, transactional_id: str) -> None:
+    def __init__(self, harness: "RecordTraffic", client: Client, transactional_id: str) -> None:
         self.client = client
         self.transactional_id = transactional_id
         self.versions = Versions(bumps_epoch=client.setup.bumps_epoch)

@@ -12,6 +12,7 @@ from coordinator.core.classic.group import ClassicGroup
 from coordinator.core.classic.joining import NEW_MEMBER_JOIN_TIMEOUT_MS
 from coordinator.core.client_connection import ClientConnection
 from coordinator.core.event import Event
+from coordinator.core.groups.event import GroupEvent
 from coordinator.core.groups.events import GroupCreated, GroupRemoved
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.kinds import new_group
@@ -103,7 +104,7 @@ class ShardTwins:
 
     # ---- events
 
-    def happened(self, event: Event) -> None:
+    def happened(self, event: GroupEvent) -> None:
         """Check what is true of the group before the event, then replay it."""
         group = self.replayed.get(event.group_id)
         if group is None:
@@ -266,7 +267,7 @@ class ShardTwins:
     def loaded(self, groups: Mapping[str, ClassicGroup]) -> None:
         durable = {group_id: group.membership for group_id, group in self.durable.groups.items()}
         assert dict(groups) == durable, "records are loaded one way only"
-        self.replayed = groups_of(self.stored)
+        self.replayed = dict(groups_of(self.stored))
         self.committed.clear()
         self.shown.clear()
         # Each session is a new one.

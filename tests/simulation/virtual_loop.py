@@ -48,15 +48,19 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     def get_debug(self) -> bool:
         return False
 
-    def call_soon(self, callback: Callable[..., object], *args: Any, context: Any = None) -> VirtualHandle:
+    def call_soon(  # type: ignore[override]
+        self, callback: Callable[..., object], *args: Any, context: Any = None
+    ) -> VirtualHandle:
         handle = VirtualHandle(0.0, callback, args, self)
         self._ready.append(handle)
         return handle
 
-    def call_soon_threadsafe(self, callback: Callable[..., object], *args: Any, context: Any = None) -> VirtualHandle:
+    def call_soon_threadsafe(  # type: ignore[override]
+        self, callback: Callable[..., object], *args: Any, context: Any = None
+    ) -> VirtualHandle:
         return self.call_soon(callback, *args)
 
-    def call_later(
+    def call_later(  # type: ignore[override]
         self, delay: float, callback: Callable[..., object], *args: Any, context: Any = None
     ) -> VirtualHandle:
         when_ms = self._clock.now_ms() + round(delay * 1000)

@@ -86,7 +86,7 @@ class WorldServer(SimulatedServer):
     def start(self, *, clean: bool = False) -> None:
         self.starts += 1
         self.is_batching = False
-        self.loop = VirtualLoop(self.clock)
+        self.loop = VirtualLoop(self.clock)  # type: ignore[abstract]
         host = Host(
             clock=self.clock,
             wall_ms=lambda: self.wall_ms,
