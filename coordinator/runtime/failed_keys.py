@@ -141,7 +141,7 @@ class FailedKeys:
         try:
             # The rebuild reads what the projection said last about each of these keys.
             self._store.write_held(now_ms)
-            if not self._steps.take(is_time_over):
+            if not self._steps.run(is_time_over):
                 return False
             self.rebuilt = self._being_rebuilt
         except (StoreError, MalformedMessage) as problem:

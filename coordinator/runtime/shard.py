@@ -172,7 +172,7 @@ class Shard(Generic[Machine]):
         """
         self._load_now_ms = now_ms
         try:
-            if self._load is not None and self._load.take(is_time_over):
+            if self._load is not None and self._load.run(is_time_over):
                 self._activated()
         except (StoreError, MalformedMessage) as problem:
             self._loading_failed(problem)

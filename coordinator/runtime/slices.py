@@ -78,7 +78,7 @@ def awaited_all(asks: Sequence[Callable[[Callable[[T], None]], object]]) -> Step
     waiting: Awaited[list[T]] = Awaited(is_urgent=False)
     missing = len(asks)
 
-    def take(position: int, value: T) -> None:
+    def answered(position: int, value: T) -> None:
         nonlocal missing
         answers[position] = value
         missing -= 1
@@ -86,7 +86,7 @@ def awaited_all(asks: Sequence[Callable[[Callable[[T], None]], object]]) -> Step
             waiting.answer(answers)
 
     for position, ask in enumerate(asks):
-        ask(partial(take, position))
+        ask(partial(answered, position))
     if not asks:
         waiting.answer(answers)
     return waiting.steps()

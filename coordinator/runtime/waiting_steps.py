@@ -19,7 +19,7 @@ class WaitingSteps:
         """Whether there is no step to take until `answered` is called."""
         return self._waits_for is not None
 
-    def take(self, is_time_over: Callable[[], bool]) -> bool:
+    def run(self, is_time_over: Callable[[], bool]) -> bool:
         """Take steps until `is_time_over`, or until one has to wait; return whether they have ended.
 
         Raises what a step raises; there are no further steps then.

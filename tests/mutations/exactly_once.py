@@ -1,4 +1,4 @@
-"""Mutants that break exactly once: each is noticed by the random histories alone (tests/simulation) within a minute."""
+"""Mutants that break exactly once, for the random histories (tests/simulation) to notice."""
 
 from typing import Final
 

@@ -119,8 +119,8 @@ REBUILD_MUTANTS: Final = (
     Mutant(
         "a group is rebuilt in one slice",
         "FailedKeys.next_slice",
-        "if not self._steps.take(is_time_over):\n    return False",
-        "while not self._steps.take(lambda: False):\n    pass",
+        "if not self._steps.run(is_time_over):\n    return False",
+        "while not self._steps.run(lambda: False):\n    pass",
     ),
     Mutant(
         "the log is read while a batch is in flight",

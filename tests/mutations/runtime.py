@@ -248,19 +248,19 @@ LOAD_MUTANTS: Final = (
     ),
     Mutant(
         "a long log is read in one slice",
-        "WaitingSteps.take",
+        "WaitingSteps.run",
         "elif is_time_over():\n    break",
         "",
     ),
     Mutant(
         "the audit of a load is appended twice",
-        "WaitingSteps.take",
+        "WaitingSteps.run",
         "while not self.is_waiting:",
         "while True:",
     ),
     Mutant(
         "a partition is served before the audit of its load is appended",
-        "WaitingSteps.take",
+        "WaitingSteps.run",
         "self._waits_for = waits_for",
         "self._waits_for = waits_for\nreturn True",
     ),
