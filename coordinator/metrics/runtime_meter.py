@@ -55,8 +55,8 @@ class RuntimeMeter:
 class MeteredShard(Shard[GroupStateMachine]):
     """A shard whose loads are timed."""
 
-    def __init__(self, *arguments: Any, meter: RuntimeMeter) -> None:
-        super().__init__(*arguments)
+    def __init__(self, *arguments: Any, meter: RuntimeMeter, **named: Any) -> None:
+        super().__init__(*arguments, **named)
         self._meter = meter
         self._load_began: float | None = None
 

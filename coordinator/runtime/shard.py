@@ -83,6 +83,7 @@ class Shard(Generic[Machine]):
         store: Store,
         timers: KeyTimers,
         responses: Responses,
+        *,
         request_drain: "RequestDrain",
         projection: Projection | None = None,
     ) -> None:

@@ -96,11 +96,18 @@ def make_group_coordinator(
             cluster=partitions,
         )
         machine = make_state_machine(sessions, audit, timers, environment.addresses, on_applied)
-        return shard_class(index, machine, store, timers, pending, request_drain, audit)
+        return shard_class(index, machine, store, timers, pending, request_drain=request_drain, projection=audit)
 
     partition_count = environment.topics.partition_count(OFFSETS_TOPIC)
     return GroupCoordinator(
-        make_shard, partition_count, wheel, timers, sessions, environment, checkpoints, request_iteration
+        make_shard,
+        partition_count,
+        environment,
+        sessions,
+        wheel,
+        timers,
+        checkpoints=checkpoints,
+        request_iteration=request_iteration,
     )
 
 
@@ -157,7 +164,7 @@ def make_transaction_coordinator(
             partial(getattr, store, "batch_bytes_max"),
             environment.wall,
         )
-        return Shard(index, machine, store, timers, pending, request_drain)
+        return Shard(index, machine, store, timers, pending, request_drain=request_drain)
 
     markers = MarkerSender(
         marker_writer.write_own,
@@ -170,5 +177,11 @@ def make_transaction_coordinator(
         leads=partitions.leads,
     )
     return TransactionCoordinator(
-        make_shard, loop.wheel, timers, markers, pending, environment, loop.scheduler.request_iteration
+        make_shard,
+        environment,
+        loop.wheel,
+        timers,
+        markers=markers,
+        requests=pending,
+        request_iteration=loop.scheduler.request_iteration,
     )

@@ -77,11 +77,12 @@ class TransactionCoordinator(CoordinatorRuntime[TransactionStateMachine]):
     def __init__(
         self,
         make_shard: MakeShard[TransactionStateMachine],
+        environment: Environment,
         wheel: TimerWheel,
         timers: KeyTimers,
+        *,
         markers: MarkerSender,
         requests: Requests,
-        environment: Environment,
         request_iteration: Callable[[], None],
         seconds: Callable[[], float] = perf_counter,
     ) -> None:

@@ -3,12 +3,13 @@
 import asyncio
 import inspect
 from collections.abc import Callable, Iterator
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-import coordinator.server
+import coordinator
 from _wire.apis import APIS
 from _wire.errors import ErrorCode
 from _wire.messages.api_versions import ApiVersionsRequest
@@ -50,6 +51,7 @@ SETTINGS: Final = {
     "group.initial.rebalance.delay.ms": "0",
 }
 POSITIONAL_MAX: Final = 6
+FOLDERS_OF_PARTS: Final = ("broker", "groups", "metadata", "quotas", "runtime", "server", "transactions")
 
 
 def beside_a_node_of_groups(disk: MemoryFileSystem, play: Callable[[str], Any]) -> Any:
@@ -119,21 +121,21 @@ def offset_of(client: WireClient) -> int:
     return offset
 
 
-def server_classes() -> Iterator[type]:
-    """The classes of the modules of `coordinator/server`."""
-    (folder,) = map(Path, coordinator.server.__path__)
-    for path in sorted(folder.rglob("*.py")):
-        name = "coordinator.server" + ".".join(("", *path.relative_to(folder).with_suffix("").parts))
+def classes_of_parts() -> Iterator[type]:
+    """The classes of which a server is made, in the folders of its parts."""
+    (root,) = map(Path, coordinator.__path__)
+    for path in sorted(path for folder in FOLDERS_OF_PARTS for path in (root / folder).rglob("*.py")):
+        name = ".".join(("coordinator", *path.relative_to(root).with_suffix("").parts))
         module = __import__(name, fromlist=["_"])
         for value in vars(module).values():
             if inspect.isclass(value) and value.__module__ == module.__name__ and "__init__" in vars(value):
                 yield value
 
 
-@pytest.mark.parametrize("made", list(server_classes()), ids=lambda made: made.__name__)
+@pytest.mark.parametrize("made", list(classes_of_parts()), ids=lambda made: made.__name__)
 def test_parts_are_handed_over_by_name_where_there_are_many(made):
     """Requests and tuples are made of what they consist of, in its order; they are no parts of a node."""
-    if made.__name__ in ("RequestContext", "Route") or issubclass(made, tuple):
+    if is_dataclass(made) or issubclass(made, tuple):
         return
     positional = [
         each

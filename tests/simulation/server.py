@@ -165,11 +165,11 @@ class SimulatedServer:
         self.coordinator = GroupCoordinator(
             partial(self._shard, environment.addresses),
             self.partitions,
+            environment,
+            self.sessions,
             self.wheel,
             self.timers,
-            self.sessions,
-            environment,
-            self.checkpoints,
+            checkpoints=self.checkpoints,
             request_iteration=lambda: None,
             seconds=self.slice_clock,
         )
@@ -208,7 +208,9 @@ class SimulatedServer:
         stream = self.make_audit_stream(partition)
         store, audit = self.make_store(partition, stream), self.make_audit(stream)
         machine = make_state_machine(self.sessions, audit, self.timers, addresses)
-        return Shard(partition, machine, store, self.timers, self.pending, request_drain, audit)
+        return Shard(
+            partition, machine, store, self.timers, self.pending, request_drain=request_drain, projection=audit
+        )
 
     def make_audit_stream(self, partition: int) -> AuditStream:
         return AuditStream(self.logs[AUDIT, partition], 0, checkpoints=self.checkpoints)

@@ -155,12 +155,12 @@ class WorldServer(SimulatedServer):
         coordinator = ObservedCoordinator(
             partial(self._group_shard, storage, loop, sessions, timers, pending, environment.addresses),
             self.partitions,
+            environment,
+            sessions,
             loop.wheel,
             timers,
-            sessions,
-            environment,
-            self.checkpoints,
-            loop.scheduler.request_iteration,
+            checkpoints=self.checkpoints,
+            request_iteration=loop.scheduler.request_iteration,
             seconds=self.slice_clock,
         )
         coordinator.requests = pending
@@ -204,7 +204,7 @@ class WorldServer(SimulatedServer):
         )
         audit = InstrumentedAudit(stream, loop.wall, twins)
         machine = make_state_machine(sessions, audit, timers, addresses)
-        return Shard(index, machine, store, timers, pending, request_drain, audit)
+        return Shard(index, machine, store, timers, pending, request_drain=request_drain, projection=audit)
 
     def twins_of(self, group_id: str) -> ShardTwins:
         return self.twins[self.coordinator.shard_of(group_id).partition]

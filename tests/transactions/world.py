@@ -110,7 +110,13 @@ class World:
         )
         self.timers = KeyTimers(broker.wheel, TRANSACTIONS_TOPIC)
         self.coordinator = TransactionCoordinator(
-            self._shard, broker.wheel, self.timers, self.markers, self.pending, self.environment, self._request
+            self._shard,
+            self.environment,
+            broker.wheel,
+            self.timers,
+            markers=self.markers,
+            requests=self.pending,
+            request_iteration=self._request,
         )
 
     def _shard(self, index: int, request_drain: RequestDrain) -> "Shard[TransactionStateMachine]":
@@ -119,7 +125,7 @@ class World:
         assert self.environment.addresses is not None
         created = self.environment.addresses.transactional_ids
         machine = TransactionStateMachine(self.producer_ids, created, partial(getattr, store, "batch_bytes_max"))
-        return Shard(index, machine, store, self.timers, self.pending, request_drain)
+        return Shard(index, machine, store, self.timers, self.pending, request_drain=request_drain)
 
     def _load(self) -> None:
         count = self.broker.metadata_store.image.partition_count(TRANSACTIONS_TOPIC)
