@@ -136,13 +136,13 @@ class MemberSteps(RecordTraffic):
         client.deaf_until_ms = self.server.now_ms + value
 
     def subscribe(self, client: Client, value: int) -> None:
-        """Other topics, and so it joins anew."""
+        """Other topics, and so it joins again."""
         client.topics = SUBSCRIPTIONS[value % len(SUBSCRIPTIONS)]
         if not client.under_way:
             client.phase = Phase.OUT
 
     def offer(self, client: Client, value: int) -> None:
-        """Other protocols, and so it joins anew."""
+        """Other protocols, and so it joins again."""
         client.protocols = PROTOCOLS[value % len(PROTOCOLS)]
         if not client.under_way:
             client.phase = Phase.OUT
