@@ -101,23 +101,35 @@ class AuditCursor:
     last_seq_by_state: dict[StateKey, int] = field(default_factory=dict)
     """In ascending order of `seq`."""
 
+    has_unstored_change: bool = False
+    """Whether a member changed in a way that its state key does not show, and the group was not stored since: a
+    JoinGroup with other topics whose group failed before it began to rebalance."""
+
     unconfirmed: tuple[StateKey, int] | None = None
     """An entry for `last_seq_by_state` that is valid only if the batch of that event was stored."""
 
     def apply(self, event: ReadEvent) -> None:
+        before = self._state_key()
         self._apply_members(event)
         self.seq, self.created_seq = event.seq, event.created_seq
         self.generation_id, self.state = event.generation_id, GroupState(event.state)
+        if event.kind in STORED_KINDS:
+            self.has_unstored_change = False
+        elif event.kind not in NEVER_VOID_KINDS and self._state_key() == before:
+            self.has_unstored_change = True
         if event.stored is not None:
             stored = event.stored
             key = (stored.generation_id, GroupState(stored.state), fingerprint(stored.member_ids))
             self._note_stored(key, stored.seq)
         elif self.knows_members and self.state in STORED_STATES:
-            key = (self.generation_id, self.state, self.members)
+            key = self._state_key()
             if event.kind in STORED_KINDS:
                 self._note_stored(key, event.seq)
             elif event.kind in NEVER_VOID_KINDS and self._last_seq_of(key) == event.seq - 1:
                 self.unconfirmed = key, event.seq
+
+    def _state_key(self) -> StateKey:
+        return self.generation_id, self.state, self.members
 
     def confirm(self) -> None:
         """The batch of the last event was stored, so events that did not change the group are not void."""
@@ -151,7 +163,8 @@ class AuditCursor:
             self.members, self.knows_members = 0, True
 
     def agrees_with(self, group: Membership) -> bool:
-        return self.knows_members and (self.generation_id, self.state, self.members) == state_key(group)
+        """Whether the group is as its events tell it, so that nothing is void."""
+        return self.knows_members and not self.has_unstored_change and self._state_key() == state_key(group)
 
     def void_from(self, group: Membership) -> int | None:
         """The `seq` that follows the last event in the state of `group`; None if no event had that state."""

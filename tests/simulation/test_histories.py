@@ -215,3 +215,12 @@ def test_a_disk_that_fills_up_during_a_batch_leaves_no_part_of_a_failed_request(
     """A transaction's positions lie in a batch of their own; the first batch was there, the second was not."""
     simple, transactional, turn = Step("commit", 0, 2), Step("transact", 0, 1), Step("batch", 0, 4)
     play(History(TWO, (simple, turn, Step("fill_disk", 0, bytes_left), simple, transactional, simple, HEALING)))
+
+
+def test_a_change_of_a_member_whose_group_failed_before_it_rebalanced_is_void_after_a_kill():
+    """The generation and its members were the stored ones, so the audit was taken for true as it stood."""
+    setup = Setup((ClientSetup("orders", join_version=3), ClientSetup("orders", join_version=3)))
+    stable = Step("act", 1), *[Step("everybody")] * 5, Step("transact", 1)
+    failing = Step("subscribe", 1, 2), Step("break_group", 0, 1), Step("act", 1)
+    harness = play(History(setup, (*stable, *failing, Step("kill"))))
+    assert harness.seen["group broke an invariant"] == 1
