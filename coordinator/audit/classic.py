@@ -284,4 +284,5 @@ CLASSIC: Final = KindAudit(
         events.GroupEmptied: (Projection(schema.GroupEmptied, _emptied),),
     },
     remember=_remember,
+    mark=lambda member: member.member_id,
 )

@@ -1,6 +1,6 @@
 """What the audit of one kind of group consists of. Its row is in the module of the kind (`classic.py`)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NamedTuple
 
 from coordinator.audit import schema
@@ -25,6 +25,10 @@ class KindAudit(NamedTuple):
     """Class of core events of the kind → its projections."""
     remember: Callable[[Any, GroupAuditState, World], None]
     """(membership, audit state, world): make the audit state of a group that was loaded."""
+    mark: Callable[[Any], Hashable]
+    """Member → what tells it apart from itself in another stored state of the group: at least its id."""
+    progress: Callable[[Any, GroupAuditState], dict[str, schema.MemberProgress]] = lambda membership, state: {}
+    """(membership, audit state) → how far the members are, by member id; nothing if that is stored in no step."""
 
 
 def ms_between(start_ms: int, end_ms: int) -> int:

@@ -266,7 +266,11 @@ def _remember(group: EpochGroup, state: GroupAuditState, world: World) -> None:
         state.remember_member(member, (), 0)
 
 
-AUDIT: Final = KindAudit(projections={EpochMemberAdded: (Projection(schema.MemberJoined, _added),)}, remember=_remember)
+AUDIT: Final = KindAudit(
+    projections={EpochMemberAdded: (Projection(schema.MemberJoined, _added),)},
+    remember=_remember,
+    mark=lambda member: member.member_id,
+)
 
 
 def register(monkeypatch: pytest.MonkeyPatch) -> None:

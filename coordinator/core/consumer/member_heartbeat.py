@@ -215,7 +215,7 @@ class MemberHeartbeat:
                 at_ms=self._context.wall_ms,
                 epoch=self._group_epoch,
                 metadata_hash=found_hash,
-                cause=self._cause if bump else Cause.METADATA_CHANGED,
+                cause=self._cause if bump else Cause.TOPICS_CHANGED,
                 member_id=self._member_id if bump else "",
                 topics_version=version,
             )

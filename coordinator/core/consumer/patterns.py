@@ -94,7 +94,7 @@ def resolve(group: Group[ConsumerGroup] | None, request: ResolvedTopics, context
                 at_ms=context.wall_ms,
                 epoch=consumer.epoch + 1,
                 metadata_hash=found_hash,
-                cause=Cause.METADATA_CHANGED,
+                cause=Cause.TOPICS_CHANGED,
                 member_id="",
                 topics_version=context.topics.topics_version,
             )
