@@ -27,6 +27,7 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.timers": "",
         "coordinator.config": "",
         "coordinator.core": "_wire coordinator.config",
+        "coordinator.core.consumer": "_wire coordinator.config coordinator.core xxhash",
         "coordinator.core.transactions": "_wire coordinator.config coordinator.core coordinator.patterns",
         "coordinator.log": "_wire coordinator.config crc32c",
         "coordinator.metadata": "_wire coordinator.log msgspec",
