@@ -74,6 +74,10 @@ class MetadataImage:
         self.feature_levels: dict[str, int] = {}
         """Features whose level was changed; the others have that of `metadata/features.py`."""
         self.features_epoch = 0
+        self.topics_version = 0
+        """Rises when a topic is created, deleted or gets partitions; it is not stored."""
+        self.created_version = 0
+        """The `topics_version` at which a topic was last created."""
 
     def directory_id(self, topic: str, partition: int) -> str:
         """The id of the log directory of a partition; empty if it has none, is not known, or there is only one."""
@@ -99,12 +103,15 @@ class MetadataImage:
                 self.topics[topic.name] = self.topics_by_id[topic_id] = topic
                 self.names_by_collision_key[collision_key(topic.name)] = topic.name
                 self.partitions += topic.partitions
+                self.topics_version += 1
+                self.created_version = self.topics_version
             case PartitionsRecord():
                 before = self.topics[record.name]
                 topic = replace(before, partitions=record.partitions)
                 if record.directories:
                     topic = self._moved(topic, record.directories)
                 self.partitions += topic.partitions - before.partitions
+                self.topics_version += 1
                 self.topics[topic.name] = self.topics_by_id[topic.topic_id] = topic
             case TopicConfigsRecord():
                 topic = replace(self.topics[record.name], configs=dict(record.configs))
@@ -113,6 +120,7 @@ class MetadataImage:
                 topic = self.topics.pop(record.name)
                 self.names_by_collision_key.pop(collision_key(topic.name), None)
                 self._forget(topic)
+                self.topics_version += 1
             case PartitionDirectoriesRecord():
                 topic = self._moved(self.topics[record.name], record.directories)
                 self.topics[topic.name] = self.topics_by_id[topic.topic_id] = topic

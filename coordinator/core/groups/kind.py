@@ -21,6 +21,8 @@ from coordinator.core.stored import StoredRecord
 
 CLASSIC_NAME: Final = "classic"
 """The kind of a group that a commit creates: a "simple" group, which no client joined."""
+CONSUMER_NAME: Final = "consumer"
+"""The kind of the groups of ConsumerGroupHeartbeat (KIP-848)."""
 
 Handler = Callable[[Any, Any, OperationContext], Decision]
 """(group, request, context) → decision."""
