@@ -277,3 +277,16 @@ class GroupConverted(GroupEvent):
 
     def apply(self, group: Group[Any]) -> None:
         group.kind, group.membership = self.kind, self.membership()
+
+
+@dataclass(slots=True, kw_only=True)
+class RevocationDeadlinesStarted(GroupEvent):
+    """The group was loaded: the time of its members to give up partitions begins again (member id → deadline in ms)."""
+
+    group_id: str
+    at_ms: int
+    deadlines_ms: Mapping[str, int]
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        for member_id, at_ms in self.deadlines_ms.items():
+            group.membership.set_revocation_deadline(member_id, at_ms)

@@ -35,6 +35,9 @@ class ResolvedTopics(NamedTuple):
     """The version of the topics (`Topics.topics_version`) then; None: the resolution failed."""
 
 
+UNRESOLVED: Final = ResolvedTopics({}, 0, None)
+
+
 def invalid_reason(pattern: str) -> str | None:
     """Why a regular expression cannot be used; None if it can."""
     try:
