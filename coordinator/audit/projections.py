@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from coordinator.audit import classic, schema
+from coordinator.audit import classic, consumer, schema
 from coordinator.audit.fields import Fields
 from coordinator.audit.group_state import GroupAuditState, by_topic
 from coordinator.audit.kind_audit import KindAudit, Projection, ms_between
@@ -11,7 +11,7 @@ from coordinator.audit.world import World
 from coordinator.core.causes import Cause
 from coordinator.core.groups.events import GroupCreated, GroupRemoved, RequestRejected
 from coordinator.core.groups.group import Group
-from coordinator.core.groups.kind import CLASSIC_NAME
+from coordinator.core.groups.kind import CLASSIC_NAME, CONSUMER_NAME
 from coordinator.core.groups.membership import Membership
 from coordinator.core.groups.states import GroupState
 from coordinator.core.groups.stored import EVENT_RECORDS
@@ -88,7 +88,7 @@ def _partitions(event: offset_events.OffsetsDeleted) -> Fields:
     return {"partitions": by_topic(event.partitions), "unnamed_partitions": 0}
 
 
-KIND_AUDITS: Final[dict[str, KindAudit]] = {CLASSIC_NAME: classic.CLASSIC}
+KIND_AUDITS: Final[dict[str, KindAudit]] = {CLASSIC_NAME: classic.CLASSIC, CONSUMER_NAME: consumer.CONSUMER}
 """Name of a kind of group → its audit. Each kind of the coordinator has one line here."""
 
 PROJECTIONS: Final[dict[type, tuple[Projection, ...]]] = {

@@ -12,6 +12,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any, Final, cast
 
 from coordinator.core.address_limits import AddressLimits
+from coordinator.core.consumer.settings import ConsumerGroupSettings
 from coordinator.core.decision import Decision, OperationContext
 from coordinator.core.event import Event
 from coordinator.core.groups.group import Group
@@ -45,11 +46,12 @@ def make_state_machine(
     timers: KeyTimers,
     addresses: AddressLimits | None = None,
     on_applied: Callable[[Sequence[Event]], None] | None = None,
+    consumer_groups: ConsumerGroupSettings | None = None,
 ) -> GroupStateMachine:
     """The state machine of a shard; one that checks itself if the checks are armed. `timers` are those of the shard."""
     if checks_are_armed():
-        return CheckedStateMachine(sessions, observer, timers, addresses, on_applied)
-    return GroupStateMachine(sessions, observer, addresses, on_applied)
+        return CheckedStateMachine(sessions, observer, timers, addresses, on_applied, consumer_groups)
+    return GroupStateMachine(sessions, observer, addresses, on_applied, consumer_groups)
 
 
 class CheckedStateMachine(GroupStateMachine):
@@ -62,8 +64,9 @@ class CheckedStateMachine(GroupStateMachine):
         timers: KeyTimers,
         addresses: AddressLimits | None = None,
         on_applied: Callable[[Sequence[Event]], None] | None = None,
+        consumer_groups: ConsumerGroupSettings | None = None,
     ) -> None:
-        super().__init__(sessions, observer, addresses, on_applied)
+        super().__init__(sessions, observer, addresses, on_applied, consumer_groups)
         self._timers = timers
         self._stored_groups = StoredGroups()
         """What a restart would load if all records were appended by now."""

@@ -4,6 +4,7 @@ Counterpart in Kafka: `GroupCoordinatorService`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from time import perf_counter
 from typing import Any, Final
 
@@ -11,6 +12,8 @@ from coordinator.audit.schema import CoordinatorEvent
 from coordinator.config.group_keys import OFFSETS_RETENTION_CHECK_INTERVAL_MS
 from coordinator.core.address_limits import PendingMember
 from coordinator.core.causes import Cause
+from coordinator.core.consumer.events import PatternResolutionStarted
+from coordinator.core.consumer.patterns import UNRESOLVED, ResolvedTopics
 from coordinator.core.decision import Environment, OperationContext
 from coordinator.core.groups import operations
 from coordinator.core.groups.group import Group, is_oversized
@@ -40,6 +43,9 @@ from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.load_progress import LoadProgress
 from coordinator.runtime.shard import Shard, ShardState
 from coordinator.timers.wheel import TimerWheel
+
+PatternResolver = Callable[[PatternResolutionStarted, Callable[[ResolvedTopics], None]], None]
+"""(what is to be resolved, gets the result later or at once)."""
 
 GROUPS_CHECKED_AT_ONCE: Final = 1_000
 """Groups whose offsets are checked for their age before other work has its turn."""
@@ -72,6 +78,8 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
         self.audit = AuditSchedule(
             wheel, environment.config, checkpoints, self._submit_first, self._mark_dirty, environment.wall
         )
+        self.pattern_resolver: PatternResolver | None = None
+        """Finds the topics that match regular expressions of subscriptions."""
         self._announcement: CoordinatorEvent | None = None
         self._announced_to: set[int] = set()
         """The partitions in which the start is reported."""
@@ -119,6 +127,10 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
                 self._deleted_topics.forgotten(shard.partition)
             if writes_snapshots:
                 self.audit.drained(shard, now_ms)
+        if shard.machine.to_resume:
+            self._resume_loaded(shard)
+        if shard.machine.patterns_to_resolve:
+            self._resolve_patterns(shard)
         if self._addresses is not None and self._addresses.excess:
             self._remove_pending(self._addresses.pop_excess())
 
@@ -191,6 +203,26 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
             check = QueuedOperation(operations.REBALANCE_OVERSIZED_GROUP, group_id, None, self._internal_context())
             shard.failed_keys.by_key[group_id].missed.append(check)
 
+    def _resolve_patterns(self, shard: Shard[GroupStateMachine]) -> None:
+        """Have the topics found that match regular expressions; without a resolver none are."""
+        machine = shard.machine
+        to_resolve, machine.patterns_to_resolve = machine.patterns_to_resolve, []
+        for started in to_resolve:
+            if self.pattern_resolver is None:
+                self.patterns_resolved(started.group_id, UNRESOLVED)
+            else:
+                self.pattern_resolver(started, partial(self.patterns_resolved, started.group_id))
+
+    def patterns_resolved(self, group_id: str, resolved: ResolvedTopics) -> None:
+        """The topics that match the regular expressions of a group were found."""
+        self._enqueue_internal(operations.RESOLVE_PATTERNS, group_id, resolved)
+
+    def _resume_loaded(self, shard: Shard[GroupStateMachine]) -> None:
+        machine = shard.machine
+        to_resume, machine.to_resume = machine.to_resume, []
+        for group_id in to_resume:
+            self._enqueue_internal(operations.RESUME_LOADED_GROUP, group_id)
+
     def _loaded(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
         # First of all: operations that were queued during the load may commit to topics that were created again.
         gone = self._deleted_topics.gone_for(shard.partition)
@@ -200,6 +232,7 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
             for group in shard.machine.groups.values():
                 if is_oversized(group, config):
                     self._enqueue_internal(operations.REBALANCE_OVERSIZED_GROUP, group.group_id)
+        self._resume_loaded(shard)
         self._check_later(shard, (), deadline_after(now_ms, self._check_interval_ms))
         self.audit.loaded(shard, now_ms)
         self._announce_to(shard)

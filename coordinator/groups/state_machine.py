@@ -3,7 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
+from coordinator.config.settings import Config
 from coordinator.core.address_limits import AddressLimits, PendingMember
+from coordinator.core.consumer.events import PatternResolutionStarted
+from coordinator.core.consumer.settings import ConfiguredSettings, ConsumerGroupSettings
 from coordinator.core.decision import NOTHING, Decision, OperationContext
 from coordinator.core.event import Event
 from coordinator.core.groups.events import GroupCreated, GroupRemoved
@@ -46,10 +49,12 @@ class GroupStateMachine:
         observer: GroupObserver | None = None,
         addresses: AddressLimits | None = None,
         on_applied: Callable[[Sequence[Event]], None] | None = None,
+        consumer_groups: ConsumerGroupSettings | None = None,
     ) -> None:
         """`observer` is called after each event, `on_applied` with the events of each decision that was applied.
 
-        `addresses` counts what the clients of each address create; None: nobody limits it.
+        `addresses` counts what the clients of each address create; None: nobody limits it. `consumer_groups` are the
+        settings that consumer groups are loaded with; None: the defaults.
         """
         self.groups: dict[str, Group[Any]] = {}
         self._in_transaction = GroupsInTransaction()
@@ -61,6 +66,11 @@ class GroupStateMachine:
         self._observer = observer
         self._addresses = addresses
         self._on_applied = on_applied
+        self._consumer_groups = consumer_groups or ConfiguredSettings(Config({}))
+        self.patterns_to_resolve: list[PatternResolutionStarted] = []
+        """The resolutions of regular expressions that were decided, and that nobody has begun yet."""
+        self.to_resume: list[str] = []
+        """Ids of loaded groups that need the operation `resume loaded group`."""
 
     # ------------------------------------------------------------------------------------------------------- operations
 
@@ -106,6 +116,8 @@ class GroupStateMachine:
                 event.apply(group)
             if observer is not None:
                 observer.project(event, group, state, generation_id)
+            if type(event) is PatternResolutionStarted:
+                self.patterns_to_resolve.append(event)
             after = group.membership
             if after.state is not state or after.generation_id != generation_id or after is not membership:
                 self._state_changed(event, group, state)
@@ -179,8 +191,10 @@ class GroupStateMachine:
 
     def _start_sessions(self, group: Group[Any], now_ms: int) -> None:
         self._sessions.set_group(group.group_id, group.membership.generation_id, has_fast_heartbeats(group))
-        for started in group.kind.sessions_of_loaded(group.membership):
+        for started in group.kind.sessions_of_loaded(group.membership, self._consumer_groups):
             started.apply(self._sessions, group.group_id, now_ms)
+        if group.kind.has_to_resume(group.membership):
+            self.to_resume.append(group.group_id)
 
     def discard(self, key: str) -> list[int]:
         self._newly_stable.pop(key, None)
@@ -218,6 +232,7 @@ class GroupStateMachine:
         self.groups, self._loading, self._rebuilding = {}, StoredGroups(), StoredGroups()
         self._in_transaction = GroupsInTransaction()
         self._newly_stable = {}
+        self.patterns_to_resolve, self.to_resume = [], []
         return waiting
 
 

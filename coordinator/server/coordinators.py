@@ -95,7 +95,9 @@ def make_group_coordinator(
             coordinator_epoch=coordinator_epoch,
             cluster=partitions,
         )
-        machine = make_state_machine(sessions, audit, timers, environment.addresses, on_applied)
+        machine = make_state_machine(
+            sessions, audit, timers, environment.addresses, on_applied, environment.consumer_groups
+        )
         return shard_class(index, machine, store, timers, pending, request_drain=request_drain, projection=audit)
 
     partition_count = environment.topics.partition_count(OFFSETS_TOPIC)

@@ -13,6 +13,7 @@ from coordinator.broker.retention import Retention
 from coordinator.config.server_keys import NODE_ID
 from coordinator.config.settings import Config
 from coordinator.core.address_limits import AddressLimits
+from coordinator.core.consumer.settings import ConfiguredSettings
 from coordinator.core.decision import Environment
 from coordinator.core.pauses import Pauses
 from coordinator.groups.audit_checkpoints import AuditCheckpoints
@@ -58,6 +59,7 @@ def make_groups(config: Config, loop: NodeLoop, storage: Storage, metrics: "Node
         producer_ids=storage.producer_ids,
         wall=loop.wall,
         pauses=pauses,
+        consumer_groups=ConfiguredSettings(config),
     )
     drain_meter = None if metrics is None else metrics.drain_meter(loop.scheduler.request_iteration)
     coordinator_epoch = storage.directories.next_coordinator_epoch()

@@ -1,0 +1,45 @@
+"""The audit of consumer groups: its state follows the members; their events have no audit events."""
+
+from typing import Final
+
+from coordinator.audit import schema
+from coordinator.audit.group_state import GroupAuditState
+from coordinator.audit.kind_audit import KindAudit, Projection
+from coordinator.audit.world import World
+from coordinator.core.consumer import events
+from coordinator.core.consumer.group import ConsumerGroup
+from coordinator.core.groups.states import GroupState
+
+
+def _joined(
+    event: events.ConsumerMemberJoined, group: ConsumerGroup, state: GroupAuditState, before: GroupState, world: World
+) -> None:
+    state.remember_member(group.members[event.member_id], (), 0)
+
+
+def _removed(
+    event: events.ConsumerMemberRemoved, group: ConsumerGroup, state: GroupAuditState, before: GroupState, world: World
+) -> None:
+    state.members.pop(event.member_id, None)
+
+
+def _replaced(
+    event: events.ConsumerMemberReplaced, group: ConsumerGroup, state: GroupAuditState, before: GroupState, world: World
+) -> None:
+    state.members.pop(event.old_member_id, None)
+    state.remember_member(group.members[event.member_id], (), 0)
+
+
+def _remember(group: ConsumerGroup, state: GroupAuditState, world: World) -> None:
+    for member in group.members.values():
+        state.remember_member(member, (), 0)
+
+
+CONSUMER: Final = KindAudit(
+    projections={
+        events.ConsumerMemberJoined: (Projection(schema.MemberJoined, _joined),),
+        events.ConsumerMemberRemoved: (Projection(schema.MemberRemoved, _removed),),
+        events.ConsumerMemberReplaced: (Projection(schema.StaticMemberReplaced, _replaced),),
+    },
+    remember=_remember,
+)

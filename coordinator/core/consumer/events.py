@@ -1,0 +1,292 @@
+"""What can happen to a consumer group. Applying an event is the only way a group changes; see `core/classic/events.py`.
+
+Counterpart in Kafka: the records that `GroupMetadataManager.replay` applies to a `ConsumerGroup`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from coordinator.core.causes import Cause, Requester
+from coordinator.core.consumer.group import ConsumerGroup, ResolvedPattern
+from coordinator.core.consumer.member import ConsumerMember, CurrentAssignment, MemberMetadata
+from coordinator.core.consumer.topic_partitions import TopicPartitions
+from coordinator.core.groups.event import GroupEvent
+from coordinator.core.groups.group import Group
+from coordinator.core.groups.kind import GroupKind
+from coordinator.core.groups.membership import Membership
+
+
+@dataclass(slots=True, kw_only=True)
+class ConsumerMemberJoined(GroupEvent):
+    """A member that the group did not know joins."""
+
+    group_id: str
+    at_ms: int
+    member_id: str
+    metadata: MemberMetadata
+    session_timeout_ms: int
+    client_software_name: str = ""
+    client_software_version: str = ""
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        member = ConsumerMember(
+            self.member_id,
+            self.metadata,
+            session_timeout_ms=self.session_timeout_ms,
+            client_software_name=self.client_software_name,
+            client_software_version=self.client_software_version,
+            joined_ms=self.at_ms,
+        )
+        group.membership.add_member(member)
+        group.membership.update_state(self.at_ms)
+
+
+@dataclass(slots=True, kw_only=True)
+class ConsumerMemberUpdated(GroupEvent):
+    """A member says something else about itself: its subscription, its timeout, its client."""
+
+    group_id: str
+    at_ms: int
+    member_id: str
+    metadata: MemberMetadata
+    before: MemberMetadata
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        member = group.membership.members[self.member_id]
+        group.membership.update_metadata(member, self.metadata)
+
+
+@dataclass(slots=True, kw_only=True)
+class ConsumerMemberReplaced(GroupEvent):
+    """A static member came back under another member id, or the same one: it has the partitions, but no epoch."""
+
+    group_id: str
+    at_ms: int
+    old_member_id: str
+    member_id: str
+    session_timeout_ms: int
+    client_software_name: str = ""
+    client_software_version: str = ""
+
+    def replacement(self, old: ConsumerMember) -> ConsumerMember:
+        return ConsumerMember(
+            self.member_id,
+            old.metadata,
+            old.current._replace(epoch=0, previous_epoch=0),
+            session_timeout_ms=self.session_timeout_ms,
+            client_software_name=self.client_software_name,
+            client_software_version=self.client_software_version,
+            joined_ms=self.at_ms,
+        )
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        consumer = group.membership
+        target = consumer.target(self.old_member_id)
+        old = consumer.remove_member(self.old_member_id)
+        if self.member_id in consumer.members:
+            consumer.remove_member(self.member_id)
+        consumer.add_member(self.replacement(old))
+        consumer.targets[self.member_id] = target
+        consumer.update_state(self.at_ms)
+
+
+@dataclass(slots=True, kw_only=True)
+class StaticMemberLeft(GroupEvent):
+    """A static member left for a moment: it keeps its partitions until its session ends."""
+
+    group_id: str
+    at_ms: int
+    member_id: str
+    current: CurrentAssignment
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        consumer = group.membership
+        consumer.assign(consumer.members[self.member_id], self.current)
+        consumer.set_revocation_deadline(self.member_id, None)
+        consumer.update_state(self.at_ms)
+
+
+@dataclass(slots=True, kw_only=True)
+class ConsumerMemberRemoved(GroupEvent):
+    """A member was removed: it left, or it was silent or too slow.
+
+    `last_heard_ms` and `coordinator_paused_ms` are told of a member that did not go by itself, as far as they are
+    known; `requested_by` only if another client removed it.
+    """
+
+    group_id: str
+    at_ms: int
+    member_id: str
+    cause: Cause
+    reason: str = ""
+    last_heard_ms: int | None = None
+    coordinator_paused_ms: int | None = None
+    requested_by: Requester | None = None
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        group.membership.remove_member(self.member_id)
+        group.membership.update_state(self.at_ms)
+
+
+@dataclass(slots=True, kw_only=True)
+class PatternForgotten(GroupEvent):
+    """No member subscribes to a regular expression any more."""
+
+    group_id: str
+    at_ms: int
+    pattern: str
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        group.membership.set_pattern(self.pattern, None)
+
+
+@dataclass(slots=True, kw_only=True)
+class PatternResolutionStarted(GroupEvent):
+    """The topics that match these regular expressions are to be found; `resolve patterns` brings them.
+
+    `member_id` is the member whose heartbeat asked.
+    """
+
+    group_id: str
+    at_ms: int
+    patterns: tuple[str, ...]
+    member_id: str
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        group.membership.is_resolving = True
+
+
+@dataclass(slots=True, kw_only=True)
+class PatternsResolved(GroupEvent):
+    """The topics that match the regular expressions of the group, as far as members still subscribe to them.
+
+    `topics_version` is that of the topics; None: they could not be resolved.
+    """
+
+    group_id: str
+    at_ms: int
+    resolved: Mapping[str, ResolvedPattern]
+    topics_version: int | None
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        consumer = group.membership
+        consumer.is_resolving = False
+        for pattern, resolved in self.resolved.items():
+            consumer.set_pattern(pattern, resolved)
+        if self.topics_version is not None:
+            consumer.resolved_version = self.topics_version
+
+
+@dataclass(slots=True, kw_only=True)
+class GroupEpochBumped(GroupEvent):
+    """The target assignment has to be computed again. `member_id` is that behind the cause, empty for topics.
+
+    `topics_version` is that of the topics that `metadata_hash` is of.
+    """
+
+    group_id: str
+    at_ms: int
+    epoch: int
+    metadata_hash: int
+    cause: Cause
+    member_id: str
+    topics_version: int
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        consumer = group.membership
+        consumer.epoch, consumer.metadata_hash = self.epoch, self.metadata_hash
+        consumer.checked_version = self.topics_version
+        consumer.update_state(self.at_ms)
+
+
+@dataclass(slots=True, kw_only=True)
+class TopicsChecked(GroupEvent):
+    """The topics of the cluster changed, but none that the group subscribes to."""
+
+    group_id: str
+    at_ms: int
+    topics_version: int
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        group.membership.checked_version = self.topics_version
+
+
+@dataclass(slots=True, kw_only=True)
+class PartitionMetadataRemoved(GroupEvent):
+    """What a Kafka before 4.1 stored of the subscribed topics is removed: the hash has taken its place."""
+
+    group_id: str
+    at_ms: int
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        group.membership.has_partition_metadata = False
+
+
+@dataclass(slots=True, kw_only=True)
+class TargetAssignmentComputed(GroupEvent):
+    """The target assignment of the group epoch. `targets` are those that changed; `member_id` asked for it."""
+
+    group_id: str
+    at_ms: int
+    epoch: int
+    assignor: str
+    targets: Mapping[str, TopicPartitions]
+    member_id: str
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        consumer = group.membership
+        consumer.targets.update(self.targets)
+        consumer.set_target_epoch(self.epoch, self.at_ms)
+        consumer.update_state(self.at_ms)
+
+
+@dataclass(slots=True, kw_only=True)
+class ConsumerMemberAssigned(GroupEvent):
+    """A member takes a step towards its target. `revocation_deadline_ms`: when it has to have given up partitions."""
+
+    group_id: str
+    at_ms: int
+    member_id: str
+    current: CurrentAssignment
+    revocation_deadline_ms: int | None
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        consumer = group.membership
+        consumer.assign(consumer.members[self.member_id], self.current)
+        consumer.set_revocation_deadline(self.member_id, self.revocation_deadline_ms)
+        consumer.update_state(self.at_ms)
+
+
+@dataclass(slots=True, kw_only=True)
+class GroupConverted(GroupEvent):
+    """A group without members goes on as one of another kind, with its committed offsets.
+
+    `kind` is the row of that kind; `member_id` is the member that joins, empty if its id is not known yet.
+    """
+
+    group_id: str
+    at_ms: int
+    kind: GroupKind = field(repr=False)
+    member_id: str
+
+    def membership(self) -> Membership:
+        membership = self.kind.new_membership(self.group_id)
+        membership.mark_created(self.at_ms)
+        return membership
+
+    def apply(self, group: Group[Any]) -> None:
+        group.kind, group.membership = self.kind, self.membership()
+
+
+@dataclass(slots=True, kw_only=True)
+class RevocationDeadlinesStarted(GroupEvent):
+    """The group was loaded: the time of its members to give up partitions begins again (member id → deadline in ms)."""
+
+    group_id: str
+    at_ms: int
+    deadlines_ms: Mapping[str, int]
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        for member_id, at_ms in self.deadlines_ms.items():
+            group.membership.set_revocation_deadline(member_id, at_ms)
