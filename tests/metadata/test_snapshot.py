@@ -50,6 +50,8 @@ class Server:
         store.create_topic("t9", 1, {}, NOW_MS)
         store.add_partitions("t1", 7, NOW_MS)
         store.change_topic_configs({"t2": {"cleanup.policy": "compact"}}, NOW_MS)
+        store.change_group_configs({"g1": {"consumer.heartbeat.interval.ms": "5000"}, "g2": {"x": "y"}}, NOW_MS)
+        store.change_group_configs({"g2": {}}, NOW_MS)
         store.change_quotas(
             [QuotaRecord({"client-id": None}, "x", "inf"), QuotaRecord({"user": "u"}, "y", "0.1")], NOW_MS
         )
