@@ -73,9 +73,7 @@ def _left_for_a_moment(group: ConsumerGroup, member: ConsumerMember, context: Op
     current = member.current._replace(
         epoch=LEAVE_STATIC_EPOCH, assigned=_with_epoch_0(member.current.assigned), pending=NO_PARTITIONS
     )
-    return StaticMemberLeft(
-        group_id=group.group_id, at_ms=context.wall_ms, member_id=member.member_id, current=current
-    )
+    return StaticMemberLeft(group_id=group.group_id, at_ms=context.wall_ms, member_id=member.member_id, current=current)
 
 
 def _with_epoch_0(assigned: EpochsByPartition) -> EpochsByPartition:
