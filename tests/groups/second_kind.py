@@ -258,6 +258,7 @@ def _added(
         "reason": "",
         "join_ms": None,
         "protocol_type": "consumer",
+        "subscribed_pattern": "",
     }
 
 
