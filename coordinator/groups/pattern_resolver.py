@@ -78,7 +78,7 @@ class PatternResolver:
         self._start(self._steps(patterns, is_wanted), ended, failed, client_host)
 
     def _steps(self, patterns: Sequence[str], is_wanted: Callable[[], bool]) -> Steps[ResolvedTopics | None]:
-        # All of one moment: a topic that is created meanwhile is found by the next resolution, as the version has risen.
+        # All of one moment. A topic that is created meanwhile raises the version, so the next resolution finds it.
         version, offset = self._topics.topics_version, self._metadata_offset()
         names = yield from _sorted(tuple(self._topics.topics))
         found: dict[str, tuple[str, ...]] = {}
