@@ -104,3 +104,11 @@ GROUP_CONSUMER_REGEX_REFRESH_INTERVAL_MS = ConfigKey(
     10_000,
     INT32_MAX,
 )
+GROUP_CONFIGS_MAX = ConfigKey(
+    "group.configs.max",
+    100_000,
+    "The maximum number of groups that have configs of their own. A request that would give configs to another one is "
+    "answered POLICY_VIOLATION. Kafka has no such limit.",
+    1,
+    INT32_MAX,
+)

@@ -38,7 +38,7 @@ KEY_MODULES: Final = (
 ALL_KEYS: Final[tuple[ConfigKey[Any], ...]] = tuple(
     value for module in KEY_MODULES for value in vars(module).values() if isinstance(value, ConfigKey)
 )
-_BY_NAME: Final = {key.name: key for key in ALL_KEYS}
+KEYS_BY_NAME: Final = {key.name: key for key in ALL_KEYS}
 CLOSE: Final = 0.85
 """How much of a name a key must have in common with it to be suggested beside others."""
 
@@ -53,7 +53,7 @@ class Config:
             ConfigError: names are unknown (the message has all of them), a value is not allowed, or two contradict
                 each other.
         """
-        unknown = [name for name in texts or {} if name not in _BY_NAME]
+        unknown = [name for name in texts or {} if name not in KEYS_BY_NAME]
         if len(unknown) > 1:
             raise ConfigError(_all_unknown(unknown))
         self._values: dict[ConfigKey[Any], Any] = {key: key.default for key in ALL_KEYS}
@@ -98,7 +98,7 @@ def _all_unknown(names: list[str]) -> str:
     """One line for all of them, as for the server.properties of a Kafka."""
     told = []
     for name in names:
-        near = difflib.get_close_matches(name, _BY_NAME, n=1, cutoff=CLOSE)
+        near = difflib.get_close_matches(name, KEYS_BY_NAME, n=1, cutoff=CLOSE)
         told.append(f"{name!r} (did you mean {near[0]!r}?)" if near else repr(name))
     return f"unknown settings: {', '.join(told)}"
 
@@ -109,7 +109,7 @@ def find_key(name: str) -> ConfigKey[Any]:
     Raises:
         ConfigError: there is none; the message suggests the nearest name.
     """
-    if name in _BY_NAME:
-        return _BY_NAME[name]
-    near = difflib.get_close_matches(name, _BY_NAME, n=1, cutoff=0.0)
+    if name in KEYS_BY_NAME:
+        return KEYS_BY_NAME[name]
+    near = difflib.get_close_matches(name, KEYS_BY_NAME, n=1, cutoff=0.0)
     raise ConfigError(f"unknown setting {name!r}; did you mean {near[0]!r}?")

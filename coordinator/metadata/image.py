@@ -10,6 +10,7 @@ from coordinator.internal_topics import INTERNAL_TOPICS
 from coordinator.log.names import check_topic_name, collision_key
 from coordinator.metadata.records import (
     FeatureRecord,
+    GroupConfigsRecord,
     LeaderEpochRecord,
     LogDirectoriesRecord,
     MetadataRecord,
@@ -51,7 +52,7 @@ class Topic:
 
 
 class MetadataImage:
-    """The topics, the quotas, the levels of features and the next producer id.
+    """The topics, the configs of groups, the quotas, the levels of features and the next producer id.
 
     Only records change it; each topic has a valid name.
     """
@@ -67,6 +68,8 @@ class MetadataImage:
         """That of all partitions: none ever changes its leader, but for those that were imported from Kafka."""
         self.quotas: dict[QuotaEntity, dict[str, float]] = {}
         """Quotas by entity and key. No entity is without a quota."""
+        self.group_configs: dict[str, Mapping[str, str]] = {}
+        """The configs of groups by group id. No group is without a config."""
         self.log_directories: dict[str, str] = {}
         """Id → path of the log directories; empty if there never was more than one."""
         self.partitions_by_directory: Counter[str] = Counter()
@@ -116,6 +119,10 @@ class MetadataImage:
             case TopicConfigsRecord():
                 topic = replace(self.topics[record.name], configs=dict(record.configs))
                 self.topics[topic.name] = self.topics_by_id[topic.topic_id] = topic
+            case GroupConfigsRecord():
+                self.group_configs.pop(record.name, None)
+                if record.configs:
+                    self.group_configs[record.name] = dict(record.configs)
             case RemoveTopicRecord():
                 topic = self.topics.pop(record.name)
                 self.names_by_collision_key.pop(collision_key(topic.name), None)
@@ -162,6 +169,8 @@ class MetadataImage:
         for topic in self.topics.values():
             directories = list(topic.directories)
             yield TopicRecord(topic.name, topic.topic_id.hex(), topic.partitions, dict(topic.configs), directories)
+        for name, configs in self.group_configs.items():
+            yield GroupConfigsRecord(name, dict(configs))
         for entity, quotas in self.quotas.items():
             for key, value in quotas.items():
                 yield QuotaRecord(dict(entity), key, repr(value))

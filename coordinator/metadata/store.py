@@ -25,6 +25,7 @@ from coordinator.metadata.commits import CallSoon, MetadataCommits
 from coordinator.metadata.image import MetadataImage, Topic
 from coordinator.metadata.records import (
     FeatureRecord,
+    GroupConfigsRecord,
     LogDirectoriesRecord,
     MetadataRecord,
     PartitionDirectoriesRecord,
@@ -218,6 +219,11 @@ class MetadataStore:
         """Give topics, which must exist, other configs, with one append. Name → all that it has then."""
         if changes:
             self._append([TopicConfigsRecord(name, configs) for name, configs in changes.items()], now_ms, applied)
+
+    def change_group_configs(self, changes: Mapping[str, dict[str, str]], now_ms: int) -> None:
+        """Give groups other configs, with one append. Group id → all that it has then; none: they are removed."""
+        if changes:
+            self._append([GroupConfigsRecord(name, configs) for name, configs in changes.items()], now_ms)
 
     def remove_topics(self, names: Sequence[str], now_ms: int, applied: Applied = _nothing) -> None:
         """Remove topics, which must exist, with one append."""

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from coordinator import __version__
 from coordinator.audit.schema import CoordinatorStarted
+from coordinator.broker.group_configs import CurrentGroupSettings
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.retention import Retention
 from coordinator.config.server_keys import NODE_ID
 from coordinator.config.settings import Config
 from coordinator.core.address_limits import AddressLimits
-from coordinator.core.consumer.settings import ConfiguredSettings
 from coordinator.core.decision import Environment
 from coordinator.core.pauses import Pauses
 from coordinator.groups.audit_checkpoints import AuditCheckpoints
@@ -60,7 +60,7 @@ def make_groups(config: Config, loop: NodeLoop, storage: Storage, metrics: "Node
         producer_ids=storage.producer_ids,
         wall=loop.wall,
         pauses=pauses,
-        consumer_groups=ConfiguredSettings(config),
+        consumer_groups=CurrentGroupSettings(config, storage.image),
     )
     drain_meter = None if metrics is None else metrics.drain_meter(loop.scheduler.request_iteration)
     coordinator_epoch = storage.directories.next_coordinator_epoch()
