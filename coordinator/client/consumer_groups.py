@@ -63,8 +63,8 @@ def _consumers(connection: WireConnection, group: DescribedGroup) -> DescribedCo
     matching = {text: frozenset(_matching(group.group_id, text, names)) for text in patterns}
     members = tuple(_member(each, matching) for each in group.members)
     topics, topic_ids = existing_topics(connection, frozenset[str]().union(*(each.topics for each in members)))
-    subscriptions = {(each.subscribed_topic_regex, tuple(sorted(each.subscribed_topic_names))) for each in group.members}
-    is_mixed = bool(patterns) and (len(subscriptions) > 1 or any(each.subscribed_topic_names for each in group.members))
+    has_names = any(each.subscribed_topic_names for each in group.members)
+    is_mixed = bool(patterns) and (has_names or len({each.subscribed_topic_regex for each in group.members}) > 1)
     return DescribedConsumers(
         group.group_id,
         group.assignor_name,

@@ -26,7 +26,7 @@ from coordinator.deadlines import deadline_after
 from coordinator.groups.audit_checkpoints import AuditCheckpoints
 from coordinator.groups.audit_schedule import AuditSchedule, audit_of
 from coordinator.groups.deleted_topics import DeletedTopics
-from coordinator.groups.pattern_resolver import PatternResolver
+from coordinator.groups.pattern_resolver import ResolvesPatterns
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.groups.timer_keys import (
@@ -63,7 +63,7 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
         *,
         checkpoints: AuditCheckpoints,
         request_iteration: Callable[[], None],
-        pattern_resolver: PatternResolver | None = None,
+        pattern_resolver: ResolvesPatterns | None = None,
         seconds: Callable[[], float] = perf_counter,
     ) -> None:
         """`pattern_resolver` finds the topics of regular expressions; None: they match none.
@@ -80,7 +80,7 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
         self.audit = AuditSchedule(
             wheel, environment.config, checkpoints, self._submit_first, self._mark_dirty, environment.wall
         )
-        self._pattern_resolver = pattern_resolver
+        self.pattern_resolver = pattern_resolver
         self._announcement: CoordinatorEvent | None = None
         self._announced_to: set[int] = set()
         """The partitions in which the start is reported."""
@@ -212,12 +212,12 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
             done = partial(self.patterns_resolved, started.group_id)
             group = machine.groups.get(started.group_id)
             asking = None if group is None else group.membership.members.get(started.member_id)
-            if self._pattern_resolver is None:
+            if self.pattern_resolver is None:
                 done(UNRESOLVED)
             elif group is not None:
                 host = "" if asking is None else asking.client_host
                 is_wanted = partial(_has_membership, machine, group.group_id, group.membership)
-                self._pattern_resolver.resolve(started.patterns, host, is_wanted, done)
+                self.pattern_resolver.resolve(started.patterns, host, is_wanted, done)
 
     def patterns_resolved(self, group_id: str, resolved: ResolvedTopics) -> None:
         """The topics that match the regular expressions of a group were found."""

@@ -42,6 +42,18 @@ class StartWork(Protocol):
     ) -> SlicedWork | None: ...
 
 
+class ResolvesPatterns(Protocol):
+    """Finds topics for the group coordinator, as `PatternResolver` does."""
+
+    def resolve(
+        self,
+        patterns: Sequence[str],
+        client_host: str,
+        is_wanted: Callable[[], bool],
+        done: Callable[[ResolvedTopics], None],
+    ) -> None: ...
+
+
 class PatternResolver:
     """Resolves the regular expressions of one group after the other in slices of the event loop.
 
