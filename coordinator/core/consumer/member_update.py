@@ -267,7 +267,7 @@ class MemberUpdate:
                 change_count(votes, metadata.server_assignor, by)
         return preferred_assignor(votes) or self._context.config[GROUP_CONSUMER_ASSIGNORS][0]
 
-    # ---------------------------------------------------------------------------------------------------- the assignment
+    # --------------------------------------------------------------------------------------------------- the assignment
 
     def _reconcile(self, has_subscription_changed: bool) -> CurrentAssignment | Rejection:
         """The next step of the member towards its target."""

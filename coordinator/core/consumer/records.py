@@ -4,7 +4,7 @@ Counterpart in Kafka: `GroupCoordinatorRecordHelpers`. `replay.py` reads them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from _wire.embedded import encode_versioned
 from _wire.messages import consumer_group_current_member_assignment_record as current_record
