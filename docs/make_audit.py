@@ -89,7 +89,7 @@ FIELDS: Final[dict[str, str]] = {
     "pause_kind": "`suspended`, `without_cpu` or `blocked`",
     "last_heard_ms": "when its last request or heartbeat came; null if unknown",
     "last_joined_ms": "when its last JoinGroup came; null if unknown",
-    "last_committed_ms": "when its last OffsetCommit was accepted; null if unknown",
+    "last_committed_ms": "when its last OffsetCommit or TxnOffsetCommit was accepted; null if unknown",
     "requested_by": "the client that asked for it, if it is not the member's own",
     "old_member_id": "the member id that was replaced",
     "old_client_id": "client id of the client before",

@@ -27,6 +27,7 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.timers": "",
         "coordinator.config": "",
         "coordinator.core": "_wire coordinator.config",
+        "coordinator.core.consumer": "_wire coordinator.config coordinator.core coordinator.patterns xxhash",
         "coordinator.core.transactions": "_wire coordinator.config coordinator.core coordinator.patterns",
         "coordinator.log": "_wire coordinator.config crc32c",
         "coordinator.metadata": "_wire coordinator.log msgspec",
@@ -37,7 +38,7 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         " coordinator.core.operation coordinator.core.partitioning coordinator.core.stored"
         " coordinator.core.stored_batch coordinator.log coordinator.timers greenlet",
         "coordinator.groups": "_wire coordinator.core coordinator.audit coordinator.runtime coordinator.log"
-        " coordinator.timers coordinator.config",
+        " coordinator.timers coordinator.config coordinator.patterns",
         "coordinator.broker": "_wire coordinator.log coordinator.metadata coordinator.runtime.slices"
         " coordinator.runtime.pauses coordinator.timers coordinator.config",
         "coordinator.transactions": "_wire coordinator.core coordinator.runtime coordinator.broker coordinator.log"

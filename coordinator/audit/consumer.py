@@ -1,4 +1,7 @@
-"""The audit of consumer groups: its state follows the members; their events have no audit events."""
+"""The audit of consumer groups: its state follows the members; their events have no audit events.
+
+So the functions below return no fields, and the class of audit events beside each of them is never written.
+"""
 
 from typing import Final
 
@@ -37,9 +40,9 @@ def _remember(group: ConsumerGroup, state: GroupAuditState, world: World) -> Non
 
 CONSUMER: Final = KindAudit(
     projections={
-        events.ConsumerMemberJoined: (Projection(schema.MemberJoined, _joined),),
-        events.ConsumerMemberRemoved: (Projection(schema.MemberRemoved, _removed),),
-        events.ConsumerMemberReplaced: (Projection(schema.StaticMemberReplaced, _replaced),),
+        events.ConsumerMemberJoined: (Projection(schema.GroupSnapshot, _joined),),
+        events.ConsumerMemberRemoved: (Projection(schema.GroupSnapshot, _removed),),
+        events.ConsumerMemberReplaced: (Projection(schema.GroupSnapshot, _replaced),),
     },
     remember=_remember,
 )

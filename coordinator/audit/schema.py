@@ -193,7 +193,8 @@ class MemberRemoved(AuditEvent, frozen=True, kw_only=True, tag="member.removed")
 
     `session_timeout_ms` is the member's. Wall-clock times: `last_heard_ms` is that of its last request or heartbeat,
     said of a member that did not go by itself; `last_joined_ms` that of its last JoinGroup, `last_committed_ms` that of
-    its last accepted OffsetCommit. They are null if the coordinator does not know them, as after a load.
+    its last accepted OffsetCommit or TxnOffsetCommit. They are null if the coordinator does not know them, as after a
+    load.
     `requested_by` is the client that removed it, if that was another one: an administrator.
 
     `connection_open` is about the connection by which its last JoinGroup or SyncGroup came, and said of a member that

@@ -122,7 +122,7 @@ EVENT_MUTANTS: Final = (
     Mutant(
         "a connection that closed before the member was last heard is told of",
         "connection_at_removal",
-        "if renewed_ms > connection.closed_ms:\n    return UNKNOWN",
+        "if renewed_ms > connection.closed_ms or has_committed:\n    return UNKNOWN",
         "",
     ),
     Mutant(

@@ -104,6 +104,8 @@ class Client:
         self.is_fenced = self.is_refused = False
         self.to_share: list[JoinGroupResponseMember] = []
         self.assigned = b""
+        self.assigned_as: tuple[int, str, str | None] = (-1, "", None)
+        """Generation, member id and instance id with which it has its assignment: `groupMetadata()` of a consumer."""
         self.last: Request | None = None
 
     def next_message(self) -> tuple[str, Any, int]:
@@ -196,3 +198,4 @@ class Client:
             self.phase, self.is_refused = Phase.JOINED, False
         elif request.api == "SyncGroup" and request.message.generation_id == self.generation_id:
             self.phase, self.assigned = Phase.WORKING, response.assignment
+            self.assigned_as = self.generation_id, self.member_id, self.instance_id

@@ -88,8 +88,7 @@ class TransactionalClient(Program):
 
     def _transact(self, positions: dict[TopicPartition, tuple[int, int]]) -> Steps[bool]:
         """One transaction; False if the producer has to begin again."""
-        client = self.client
-        member = client.generation_id, client.member_id, client.instance_id
+        client, member = self.client, self.client.assigned_as
         if member != self.member:  # others may have gone on meanwhile with what was theirs
             self.member = member
             positions.clear()

@@ -42,6 +42,8 @@ def connection_at_removal(group_id: str, member: Member, context: OperationConte
     # The answer to a request that waited renews a session too, when its client may be gone.
     if renewed_ms is None or environment.wall.at(renewed_ms) == member.answered_ms:
         renewed_ms = connection.closed_ms
-    if renewed_ms > connection.closed_ms:
+    # A producer commits for its consumer over a connection of its own, also while that waits for an answer.
+    has_committed = member.committed_ms is not None and member.committed_ms > closed_ms
+    if renewed_ms > connection.closed_ms or has_committed:
         return UNKNOWN
     return ConnectionAtRemoval(False, closed_ms, environment.pauses.around(connection.closed_ms))

@@ -69,7 +69,7 @@ class Member:
     joined_ms: int | None = field(default=None, compare=False)
     """When its last JoinGroup came that counted for a generation, in wall-clock milliseconds."""
     committed_ms: int | None = field(default=None, compare=False)
-    """When its last OffsetCommit was accepted."""
+    """When its last OffsetCommit or TxnOffsetCommit was accepted."""
     replaced_by: Requester | None = field(default=None, compare=False)
     """The client behind a static member that was replaced: `client_id` and `client_host` stay those of the first."""
 

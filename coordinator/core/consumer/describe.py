@@ -28,9 +28,7 @@ CLASSIC_MEMBER = 0
 CONSUMER_MEMBER = 1
 
 
-def prepare(
-    request: ConsumerGroupDescribeRequest, context: OperationContext
-) -> ConsumerGroupDescribeRequest | Answer:
+def prepare(request: ConsumerGroupDescribeRequest, context: OperationContext) -> ConsumerGroupDescribeRequest | Answer:
     """Reject everything while the protocol is switched off."""
     if not context.consumer_groups.is_enabled():
         return Answer(error_response(request, ErrorCode.UNSUPPORTED_VERSION, context.api_version))
@@ -41,8 +39,9 @@ def per_group(request: ConsumerGroupDescribeRequest) -> Iterable[tuple[str, Cons
     """Split a request: group id and the request for that group alone."""
     with_operations = request.include_authorized_operations
     for group_id in request.group_ids:
-        yield group_id, ConsumerGroupDescribeRequest(
-            group_ids=[group_id], include_authorized_operations=with_operations
+        yield (
+            group_id,
+            ConsumerGroupDescribeRequest(group_ids=[group_id], include_authorized_operations=with_operations),
         )
 
 

@@ -83,7 +83,7 @@ RECORDS: Final = KindRecords(
         ConsumerMemberRemoved: EventRecords(_removed),
         ConsumerMemberAssigned: EventRecords(_current),
         StaticMemberLeft: EventRecords(_current),
-        PatternForgotten: EventRecords(_forgotten),
+        PatternForgotten: EventRecords(_forgotten, stores_group=lambda event: event.was_resolved),
         PatternsResolved: EventRecords(_resolved, stores_group=lambda event: bool(event.resolved)),
         GroupEpochBumped: EventRecords(_epoch),
         PartitionMetadataRemoved: EventRecords(_partition_metadata),

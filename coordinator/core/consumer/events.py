@@ -131,11 +131,12 @@ class ConsumerMemberRemoved(GroupEvent):
 
 @dataclass(slots=True, kw_only=True)
 class PatternForgotten(GroupEvent):
-    """No member subscribes to a regular expression any more."""
+    """No member subscribes to a regular expression any more, whether it `was_resolved` or not."""
 
     group_id: str
     at_ms: int
     pattern: str
+    was_resolved: bool
 
     def apply(self, group: Group[ConsumerGroup]) -> None:
         group.membership.set_pattern(self.pattern, None)

@@ -24,9 +24,7 @@ class Identified(NamedTuple):
     """The static member whose place the sender takes."""
 
 
-def identify(
-    group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, member_id: str
-) -> Identified | Rejection:
+def identify(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, member_id: str) -> Identified | Rejection:
     """The member behind a heartbeat that does not leave."""
     if request.instance_id is not None:
         return _identify_static(group, request, member_id, request.instance_id)

@@ -73,9 +73,7 @@ def _left_for_a_moment(group: ConsumerGroup, member: ConsumerMember, context: Op
     current = member.current._replace(
         epoch=LEAVE_STATIC_EPOCH, assigned=_with_epoch_0(member.current.assigned), pending=NO_PARTITIONS
     )
-    return StaticMemberLeft(
-        group_id=group.group_id, at_ms=context.wall_ms, member_id=member.member_id, current=current
-    )
+    return StaticMemberLeft(group_id=group.group_id, at_ms=context.wall_ms, member_id=member.member_id, current=current)
 
 
 def _with_epoch_0(assigned: EpochsByPartition) -> EpochsByPartition:
@@ -92,7 +90,10 @@ def remove(group: ConsumerGroup, departures: Sequence[Departure], context: Opera
     events: list[Event] = [_removed(group, each, context) for each in departures]
     forgotten = dict.fromkeys(each.pattern for each in gone if each.pattern and each.pattern not in after.by_pattern)
     events += (
-        PatternForgotten(group_id=group.group_id, at_ms=context.wall_ms, pattern=pattern) for pattern in forgotten
+        PatternForgotten(
+            group_id=group.group_id, at_ms=context.wall_ms, pattern=pattern, was_resolved=pattern in group.patterns
+        )
+        for pattern in forgotten
     )
     version = context.topics.topics_version
     is_same = after.by_name.keys() == group.topic_subscribers.keys() and not forgotten

@@ -187,7 +187,10 @@ class MemberHeartbeat:
         """Whether the group epoch rises at once: the topics of the new regular expression, or none, are known."""
         group, old, new = self._group, self._before.pattern, self._metadata.pattern
         if old and old != new and old not in after.by_pattern:
-            self._events.append(PatternForgotten(group_id=group.group_id, at_ms=self._context.wall_ms, pattern=old))
+            forgotten = PatternForgotten(
+                group_id=group.group_id, at_ms=self._context.wall_ms, pattern=old, was_resolved=old in group.patterns
+            )
+            self._events.append(forgotten)
         is_required = bool(new) and new != old and new not in group.pattern_subscribers
         to_resolve = patterns_to_resolve(group, after, is_required, self._context)
         if to_resolve:

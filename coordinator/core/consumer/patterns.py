@@ -18,6 +18,8 @@ from coordinator.core.event import Event
 from coordinator.core.groups.group import Group
 from coordinator.patterns import InvalidPattern, Pattern
 
+TOPIC_NAME_BYTES_MAX: Final = 249
+"""Kafka's bound of the names of topics (`Topic.MAX_NAME_LENGTH`)."""
 RESOLVED_APART_MS: Final = 10_000
 """The least time between two resolutions of the regular expressions of a group."""
 
@@ -39,7 +41,7 @@ UNRESOLVED: Final = ResolvedTopics({}, 0, None)
 def invalid_reason(pattern: str) -> str | None:
     """Why a regular expression cannot be used; None if it can."""
     try:
-        Pattern(pattern)
+        Pattern(pattern).check_fits(TOPIC_NAME_BYTES_MAX)
     except InvalidPattern as problem:
         return str(problem)
     return None

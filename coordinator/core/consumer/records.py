@@ -203,7 +203,3 @@ def records_of_removal(group: ConsumerGroup) -> list[StoredRecord]:
     records += (member_tombstone(group_id, member_id) for member_id in group.members)
     records += (pattern_tombstone(group_id, pattern) for pattern in group.patterns)
     return [*records, partition_metadata_tombstone(group_id), epoch_tombstone(group_id)]
-
-
-
-

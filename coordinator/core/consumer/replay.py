@@ -229,7 +229,5 @@ RECORD_TYPES: Final = (
     ),
     _record_type(TARGET_MEMBER_TYPE, ConsumerGroupTargetAssignmentMemberKey, _set_target, _remove_target),
     _record_type(CURRENT_ASSIGNMENT_TYPE, ConsumerGroupCurrentMemberAssignmentKey, _set_current, _remove_current),
-    _record_type(
-        REGULAR_EXPRESSION_TYPE, ConsumerGroupRegularExpressionKey, _set_pattern, _remove_pattern
-    ),
+    _record_type(REGULAR_EXPRESSION_TYPE, ConsumerGroupRegularExpressionKey, _set_pattern, _remove_pattern),
 )

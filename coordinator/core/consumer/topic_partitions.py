@@ -21,9 +21,7 @@ def has_partition(partitions: EpochsByPartition, topic_id: bytes, index: int) ->
 
 def is_subset(claimed: Iterable[Any], partitions: EpochsByPartition) -> bool:
     """Whether all partitions of a request (structs with `topic_id` and `partitions`) are among `partitions`."""
-    return all(
-        has_partition(partitions, topic.topic_id, index) for topic in claimed for index in topic.partitions
-    )
+    return all(has_partition(partitions, topic.topic_id, index) for topic in claimed for index in topic.partitions)
 
 
 def has_any(claimed: Iterable[Any], partitions: EpochsByPartition) -> bool:

@@ -16,7 +16,7 @@ class MemberView(Protocol):
     """
 
     committed_ms: int | None
-    """When its last OffsetCommit was accepted, in wall-clock milliseconds."""
+    """When its last OffsetCommit or TxnOffsetCommit was accepted, in wall-clock milliseconds."""
 
     @property
     def member_id(self) -> str: ...

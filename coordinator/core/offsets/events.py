@@ -52,16 +52,23 @@ class OffsetsReset(GroupEvent):
 
 @dataclass(slots=True, kw_only=True)
 class TransactionalOffsetsCommitted(GroupEvent):
-    """Offsets that take effect when their transaction is committed (KIP-98, KIP-447)."""
+    """Offsets that take effect when their transaction is committed (KIP-98, KIP-447).
+
+    `member_id` is the consumer that the producer commits for; empty if it named none.
+    """
 
     group_id: str
     at_ms: int
     producer: Producer
     offsets: Mapping[str, Mapping[int, CommittedOffset]]
+    member_id: str = ""
 
     def apply(self, group: Group[Any]) -> None:
         for topic, committed in self.offsets.items():
             group.offsets.put_pending(self.producer.producer_id, topic, committed)
+        member = group.membership.members.get(self.member_id)
+        if member is not None:
+            member.committed_ms = self.at_ms
 
 
 @dataclass(slots=True, kw_only=True)

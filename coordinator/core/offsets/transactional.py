@@ -57,7 +57,9 @@ def commit(group: Group[Any] | None, request: TxnOffsetCommitRequest, context: O
         events.append(GroupCreated(group_id=request.group_id, at_ms=at_ms, client_host=context.client_host))
     producer = Producer(request.producer_id, request.producer_epoch)
     events.append(
-        TransactionalOffsetsCommitted(group_id=request.group_id, at_ms=at_ms, producer=producer, offsets=accepted)
+        TransactionalOffsetsCommitted(
+            group_id=request.group_id, at_ms=at_ms, producer=producer, offsets=accepted, member_id=request.member_id
+        )
     )
     weight = sum(map(len, accepted.values())) // OFFSETS_PER_OPERATION
     return replying(context, response, *events, effects=renewed, weight=weight)

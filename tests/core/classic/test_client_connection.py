@@ -2,9 +2,11 @@
 
 import pytest
 
+from coordinator.audit import schema
 from coordinator.core.causes import Cause
 from coordinator.core.classic.events import MemberRemoved
 from coordinator.core.groups.states import GroupState
+from coordinator.core.stored import Producer
 from tests.simulation.simulation import SESSION_TIMEOUT_MS, Simulation
 
 HEARTBEAT_MS = 3_000
@@ -121,6 +123,24 @@ def test_a_member_that_is_killed_while_it_waits_in_a_join_phase(sim):
     sim.advance(SESSION_TIMEOUT_MS - HEARTBEAT_MS)
     assert removed(sim).member_id == a
     assert connection(sim) == (False, killed_ms)
+
+
+def test_a_commit_after_the_close_says_that_the_client_lives(sim):
+    """A producer commits for its consumer over another connection, while the consumer waits in a join phase."""
+    a, b = sim.stable_with("a", "b")
+    sim.join("a", a, metadata=b"other")
+    sim.disconnect(a)
+    sim.advance(HEARTBEAT_MS)
+    sim.commit_in_transaction(Producer(1, 0), generation_id=sim.group.generation_id, member_id=a)
+    committed_ms = sim.now_ms
+    sim.join("b", b)
+    sim.advance(HEARTBEAT_MS)
+    sim.heartbeat(b)
+    sim.advance(SESSION_TIMEOUT_MS - HEARTBEAT_MS)
+    assert removed(sim).member_id == a
+    assert connection(sim) == (None, None)
+    (told,) = [each for each in sim.audited() if isinstance(each, schema.MemberRemoved)]
+    assert told.last_committed_ms == committed_ms
 
 
 def test_a_member_that_is_killed_while_it_waits_for_its_assignment(sim):
