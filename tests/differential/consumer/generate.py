@@ -16,15 +16,9 @@ from tests.differential.steps import Send
 
 REBALANCE_MS: Final = 600_000
 LATER_TOPICS: Final = ("~t3", "~u4")
-NAMES: Final = (
-    ["~t1"],
-    ["~t1", "~t2"],
-    ["~t2", "~t1", "~t2"],
-    ["~t3"],
-    ["~t1", "~none"],
-    ["~none"],
-    [],
-    ["~u4", "~t2"],
+NAMES: Final[tuple[list[str], ...]] = (
+    *(["~t1"], ["~t1", "~t2"], ["~t2", "~t1", "~t2"], ["~t3"]),
+    *(["~t1", "~none"], ["~none"], [], ["~u4", "~t2"]),
 )
 PATTERNS: Final = ("~t.*", "~.*", "~t[12]", "~none.*", "~(u4|t3)")
 BAD_PATTERNS: Final = ("(", "[", "a**", "(?=a)", "*")

@@ -72,8 +72,9 @@ def play(story: Story, sides: tuple[ConsumerSide, ConsumerSide], seed: int = 0) 
 def _take(step: ConsumerStep, sides: tuple[ConsumerSide, ConsumerSide]) -> tuple[Any, Any]:
     kafka, ours = sides
     if isinstance(step, ChangeTopic):
-        order = kafka.change_topic(step)
-        return order, ours.change_topic(step, order)
+        place = kafka.change_topic(step)
+        ours.change_topic(step, place)
+        return place, place
     return kafka.ask(step), ours.ask(step)
 
 

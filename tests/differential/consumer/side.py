@@ -6,7 +6,6 @@ from typing import Any, Final, Protocol
 from _wire.errors import ErrorCode
 from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from _wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
-from coordinator.core.consumer.assignors.orders import topics_in_order
 from tests.differential.consumer.names import ConsumerNames
 from tests.differential.consumer.steps import ChangeTopic, ConsumerHistory
 from tests.differential.sides import CLOSED, Server
@@ -25,9 +24,13 @@ STATE: Final[tuple[tuple[str, str, int, dict[str, Any]], ...]] = (
     ("offsets", "OffsetFetch", 9, {"groups": [{"group_id": GROUP, "topics": None}]}),
 )
 """What is asked after each step, to compare the states of the servers: name, API, version, request."""
-Order = list[list[str]]
-"""The topics in the orders that decide between assignments that are as good: in a hash set of ids, and by id."""
-ORDER_ATTEMPTS: Final = 1000
+Place = list[int]
+"""Where a topic is among others, by its id: the bucket of a hash set, and the first byte, signed. Both decide between
+assignments that are as good."""
+BUCKETS: Final = 16
+NEAR: Final = 12
+"""How far apart the first bytes of a topic's ids may be."""
+ID_ATTEMPTS: Final = 5000
 
 
 class ConsumerSide(Protocol):
@@ -36,8 +39,8 @@ class ConsumerSide(Protocol):
     def ask(self, step: Send) -> Any:
         """The answer to a request."""
 
-    def change_topic(self, step: ChangeTopic, order: Order | None = None) -> Order:
-        """Change a topic; return the order of the topics then. A new one gets an id by which they are in `order`."""
+    def change_topic(self, step: ChangeTopic, place: Place | None = None) -> Place:
+        """Change a topic; return the place of its id. A new one gets an id that is near `place`."""
 
     def state(self) -> dict[str, Any]:
         """What the server says of the history's groups."""
@@ -77,33 +80,31 @@ class LiveConsumerSide:
 
     # ---- topics
 
-    def _order(self) -> Order:
-        names = {topic_id: name for name, topic_id in self._names.topic_ids().items()}
-        by_value = sorted(names, key=lambda each: tuple(_signed(each[start : start + 8]) for start in (0, 8)))
-        return [[names[each] for each in ids] for ids in (topics_in_order(sorted(names)), by_value)]
-
-    def change_topic(self, step: ChangeTopic, order: Order | None = None) -> Order:
+    def change_topic(self, step: ChangeTopic, place: Place | None = None) -> Place:
         name = self._prefix + step.topic.removeprefix(OWN)
+        existing = self._names.topic_ids().get(step.topic)
         if step.partitions == 0:
             self._connection("control").delete_topic(name)
             self._names.forget_topic(step.topic)
-        elif step.topic in self._names.topic_ids():
-            topic = CreatePartitionsTopic(name=name, count=step.partitions)
+        elif existing is not None:
+            topic = CreatePartitionsTopic(name=name, count=step.partitions, assignments=None)
             request = CreatePartitionsRequest(topics=[topic], timeout_ms=10_000)
             (result,) = self._connection("control").request(request, 3).results
             assert result.error_code == ErrorCode.NONE, result
         else:
-            self._create_topic(step.topic, name, step.partitions, order)
+            existing = self._create_topic(name, step.partitions, place)
+            self._names.add_topic(step.topic, existing)
         wait_for(lambda: self._assigned(name) == step.partitions, 20, f"{name} to have {step.partitions} partitions")
-        return self._order()
+        assert existing is not None, step
+        return place_of(existing)
 
-    def _create_topic(self, said: str, name: str, partitions: int, order: Order | None) -> None:
-        for _ in range(ORDER_ATTEMPTS):
-            self._names.add_topic(said, self._connection("control").create_topic(name, partitions))
-            if order is None or self._order() == order:
-                return
+    def _create_topic(self, name: str, partitions: int, place: Place | None) -> bytes:
+        for _ in range(ID_ATTEMPTS):
+            topic_id = self._connection("control").create_topic(name, partitions)
+            if place is None or _is_near(place_of(topic_id), place):
+                return topic_id
             self._connection("control").delete_topic(name)
-        raise AssertionError(f"{name} got no id in the wanted order {ORDER_ATTEMPTS} times")
+        raise AssertionError(f"{name} got no id near {place} in {ID_ATTEMPTS} attempts")
 
     def _assigned(self, topic: str) -> int:
         """How many partitions of a topic the coordinator assigns."""
@@ -139,8 +140,8 @@ class RecordedConsumerSide:
     def ask(self, step: Send) -> Any:
         return self._coming[self._steps].answer
 
-    def change_topic(self, step: ChangeTopic, order: Order | None = None) -> Order:
-        found: Order = self._coming[self._steps].answer
+    def change_topic(self, step: ChangeTopic, place: Place | None = None) -> Place:
+        found: Place = self._coming[self._steps].answer
         return found
 
     def state(self) -> dict[str, Any]:
@@ -153,5 +154,12 @@ class RecordedConsumerSide:
         """There is nothing to close."""
 
 
-def _signed(part: bytes) -> int:
-    return int.from_bytes(part, "big", signed=True)
+def place_of(topic_id: bytes) -> Place:
+    """The bucket is that of java.util.HashMap for an `org.apache.kafka.common.Uuid`."""
+    folded = int.from_bytes(topic_id[:8], "big") ^ int.from_bytes(topic_id[8:], "big")
+    hashed = (folded >> 32) ^ (folded & 0xFFFFFFFF)
+    return [(hashed ^ hashed >> 16) % BUCKETS, int.from_bytes(topic_id[:1], "big", signed=True)]
+
+
+def _is_near(place: Place, wanted: Place) -> bool:
+    return place[0] == wanted[0] and abs(place[1] - wanted[1]) <= NEAR
