@@ -1,6 +1,6 @@
 """A shard with consumer groups on a virtual clock, its topics, and what clients send to it."""
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from _wire.embedded import prefix_of
@@ -18,7 +18,6 @@ from _wire.messages.offset_commit import (
 )
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
 from _wire.records import parse_records
-from coordinator.core.consumer.events import PatternResolutionStarted
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.consumer.patterns import ResolvedTopics
 from coordinator.core.groups import operations
@@ -87,14 +86,21 @@ class World(Simulation):
     def start(self, *, clean: bool = False) -> None:
         self.topics = self._fixed  # type: ignore[assignment]
         super().start(clean=clean)
-        self.coordinator.pattern_resolver = self._resolve
+        self.coordinator.pattern_resolver = self
 
     restart = start
 
-    def _resolve(self, started: PatternResolutionStarted, resolved: Any) -> None:
-        if self.resolves_patterns:
-            topics = {pattern: self._fixed.matching(pattern) for pattern in started.patterns}
-            resolved(ResolvedTopics(topics, 7, self._fixed.topics_version))
+    def resolve(
+        self,
+        patterns: Sequence[str],
+        client_host: str,
+        is_wanted: Callable[[], bool],
+        done: Callable[[ResolvedTopics], None],
+    ) -> None:
+        """The resolver of the coordinator, without a delay."""
+        if self.resolves_patterns and is_wanted():
+            topics = {pattern: self._fixed.matching(pattern) for pattern in patterns}
+            done(ResolvedTopics(topics, 7, self._fixed.topics_version))
 
     @property
     def fixed(self) -> FixedTopics:
