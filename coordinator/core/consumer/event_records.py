@@ -33,11 +33,9 @@ def _member(
     return [records.member_record(event.group_id, event.member_id, event.metadata)]
 
 
-def _replaced(event: ConsumerMemberReplaced, group: Group[ConsumerGroup], events: Events) -> list[StoredRecord]:
-    old = group.membership.members[event.old_member_id]
-    target = group.membership.target(event.old_member_id)
+def _replaced(event: ConsumerMemberReplaced, group: Group[Any], events: Events) -> list[StoredRecord]:
     removed = records.removed_member_records(event.group_id, event.old_member_id)
-    return [*removed, *records.added_member_records(event.group_id, event.replacement(old), target)]
+    return [*removed, *records.added_member_records(event.group_id, event.replacement(), event.target)]
 
 
 def _removed(event: ConsumerMemberRemoved, group: Group[Any], events: Events) -> list[StoredRecord]:

@@ -65,15 +65,18 @@ class ConsumerMemberReplaced(GroupEvent):
     at_ms: int
     old_member_id: str
     member_id: str
+    metadata: MemberMetadata
+    current: CurrentAssignment
+    target: TopicPartitions
     session_timeout_ms: int
     client_software_name: str = ""
     client_software_version: str = ""
 
-    def replacement(self, old: ConsumerMember) -> ConsumerMember:
+    def replacement(self) -> ConsumerMember:
         return ConsumerMember(
             self.member_id,
-            old.metadata,
-            old.current._replace(epoch=0, previous_epoch=0),
+            self.metadata,
+            self.current,
             session_timeout_ms=self.session_timeout_ms,
             client_software_name=self.client_software_name,
             client_software_version=self.client_software_version,
@@ -82,12 +85,11 @@ class ConsumerMemberReplaced(GroupEvent):
 
     def apply(self, group: Group[ConsumerGroup]) -> None:
         consumer = group.membership
-        target = consumer.target(self.old_member_id)
-        old = consumer.remove_member(self.old_member_id)
+        consumer.remove_member(self.old_member_id)
         if self.member_id in consumer.members:
             consumer.remove_member(self.member_id)
-        consumer.add_member(self.replacement(old))
-        consumer.targets[self.member_id] = target
+        consumer.add_member(self.replacement())
+        consumer.targets[self.member_id] = self.target
         consumer.update_state(self.at_ms)
 
 

@@ -29,7 +29,7 @@ from _wire.messages.consumer_group_target_assignment_metadata_record import (
     ConsumerGroupTargetAssignmentMetadataValue,
 )
 from _wire.primitives import Message
-from coordinator.core.consumer.group import FIRST_EPOCH, NEVER, ConsumerGroup, ResolvedPattern
+from coordinator.core.consumer.group import ConsumerGroup, ResolvedPattern
 from coordinator.core.consumer.member import ClassicMetadata, ConsumerMember, CurrentAssignment, MemberMetadata
 from coordinator.core.consumer.topic_partitions import EpochsByPartition, TopicPartitions
 from coordinator.core.stored import StoredRecord
@@ -188,8 +188,7 @@ def records_of_state(group: ConsumerGroup) -> list[StoredRecord]:
     if group.has_partition_metadata:
         records.append(partition_metadata_record(group_id))
     records += targets_records(group_id, group.targets)
-    if group.target_computed_ms != NEVER or group.target_epoch != FIRST_EPOCH:
-        records.append(target_epoch_record(group_id, group.target_epoch, group.target_computed_ms))
+    records.append(target_epoch_record(group_id, group.target_epoch, group.target_computed_ms))
     records += (current_record_of(group_id, each.member_id, each.current) for each in group.members.values())
     return records
 
