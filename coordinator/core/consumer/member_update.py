@@ -265,7 +265,9 @@ class MemberUpdate:
         for metadata, by in ((self._before, -1), (self.metadata, +1)):
             if metadata.server_assignor is not None:
                 change_count(votes, metadata.server_assignor, by)
-        return preferred_assignor(votes) or self._context.config[GROUP_CONSUMER_ASSIGNORS][0]
+        asked = self.metadata.server_assignor
+        newcomer = asked if asked not in self._group.assignor_votes else None
+        return preferred_assignor(votes, newcomer) or self._context.config[GROUP_CONSUMER_ASSIGNORS][0]
 
     # ---------------------------------------------------------------------------------------------------- the assignment
 

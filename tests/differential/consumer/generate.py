@@ -120,6 +120,8 @@ class Generator:
         actor.is_member = actor.epoch >= 0
         actor.epochs = [*actor.epochs[-4:], actor.epoch]
         if actor.epoch < 0:
+            if actor.epoch == -1:
+                actor.instance_id = None
             actor.forget()
             return
         if body.get("member_epoch", 0) == 0:
@@ -184,7 +186,8 @@ class Generator:
             "group_id": GROUP,
             "member_id": actor.name,
             "member_epoch": 0,
-            "instance_id": actor.instance_id if self._chance(0.6) else self._pick(*INSTANCES),
+            # On Kafka an instance id that its member gives up for another one is never free again.
+            "instance_id": actor.instance_id or self._pick(*INSTANCES),
             "rebalance_timeout_ms": REBALANCE_MS,
             "server_assignor": self._pick(*ASSIGNORS),
             "topic_partitions": [],
@@ -335,7 +338,9 @@ class Generator:
     def _odd_fetch(self, actor: Actor) -> tuple[str, int, Body]:
         topics = [{"name": name, "topic_id": name, "partition_indexes": [0, 9]} for name in ("~t1", "~none")]
         epoch = self._pick(*actor.epochs, actor.epoch + 1, -1)
-        return self._fetch_of(self._pick(actor.name, None, "nobody", ""), epoch, self._pick(None, topics, []))
+        # Kafka fails with an exception for an epoch without a member.
+        member_id = self._pick(actor.name, "nobody", "", *([None] if epoch == -1 else []))
+        return self._fetch_of(member_id, epoch, self._pick(None, topics, []))
 
     def _delete_offsets(self) -> tuple[str, int, Body]:
         topics = [{"name": name, "partitions": [{"partition_index": 0}]} for name in ("~t1", "~t2", "~none")]
