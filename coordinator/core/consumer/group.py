@@ -224,7 +224,7 @@ def change_count(counts: dict[str, int], name: str, by: int) -> None:
 
 def preferred_assignor(votes: Mapping[str, int], newcomer: str | None = None) -> str | None:
     """The assignor with most votes, None without votes. As in Kafka's hash maps a tie goes to the `newcomer`, then
-    `uniform`. A newcomer is an assignor that nobody has asked for before the request.
+    `uniform`. A newcomer is an assignor that only the member asks for whose request it is.
     """
     return max(votes, key=lambda name: (votes[name], name == newcomer, name), default=None)
 
