@@ -262,10 +262,13 @@ class MemberUpdate:
     def _assignor(self) -> str:
         """The assignor that most members ask for; the first of the setting if none does."""
         votes = dict(self._group.assignor_votes)
-        for metadata, by in ((self._before, -1), (self.metadata, +1)):
-            if metadata.server_assignor is not None:
-                change_count(votes, metadata.server_assignor, by)
-        return preferred_assignor(votes) or self._context.config[GROUP_CONSUMER_ASSIGNORS][0]
+        before, asked = self._before.server_assignor, self.metadata.server_assignor
+        if before is not None:
+            change_count(votes, before, -1)
+        newcomer = asked if asked not in votes else None
+        if asked is not None:
+            change_count(votes, asked, +1)
+        return preferred_assignor(votes, newcomer) or self._context.config[GROUP_CONSUMER_ASSIGNORS][0]
 
     # --------------------------------------------------------------------------------------------------- the assignment
 
