@@ -48,7 +48,13 @@ from coordinator.core.consumer.target import TargetInput, compute_target, is_due
 from coordinator.core.consumer.topic_partitions import TopicPartitions
 from coordinator.core.decision import Decision, OperationContext, Reply
 from coordinator.core.event import Event
-from coordinator.core.sessions import SessionChange, SessionEnded, SessionRenewed, SessionStarted
+from coordinator.core.sessions import (
+    HeartbeatsOpened,
+    SessionChange,
+    SessionEnded,
+    SessionRenewed,
+    SessionStarted,
+)
 
 
 class MemberHeartbeat:
@@ -327,7 +333,29 @@ class MemberHeartbeat:
             response.assignment = assignment_of(current.assigned)
         assert context.request_id is not None
         events = tuple(self._events)
-        return Decision(events, (Reply(context.request_id, response),), self._sessions(), no_step_follows=not events)
+        sessions = self._sessions()
+        if self._is_settled(current):
+            sessions = (*sessions, self._heartbeats_opened(response))
+        return Decision(events, (Reply(context.request_id, response),), sessions, no_step_follows=not events)
+
+    def _is_settled(self, current: CurrentAssignment) -> bool:
+        """Whether only events, topics and settings can change what the member is answered, and time cannot."""
+        group = self._group
+        return (
+            not self._events
+            and current.state is MemberState.STABLE
+            and current.epoch == group.target_epoch == group.epoch
+            and not group.pattern_subscribers
+        )
+
+    def _heartbeats_opened(self, response: ConsumerGroupHeartbeatResponse) -> HeartbeatsOpened:
+        return HeartbeatsOpened(
+            self._member_id,
+            response.member_epoch,
+            response.heartbeat_interval_ms,
+            self._context.client_id,
+            self._context.client_host,
+        )
 
     def _sessions(self) -> tuple[SessionChange, ...]:
         timeout_ms = self._session_timeout_ms
