@@ -305,6 +305,16 @@ class MemberUpdate:
             revocation_deadline_ms=deadline_ms,
         )
 
+    def is_settled(self, current: CurrentAssignment) -> bool:
+        """Whether only events, topics and settings can change what the member is answered, and time cannot."""
+        group = self._group
+        return (
+            not self.events
+            and current.state is MemberState.STABLE
+            and current.epoch == group.target_epoch == group.epoch
+            and not group.pattern_subscribers
+        )
+
     def sessions(self) -> tuple[SessionChange, ...]:
         """The sessions that begin, go on or end."""
         timeout_ms = self._session_timeout_ms
