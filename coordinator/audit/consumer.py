@@ -6,17 +6,19 @@ stable when each member has reconciled; an epoch that rises before that supersed
 
 from typing import Any, Final, cast
 
-from coordinator.audit import schema
+from coordinator.audit import classic, schema
 from coordinator.audit.fields import Fields
 from coordinator.audit.group_state import GroupAuditState, KnownMember, by_topic
-from coordinator.audit.kind_audit import KindAudit, Projection, ms_between
+from coordinator.audit.kind_audit import KindAudit, Projection, ms_between, whole_group
 from coordinator.audit.world import World
 from coordinator.core.causes import Cause
+from coordinator.core.classic.group import ClassicGroup
 from coordinator.core.consumer import events
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.consumer.member import ConsumerMember, CurrentAssignment, MemberMetadata, MemberState
 from coordinator.core.consumer.topic_partitions import EpochsByPartition
 from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
+from coordinator.core.groups.membership import Membership
 from coordinator.core.groups.states import ASSIGNING, EMPTY, RECONCILING, STABLE, GroupState
 
 Partitions = set[tuple[str, int]]
@@ -297,9 +299,29 @@ def _patterns_resolved(
 
 
 def _converted(
-    event: events.GroupConverted, group: Any, state: GroupAuditState, before: GroupState, world: World
+    event: events.GroupConverted, group: Membership, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields:
-    return {"group_type": event.kind.name}
+    """One without members."""
+    return {"group_type": event.kind.name, **whole_group(group, state), "progress": {}}
+
+
+def _upgraded(
+    event: events.GroupUpgraded, group: ConsumerGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields:
+    state.members.clear()
+    _remember(group, state, world)
+    return {"group_type": event.kind.name, **whole_group(group, state), "progress": _progress(group, state)}
+
+
+def _downgraded(
+    event: events.GroupDowngraded, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields:
+    for member_id, cause in event.departed:
+        state.note_trigger(cause, state.members[member_id].member, "", event.at_ms)
+    state.members.clear()
+    state.is_rebalancing = False
+    classic.CLASSIC.remember(group, state, world)
+    return {"group_type": event.kind.name, **whole_group(group, state), "progress": {}}
 
 
 def _remember(group: ConsumerGroup, state: GroupAuditState, world: World) -> None:
@@ -351,6 +373,8 @@ CONSUMER: Final = KindAudit(
         events.TargetAssignmentComputed: (Projection(schema.GenerationStarted, _generation_started),),
         events.PatternsResolved: (Projection(schema.PatternsResolved, _patterns_resolved),),
         events.GroupConverted: (Projection(schema.GroupConverted, _converted),),
+        events.GroupUpgraded: (Projection(schema.GroupConverted, _upgraded),),
+        events.GroupDowngraded: (Projection(schema.GroupConverted, _downgraded),),
     },
     remember=_remember,
     mark=_mark,

@@ -7,6 +7,7 @@ from coordinator.audit import schema
 from coordinator.audit.fields import Fields
 from coordinator.audit.group_state import GroupAuditState
 from coordinator.audit.world import World
+from coordinator.core.groups.membership import Membership
 from coordinator.core.groups.states import GroupState
 
 
@@ -34,3 +35,13 @@ class KindAudit(NamedTuple):
 def ms_between(start_ms: int, end_ms: int) -> int:
     """The time between two events; 0 if the wall clock was set back between them."""
     return max(end_ms - start_ms, 0)
+
+
+def whole_group(membership: Membership, state: GroupAuditState) -> Fields:
+    """The first fields of `group.loaded` and `group.snapshot`."""
+    return {
+        "protocol_type": membership.protocol_type or "",
+        "protocol_name": membership.protocol_name or "",
+        "leader": membership.leader or "",
+        "members": [state.members[member_id] for member_id in membership.members],
+    }

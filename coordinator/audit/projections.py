@@ -6,7 +6,7 @@ from typing import Any, Final
 from coordinator.audit import classic, consumer, schema
 from coordinator.audit.fields import Fields
 from coordinator.audit.group_state import GroupAuditState, by_topic
-from coordinator.audit.kind_audit import KindAudit, Projection, ms_between
+from coordinator.audit.kind_audit import KindAudit, Projection, ms_between, whole_group
 from coordinator.audit.rejected_requests import rejected
 from coordinator.audit.world import World
 from coordinator.core.causes import Cause
@@ -104,6 +104,7 @@ PROJECTIONS: Final[dict[type, tuple[Projection, ...]]] = {
 } | {event: projections for kind in KIND_AUDITS.values() for event, projections in kind.projections.items()}
 """Class of core events → its projections. Offset commits are counted instead; other classes have no audit event."""
 
+
 def _stored_events(of_kind: Mapping[type, tuple[Projection, ...]]) -> frozenset[type[schema.AuditEvent]]:
     """The audit events of stored core events that are common to all kinds or `of_kind`."""
     of_others = {event for kind in KIND_AUDITS.values() for event in kind.projections} - of_kind.keys()
@@ -117,16 +118,6 @@ def _stored_events(of_kind: Mapping[type, tuple[Projection, ...]]) -> frozenset[
 
 STORED_EVENTS: Final = {name: _stored_events(kind.projections) for name, kind in KIND_AUDITS.items()}
 """Kind of group → the audit events after which `__consumer_offsets` may have the current state of such a group."""
-
-
-def whole_group(membership: Membership, state: GroupAuditState) -> Fields:
-    """The first fields of `group.loaded` and `group.snapshot`."""
-    return {
-        "protocol_type": membership.protocol_type or "",
-        "protocol_name": membership.protocol_name or "",
-        "leader": membership.leader or "",
-        "members": [state.members[member_id] for member_id in membership.members],
-    }
 
 
 def type_and_progress(group: Group[Any], state: GroupAuditState) -> Fields:

@@ -15,7 +15,8 @@ from msgspec.structs import astuple
 
 from _wire.errors import MalformedMessage
 from coordinator.audit.group_state import GroupAuditState
-from coordinator.audit.projections import KIND_AUDITS, STORED_EVENTS, remember_group, type_and_progress, whole_group
+from coordinator.audit.kind_audit import whole_group
+from coordinator.audit.projections import KIND_AUDITS, STORED_EVENTS, remember_group, type_and_progress
 from coordinator.audit.schema import NEVER_VOID, SCHEMA_VERSION, TAGS, GroupLoaded, GroupRemoved, GroupSnapshot, Record
 from coordinator.core.causes import Cause
 from coordinator.core.groups.group import Group
@@ -192,7 +193,7 @@ class AuditCursor:
             case "static_member.replaced":
                 before = self._remove(event.old_member_id)
                 self._add(member_id, (0, *before[2:]) if isinstance(before, tuple) else (0, "STABLE", 0, 0))
-            case "group.created" | "group.emptied" | "group.removed" | "group.converted":
+            case "group.created" | "group.emptied" | "group.removed":
                 self.members, self.knows_members = 0, True
                 self.marks.clear()
             case _ if isinstance(event.members, list):

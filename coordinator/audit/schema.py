@@ -184,9 +184,20 @@ class GroupCreated(AuditEvent, frozen=True, kw_only=True, tag="group.created"):
 
 
 class GroupConverted(AuditEvent, frozen=True, kw_only=True, tag="group.converted"):
-    """The group goes on as one of another type, with its committed offsets. It had no members."""
+    """The group goes on as one of another type, with its committed offsets (KIP-848).
+
+    An empty group becomes one of the type that its first member speaks. A group with members changes its type with
+    them: to `consumer` when a first member comes with the new protocol, back to `classic` when the last one is gone.
+    `members` and `progress` are as in `group.snapshot`; who left with the change is among the triggers of the rebalance
+    that follows.
+    """
 
     group_type: str
+    protocol_type: str
+    protocol_name: str
+    leader: str
+    members: list[MemberSnapshot]
+    progress: dict[str, MemberProgress] = {}
 
 
 class MemberJoined(AuditEvent, frozen=True, kw_only=True, tag="member.joined"):

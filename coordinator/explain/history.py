@@ -37,6 +37,9 @@ PREPARING: Final = "PreparingRebalance"
 REBALANCE_STATES: Final = frozenset({PREPARING, "CompletingRebalance", "Assigning", "Reconciling"})
 
 
+WholeGroup = schema.GroupLoaded | schema.GroupSnapshot | schema.GroupConverted
+
+
 class GroupHistory:
     """All that the events of a group tell, up to the last one applied.
 
@@ -202,8 +205,13 @@ class GroupHistory:
 
     # ---- its type
 
-    def _created(self, event: schema.GroupCreated | schema.GroupConverted) -> None:
+    def _created(self, event: schema.GroupCreated) -> None:
         self.group_type = event.group_type
+
+    def _converted(self, event: schema.GroupConverted) -> None:
+        """A rebalance in progress is given up: the members are asked to join again, or reconcile from now on."""
+        self._close(Outcome.SUPERSEDED, event.time_ms)
+        self._take_members(event, event.members)
 
     # ---- members
 
@@ -452,7 +460,7 @@ class GroupHistory:
             generation = self._open(event, event.generation_id + (event.state == PREPARING))
             generation.member_count = len(event.members)
 
-    def _take_members(self, event: schema.GroupLoaded | schema.GroupSnapshot, members: list[MemberSnapshot]) -> None:
+    def _take_members(self, event: WholeGroup, members: list[MemberSnapshot]) -> None:
         known, self.group_type = self.members, event.group_type
         self.members = {}
         for each in members:
@@ -478,7 +486,7 @@ class GroupHistory:
         if event.state == STABLE and not is_known:
             self._inherit(event, members)
 
-    def _inherit(self, event: schema.GroupLoaded | schema.GroupSnapshot, members: list[MemberSnapshot]) -> None:
+    def _inherit(self, event: WholeGroup, members: list[MemberSnapshot]) -> None:
         """A stable generation whose rebalance is not among the events."""
         generation = self._begin(event, event.generation_id)
         generation.outcome, generation.ended_ms, generation.has_gap = Outcome.STABLE, event.time_ms, True
@@ -523,7 +531,7 @@ def _resubscription(event: schema.MemberRejoined, known: KnownMember) -> Resubsc
 
 _HANDLERS: Final[dict[type[AuditEvent], Callable[[GroupHistory, Any], None]]] = {
     schema.GroupCreated: GroupHistory._created,
-    schema.GroupConverted: GroupHistory._created,
+    schema.GroupConverted: GroupHistory._converted,
     schema.MemberReconciled: GroupHistory._reconciled,
     schema.MemberJoined: GroupHistory._joined,
     schema.MemberRejoined: GroupHistory._rejoined,

@@ -12,12 +12,12 @@ from coordinator.audit.schema import CoordinatorEvent
 from coordinator.config.group_keys import OFFSETS_RETENTION_CHECK_INTERVAL_MS
 from coordinator.core.address_limits import PendingMember
 from coordinator.core.causes import Cause
-from coordinator.core.consumer.events import PatternResolutionStarted
 from coordinator.core.consumer.patterns import UNRESOLVED, ResolvedTopics
 from coordinator.core.decision import Environment, OperationContext
 from coordinator.core.groups import operations
 from coordinator.core.groups.group import Group, is_oversized
 from coordinator.core.groups.kinds import KINDS
+from coordinator.core.groups.membership import Membership
 from coordinator.core.groups.requests import SessionExpired
 from coordinator.core.offsets.delete import GoneTopics
 from coordinator.core.operation import Operation
@@ -26,6 +26,7 @@ from coordinator.deadlines import deadline_after
 from coordinator.groups.audit_checkpoints import AuditCheckpoints
 from coordinator.groups.audit_schedule import AuditSchedule, audit_of
 from coordinator.groups.deleted_topics import DeletedTopics
+from coordinator.groups.pattern_resolver import ResolvesPatterns
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.groups.timer_keys import (
@@ -43,9 +44,6 @@ from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.load_progress import LoadProgress
 from coordinator.runtime.shard import Shard, ShardState
 from coordinator.timers.wheel import TimerWheel
-
-PatternResolver = Callable[[PatternResolutionStarted, Callable[[ResolvedTopics], None]], None]
-"""(what is to be resolved, gets the result later or at once)."""
 
 GROUPS_CHECKED_AT_ONCE: Final = 1_000
 """Groups whose offsets are checked for their age before other work has its turn."""
@@ -65,9 +63,13 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
         *,
         checkpoints: AuditCheckpoints,
         request_iteration: Callable[[], None],
+        pattern_resolver: ResolvesPatterns | None = None,
         seconds: Callable[[], float] = perf_counter,
     ) -> None:
-        """`seconds` is a clock for nothing but the length of slices."""
+        """`pattern_resolver` finds the topics of regular expressions; None: they match none.
+
+        `seconds` is a clock for nothing but the length of slices.
+        """
         progress = LoadProgress(OFFSETS_TOPIC, "groups")
         super().__init__(progress, wheel, timers, environment, request_iteration, seconds)
         self.sessions = sessions
@@ -78,8 +80,7 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
         self.audit = AuditSchedule(
             wheel, environment.config, checkpoints, self._submit_first, self._mark_dirty, environment.wall
         )
-        self.pattern_resolver: PatternResolver | None = None
-        """Finds the topics that match regular expressions of subscriptions."""
+        self.pattern_resolver = pattern_resolver
         self._announcement: CoordinatorEvent | None = None
         self._announced_to: set[int] = set()
         """The partitions in which the start is reported."""
@@ -208,10 +209,15 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
         machine = shard.machine
         to_resolve, machine.patterns_to_resolve = machine.patterns_to_resolve, []
         for started in to_resolve:
+            done = partial(self.patterns_resolved, started.group_id)
+            group = machine.groups.get(started.group_id)
+            asking = None if group is None else group.membership.members.get(started.member_id)
             if self.pattern_resolver is None:
-                self.patterns_resolved(started.group_id, UNRESOLVED)
-            else:
-                self.pattern_resolver(started, partial(self.patterns_resolved, started.group_id))
+                done(UNRESOLVED)
+            elif group is not None:
+                host = "" if asking is None else asking.client_host
+                is_wanted = partial(_has_membership, machine, group.group_id, group.membership)
+                self.pattern_resolver.resolve(started.patterns, host, is_wanted, done)
 
     def patterns_resolved(self, group_id: str, resolved: ResolvedTopics) -> None:
         """The topics that match the regular expressions of a group were found."""
@@ -256,3 +262,9 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
         if shard.partition in self._checks:
             self._wheel.cancel(self._checks[shard.partition])
         self._checks[shard.partition] = self._wheel.start(OffsetsCheckKey(shard.partition, group_ids), at_ms)
+
+
+def _has_membership(machine: GroupStateMachine, group_id: str, membership: Membership) -> bool:
+    """Whether the group is there, and no other one of its name: nobody waits for what another one asked for."""
+    group = machine.groups.get(group_id)
+    return group is not None and group.membership is membership

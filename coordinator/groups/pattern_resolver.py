@@ -42,6 +42,18 @@ class StartWork(Protocol):
     ) -> SlicedWork | None: ...
 
 
+class ResolvesPatterns(Protocol):
+    """Finds topics for the group coordinator, as `PatternResolver` does."""
+
+    def resolve(
+        self,
+        patterns: Sequence[str],
+        client_host: str,
+        is_wanted: Callable[[], bool],
+        done: Callable[[ResolvedTopics], None],
+    ) -> None: ...
+
+
 class PatternResolver:
     """Resolves the regular expressions of one group after the other in slices of the event loop.
 
@@ -78,7 +90,7 @@ class PatternResolver:
         self._start(self._steps(patterns, is_wanted), ended, failed, client_host)
 
     def _steps(self, patterns: Sequence[str], is_wanted: Callable[[], bool]) -> Steps[ResolvedTopics | None]:
-        # All of one moment: a topic that is created meanwhile is found by the next resolution, as the version has risen.
+        # All of one moment. A topic that is created meanwhile raises the version, so the next resolution finds it.
         version, offset = self._topics.topics_version, self._metadata_offset()
         names = yield from _sorted(tuple(self._topics.topics))
         found: dict[str, tuple[str, ...]] = {}

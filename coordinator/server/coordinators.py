@@ -21,6 +21,7 @@ from coordinator.groups.audit_stream import AuditStream
 from coordinator.groups.checked import make_state_machine
 from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.groups.offsets_stream import OffsetsStream
+from coordinator.groups.pattern_resolver import ResolvesPatterns
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
@@ -51,6 +52,7 @@ def make_group_coordinator(
     request_iteration: Callable[[], None],
     coordinator_epoch: int,
     checkpoints: AuditCheckpoints,
+    pattern_resolver: ResolvesPatterns,
     when_durable: WhenDurable | None,
     metrics: "NodeMetrics | None",
 ) -> GroupCoordinator:
@@ -110,6 +112,7 @@ def make_group_coordinator(
         timers,
         checkpoints=checkpoints,
         request_iteration=request_iteration,
+        pattern_resolver=pattern_resolver,
     )
 
 

@@ -1,7 +1,7 @@
 """The hash of the topics that a group subscribes to: another value says that one was made, deleted or has grown.
 
-Its record (`ConsumerGroupMetadata.metadata_hash`) is read by Kafka from a folder that was written here, and the reverse,
-so it is computed as Kafka does (`org.apache.kafka.coordinator.group.Utils`).
+Its record (`ConsumerGroupMetadata.metadata_hash`) is read by Kafka from a folder that was written here, and the
+reverse, so it is computed as Kafka does (`org.apache.kafka.coordinator.group.Utils`).
 """
 
 import struct

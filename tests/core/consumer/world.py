@@ -1,6 +1,6 @@
 """A shard with consumer groups on a virtual clock, its topics, and what clients send to it."""
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from _wire.embedded import prefix_of
@@ -18,7 +18,7 @@ from _wire.messages.offset_commit import (
 )
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
 from _wire.records import parse_records
-from coordinator.core.consumer.events import PatternResolutionStarted
+from coordinator.core.client_connection import ClientConnection
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.consumer.patterns import ResolvedTopics
 from coordinator.core.groups import operations
@@ -87,14 +87,21 @@ class World(Simulation):
     def start(self, *, clean: bool = False) -> None:
         self.topics = self._fixed  # type: ignore[assignment]
         super().start(clean=clean)
-        self.coordinator.pattern_resolver = self._resolve
+        self.coordinator.pattern_resolver = self
 
     restart = start
 
-    def _resolve(self, started: PatternResolutionStarted, resolved: Any) -> None:
-        if self.resolves_patterns:
-            topics = {pattern: self._fixed.matching(pattern) for pattern in started.patterns}
-            resolved(ResolvedTopics(topics, 7, self._fixed.topics_version))
+    def resolve(
+        self,
+        patterns: Sequence[str],
+        client_host: str,
+        is_wanted: Callable[[], bool],
+        done: Callable[[ResolvedTopics], None],
+    ) -> None:
+        """The resolver of the coordinator, without a delay."""
+        if self.resolves_patterns and is_wanted():
+            topics = {pattern: self._fixed.matching(pattern) for pattern in patterns}
+            done(ResolvedTopics(topics, 7, self._fixed.topics_version))
 
     @property
     def fixed(self) -> FixedTopics:
@@ -107,6 +114,12 @@ class World(Simulation):
         return membership
 
     # ---- requests
+
+    def _connection_of(self, name: str, member_id: str) -> ClientConnection:
+        """That of a client of the classic protocol; consumer groups do not remember it."""
+        if self.exists and isinstance(self.whole_group.membership, ConsumerGroup):
+            return self.connections.setdefault(name, ClientConnection())
+        return super()._connection_of(name, member_id)
 
     def beat(
         self,
@@ -156,7 +169,7 @@ class World(Simulation):
     def depart(self, member_id: str, epoch: int = -1, instance_id: str | None = None) -> ErrorCode:
         return ErrorCode(self.beat(member_id, epoch, instance_id=instance_id).error_code)
 
-    def describe(self) -> DescribedGroup:
+    def described(self) -> DescribedGroup:
         sent = Sent()
         request = ConsumerGroupDescribeRequest(group_ids=[GROUP_ID])
         self.submit(operations.CONSUMER_GROUP_DESCRIBE, GROUP_ID, request, sent, "admin", NEWEST)
@@ -212,9 +225,7 @@ class World(Simulation):
         return self._by_name(self.consumer.members[member_id].current.pending)
 
     def _by_name(self, partitions: Mapping[bytes, Iterable[int]]) -> dict[str, list[int]]:
-        return {
-            self._fixed.topic_name(topic_id) or "?": sorted(indexes) for topic_id, indexes in partitions.items()
-        }
+        return {self._fixed.topic_name(topic_id) or "?": sorted(indexes) for topic_id, indexes in partitions.items()}
 
     def epoch(self, member_id: str) -> int:
         return self.consumer.members[member_id].current.epoch
