@@ -34,7 +34,8 @@ NOTES_KEPT: Final = 1_000
 EMPTY: Final = "Empty"
 STABLE: Final = "Stable"
 PREPARING: Final = "PreparingRebalance"
-REBALANCE_STATES: Final = frozenset({PREPARING, "CompletingRebalance", "Assigning", "Reconciling"})
+COMPLETING: Final = "CompletingRebalance"
+REBALANCE_STATES: Final = frozenset({PREPARING, COMPLETING, "Assigning", "Reconciling"})
 
 
 WholeGroup = schema.GroupLoaded | schema.GroupSnapshot | schema.GroupConverted

@@ -6,33 +6,11 @@ from typing import Any, TypeVar
 import pytest
 
 from coordinator.audit import schema
-from coordinator.audit.world import NoCluster
 from coordinator.core.causes import Cause
+from tests.audit.consumer_stories import named
 from tests.core.consumer.world import World
 
 Event = TypeVar("Event", bound=schema.AuditEvent)
-
-
-class Topics(NoCluster):
-    """The topics of the world by name and id; their logs are not here."""
-
-    def __init__(self, world: World) -> None:
-        self._fixed = world.fixed
-
-    def partition_count(self, topic: str) -> int:
-        return self._fixed.partition_count(topic)
-
-    def topic_id(self, topic: str) -> bytes:
-        return self._fixed.topic_id(topic)
-
-    def topic_name(self, topic_id: bytes) -> str | None:
-        return self._fixed.topic_name(topic_id)
-
-
-def named(world: World) -> World:
-    """With the names of topics in its audit, as a node has them. A restart begins without."""
-    world.shard.projection.world.cluster = Topics(world)
-    return world
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.story import sentence
-from tests.audit.test_consumer_groups import named
+from tests.audit.consumer_stories import named
 from tests.core.consumer.world import World
 from tests.simulation.simulation import GROUP_ID
 
