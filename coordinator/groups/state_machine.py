@@ -121,6 +121,8 @@ class GroupStateMachine:
             after = group.membership
             if after.state is not state or after.generation_id != generation_id or after is not membership:
                 self._state_changed(event, group, state)
+        if decision.events and not decision.no_step_follows:
+            self._sessions.close_heartbeats(key)
         # At once: an expiry later in the same batch finds the member alive. A batch that fails ends all sessions.
         for effect in decision.effects:
             effect.apply(self._sessions, key, now_ms)

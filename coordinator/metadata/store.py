@@ -100,6 +100,7 @@ class MetadataStore:
         self._place = place
         self._on_disk_error = on_disk_error
         self._commit_listeners: list[Callable[[], None]] = []
+        self._record_listeners: list[Callable[[], None]] = []
         try:
             for _, batch in log.batches(log.log_start_offset):
                 for record in parse_records(batch):
@@ -110,7 +111,7 @@ class MetadataStore:
         log.flush()
         self.latest_image: Final = self.image.copy()
         """The image with all changes that were appended. Who answers from it waits: `when_committed`."""
-        self._commits = MetadataCommits(log, self.image.apply, self._committed)
+        self._commits = MetadataCommits(log, self._apply, self._committed)
 
     def _replay(self, record: Record) -> None:
         try:
@@ -122,6 +123,15 @@ class MetadataStore:
     def add_commit_listener(self, listener: Callable[[], None]) -> None:
         """Call `listener` after each commit."""
         self._commit_listeners.append(listener)
+
+    def add_record_listener(self, listener: Callable[[], None]) -> None:
+        """Call `listener` whenever `image` has changed, before anybody is answered."""
+        self._record_listeners.append(listener)
+
+    def _apply(self, record: MetadataRecord) -> None:
+        self.image.apply(record)
+        for listener in self._record_listeners:
+            listener()
 
     def _committed(self) -> None:
         for listener in self._commit_listeners:

@@ -51,6 +51,8 @@ def make_groups(config: Config, loop: NodeLoop, storage: Storage, metrics: "Node
     """Make the group coordinator; no partition is loaded yet."""
     pending, pauses = PendingRequests(), Pauses()
     sessions = SessionTable(loop.wheel, random.SystemRandom().getrandbits(64))
+    # Topics, configs of groups and features are in the metadata.
+    storage.metadata.add_record_listener(sessions.close_all_heartbeats)
     environment = Environment(
         config,
         storage.image,

@@ -10,7 +10,9 @@ from coordinator.core.consumer.events import (
     ConsumerMemberReplaced,
     ConsumerMemberUpdated,
     GroupConverted,
+    GroupDowngraded,
     GroupEpochBumped,
+    GroupUpgraded,
     PartitionMetadataRemoved,
     PatternForgotten,
     PatternsResolved,
@@ -73,6 +75,19 @@ def _converted(event: GroupConverted, group: Group[Any], events: Events) -> list
     return [*group.kind.records.of_removal(group.membership), *event.kind.records.of_creation(event)]
 
 
+def _upgraded(event: GroupUpgraded, group: Group[Any], events: Events) -> list[StoredRecord]:
+    consumer = event.membership()
+    return [*group.kind.records.of_removal(group.membership), *records.records_of_state(consumer)]
+
+
+def _downgraded(event: GroupDowngraded, group: Group[ConsumerGroup], events: Events) -> list[StoredRecord]:
+    """The tombstones are those of the group after a static member was replaced, as Kafka has it."""
+    replaced = {each.old_member_id: each.member_id for each in events if isinstance(each, ConsumerMemberReplaced)}
+    member_ids = [replaced.get(member_id, member_id) for member_id in group.membership.members]
+    removed = records.records_of_removal(group.membership, member_ids)
+    return [*removed, *event.kind.records.of_state(event.membership())]
+
+
 RECORDS: Final = KindRecords(
     of_events={
         ConsumerMemberJoined: EventRecords(_member),
@@ -87,6 +102,8 @@ RECORDS: Final = KindRecords(
         PartitionMetadataRemoved: EventRecords(_partition_metadata),
         TargetAssignmentComputed: EventRecords(_target),
         GroupConverted: EventRecords(_converted),
+        GroupUpgraded: EventRecords(_upgraded),
+        GroupDowngraded: EventRecords(_downgraded),
     },
     of_creation=lambda event: [],
     stores_creation=False,

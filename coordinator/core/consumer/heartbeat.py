@@ -35,6 +35,7 @@ from coordinator.core.groups.events import GroupCreated
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.kind import CONSUMER_NAME
 from coordinator.core.groups.rejections import NamedMember, rejecting
+from coordinator.core.sessions import HeartbeatsOpened
 
 NEW_GROUP_OPERATIONS: Final = 5
 """To create a group with its first member takes as long as so many other operations."""
@@ -147,8 +148,18 @@ def _answer(
     ):
         response.assignment = assignment_of(current.assigned)
     assert context.request_id is not None
-    events = tuple(step.events)
-    return Decision(events, (Reply(context.request_id, response),), step.sessions(), no_step_follows=not events)
+    events, sessions = tuple(step.events), step.sessions()
+    if step.is_settled(current):
+        sessions = (*sessions, _heartbeats_opened(response, member_id, context))
+    return Decision(events, (Reply(context.request_id, response),), sessions, no_step_follows=not events)
+
+
+def _heartbeats_opened(
+    response: ConsumerGroupHeartbeatResponse, member_id: str, context: OperationContext
+) -> HeartbeatsOpened:
+    return HeartbeatsOpened(
+        member_id, response.member_epoch, response.heartbeat_interval_ms, context.client_id, context.client_host
+    )
 
 
 def is_full(group: ConsumerGroup, member_id: str, context: OperationContext) -> bool:

@@ -270,7 +270,7 @@ class MemberUpdate:
             change_count(votes, asked, +1)
         return preferred_assignor(votes, newcomer) or self._context.config[GROUP_CONSUMER_ASSIGNORS][0]
 
-    # ---------------------------------------------------------------------------------------------------- the assignment
+    # --------------------------------------------------------------------------------------------------- the assignment
 
     def _reconcile(self, has_subscription_changed: bool) -> CurrentAssignment | Rejection:
         """The next step of the member towards its target."""
@@ -303,6 +303,16 @@ class MemberUpdate:
             member_id=self._member_id,
             current=current,
             revocation_deadline_ms=deadline_ms,
+        )
+
+    def is_settled(self, current: CurrentAssignment) -> bool:
+        """Whether only events, topics and settings can change what the member is answered, and time cannot."""
+        group = self._group
+        return (
+            not self.events
+            and current.state is MemberState.STABLE
+            and current.epoch == group.target_epoch == group.epoch
+            and not group.pattern_subscribers
         )
 
     def sessions(self) -> tuple[SessionChange, ...]:

@@ -4,7 +4,7 @@ Counterpart in Kafka: `GroupCoordinatorRecordHelpers`. `replay.py` reads them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from _wire.embedded import encode_versioned
 from _wire.messages import consumer_group_current_member_assignment_record as current_record
@@ -193,12 +193,13 @@ def records_of_state(group: ConsumerGroup) -> list[StoredRecord]:
     return records
 
 
-def records_of_removal(group: ConsumerGroup) -> list[StoredRecord]:
-    """The tombstones of all that may be stored, as Kafka writes them."""
+def records_of_removal(group: ConsumerGroup, member_ids: Iterable[str] | None = None) -> list[StoredRecord]:
+    """The tombstones of all that may be stored, as Kafka writes them; `member_ids`: of these members, None: of all."""
     group_id = group.group_id
-    records = [current_tombstone(group_id, member_id) for member_id in group.members]
-    records += (target_tombstone(group_id, member_id) for member_id in group.members)
+    members = list(group.members if member_ids is None else member_ids)
+    records = [current_tombstone(group_id, member_id) for member_id in members]
+    records += (target_tombstone(group_id, member_id) for member_id in members)
     records.append(target_epoch_tombstone(group_id))
-    records += (member_tombstone(group_id, member_id) for member_id in group.members)
+    records += (member_tombstone(group_id, member_id) for member_id in members)
     records += (pattern_tombstone(group_id, pattern) for pattern in group.patterns)
     return [*records, partition_metadata_tombstone(group_id), epoch_tombstone(group_id)]
