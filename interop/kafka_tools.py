@@ -266,7 +266,7 @@ def consumer_group_commands() -> list[Tool]:
             "kafka-consumer-groups",
             GROUPS,
             f"{at} --list --type consumer",
-            rf"(?m)\A({MODERN}\s+|verifiable-2\s+){{2}}",
+            rf"{MODERN}\s+Consumer\s",
         ),
         Tool("kafka-consumer-groups", GROUPS, f"{at} --list --type --state", rf"{MODERN}\s+Consumer\s+Stable"),
         Tool("kafka-consumer-groups", GROUPS, f"{group} --describe --state", r"uniform\s+Stable\s+1"),
