@@ -107,12 +107,13 @@ class CheckedStateMachine(GroupStateMachine):
         # One event at a time, so that each state on the way can be compared with the records.
         described = DescribedStates(records)
         for event in decision.events:
-            group, before = self.groups.get(event.key), EMPTY
+            group, before, kind = self.groups.get(event.key), EMPTY, None
             if group is not None:
-                before = group.membership.state
+                before, kind = group.membership.state, group.kind
             super().apply(key, Decision((event,)), now_ms)
             group = group or self.groups[event.key]
-            check_transition(event, before, group)
+            if kind is None or kind is group.kind:
+                check_transition(event, before, group)
             described.event_applied(event, group, exists=event.key in self.groups)
         super().apply(key, Decision(effects=decision.effects), now_ms)
         described.check_all_found()

@@ -47,6 +47,10 @@ def derived_fields(group: ConsumerGroup) -> Iterator[DerivedField]:
     reconciled = sum(member.is_reconciled_to(group.target_epoch) for member in members)
     yield DerivedField("reconciled members", group.reconciled_count, reconciled)
     yield DerivedField("classic members", group.classic_count, sum(member.is_classic for member in members))
+    supported = Counter(
+        name for each in members if each.metadata.classic for name in {one.name for one in each.metadata.classic.protocols}
+    )
+    yield DerivedField("protocols of classic members", group.classic_protocols, dict(supported))
     timed = {member_id for member_id, _ in group.deadlines.by_key}
     yield DerivedField("deadlines of nobody", timed - group.members.keys(), set())
 

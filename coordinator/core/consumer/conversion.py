@@ -1,4 +1,4 @@
-"""Groups without members that change their kind: who joins decides.
+"""Groups that change their kind, because a member of another protocol joins.
 
 Counterpart in Kafka: `maybeDeleteEmptyClassicGroup`, `maybeDeleteEmptyConsumerGroup`.
 """
@@ -10,11 +10,13 @@ from _wire.messages.join_group import JoinGroupRequest
 from coordinator.core.classic import joining
 from coordinator.core.classic.group import NO_MEMBER_ID, ClassicGroup
 from coordinator.core.classic.kind import CLASSIC
+from coordinator.core.consumer import classic_join
 from coordinator.core.consumer.events import GroupConverted
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.consumer.heartbeat import answered, decide, group_not_found
 from coordinator.core.consumer.heartbeat_requests import Rejection
 from coordinator.core.consumer.member import NO_EPOCH
+from coordinator.core.consumer.upgrade import upgrade
 from coordinator.core.decision import Decision, OperationContext
 from coordinator.core.groups.events import RequestRejected
 from coordinator.core.groups.group import Group
@@ -23,12 +25,14 @@ from coordinator.core.groups.states import EMPTY
 from coordinator.core.offsets.expiry import ended_sessions
 
 
-def join_empty_classic(
+def join_classic(
     kind: GroupKind, group: Group[ClassicGroup], request: ConsumerGroupHeartbeatRequest, context: OperationContext
 ) -> Decision:
     """A ConsumerGroupHeartbeat for a classic group; `kind` is the row of consumer groups."""
-    if request.member_epoch != NO_EPOCH or group.membership.state is not EMPTY:
+    if request.member_epoch != NO_EPOCH:
         return answered(group, request, group_not_found(request), context)
+    if group.membership.state is not EMPTY:
+        return answered(group, request, upgrade(kind, group, request, context), context)
     decided = decide(ConsumerGroup(group.group_id), request, context)
     if isinstance(decided, Rejection):
         return answered(group, request, decided, context)
@@ -43,7 +47,7 @@ def join_empty_classic(
 def join(group: Group[ConsumerGroup], request: JoinGroupRequest, context: OperationContext) -> Decision:
     """A JoinGroup for a consumer group: an empty one becomes a classic group."""
     if group.membership.members:
-        return joining.reject_other_kind(group, request, context)
+        return classic_join.join(group, request, context)
     if request.member_id != NO_MEMBER_ID:
         return joining.join(None, request, context)
     classic = Group(group.group_id, CLASSIC, ClassicGroup(group.group_id), group.offsets)

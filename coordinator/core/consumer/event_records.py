@@ -10,7 +10,9 @@ from coordinator.core.consumer.events import (
     ConsumerMemberReplaced,
     ConsumerMemberUpdated,
     GroupConverted,
+    GroupDowngraded,
     GroupEpochBumped,
+    GroupUpgraded,
     PartitionMetadataRemoved,
     PatternForgotten,
     PatternsResolved,
@@ -33,11 +35,9 @@ def _member(
     return [records.member_record(event.group_id, event.member_id, event.metadata)]
 
 
-def _replaced(event: ConsumerMemberReplaced, group: Group[ConsumerGroup], events: Events) -> list[StoredRecord]:
-    old = group.membership.members[event.old_member_id]
-    target = group.membership.target(event.old_member_id)
+def _replaced(event: ConsumerMemberReplaced, group: Group[Any], events: Events) -> list[StoredRecord]:
     removed = records.removed_member_records(event.group_id, event.old_member_id)
-    return [*removed, *records.added_member_records(event.group_id, event.replacement(old), target)]
+    return [*removed, *records.added_member_records(event.group_id, event.replacement(), event.target)]
 
 
 def _removed(event: ConsumerMemberRemoved, group: Group[Any], events: Events) -> list[StoredRecord]:
@@ -75,6 +75,19 @@ def _converted(event: GroupConverted, group: Group[Any], events: Events) -> list
     return [*group.kind.records.of_removal(group.membership), *event.kind.records.of_creation(event)]
 
 
+def _upgraded(event: GroupUpgraded, group: Group[Any], events: Events) -> list[StoredRecord]:
+    consumer = event.membership()
+    return [*group.kind.records.of_removal(group.membership), *records.records_of_state(consumer)]
+
+
+def _downgraded(event: GroupDowngraded, group: Group[ConsumerGroup], events: Events) -> list[StoredRecord]:
+    """The tombstones are those of the group after a static member was replaced, as Kafka has it."""
+    replaced = {each.old_member_id: each.member_id for each in events if isinstance(each, ConsumerMemberReplaced)}
+    member_ids = [replaced.get(member_id, member_id) for member_id in group.membership.members]
+    removed = records.records_of_removal(group.membership, member_ids)
+    return [*removed, *event.kind.records.of_state(event.membership())]
+
+
 RECORDS: Final = KindRecords(
     of_events={
         ConsumerMemberJoined: EventRecords(_member),
@@ -89,6 +102,8 @@ RECORDS: Final = KindRecords(
         PartitionMetadataRemoved: EventRecords(_partition_metadata),
         TargetAssignmentComputed: EventRecords(_target),
         GroupConverted: EventRecords(_converted),
+        GroupUpgraded: EventRecords(_upgraded),
+        GroupDowngraded: EventRecords(_downgraded),
     },
     of_creation=lambda event: [],
     stores_creation=False,

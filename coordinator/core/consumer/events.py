@@ -5,16 +5,20 @@ Counterpart in Kafka: the records that `GroupMetadataManager.replay` applies to 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from coordinator.core.causes import Cause, Requester
-from coordinator.core.consumer.group import ConsumerGroup, ResolvedPattern
+from coordinator.core.classic.group import ClassicGroup, Member, Protocol, RebalanceReason
+from coordinator.core.consumer.deadlines import Deadline
+from coordinator.core.consumer.group import NEVER, ConsumerGroup, ResolvedPattern
 from coordinator.core.consumer.member import ConsumerMember, CurrentAssignment, MemberMetadata
 from coordinator.core.consumer.topic_partitions import TopicPartitions
+from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 from coordinator.core.groups.event import GroupEvent
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.kind import GroupKind
 from coordinator.core.groups.membership import Membership
+from coordinator.core.groups.states import STABLE
 
 
 @dataclass(slots=True, kw_only=True)
@@ -53,8 +57,11 @@ class ConsumerMemberUpdated(GroupEvent):
     before: MemberMetadata
 
     def apply(self, group: Group[ConsumerGroup]) -> None:
-        member = group.membership.members[self.member_id]
-        group.membership.update_metadata(member, self.metadata)
+        consumer = group.membership
+        consumer.update_metadata(consumer.members[self.member_id], self.metadata)
+        if self.before.classic is not None and self.metadata.classic is None:
+            for awaited in (Deadline.JOIN, Deadline.SYNC):
+                consumer.deadlines.remove(self.member_id, awaited)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -65,15 +72,18 @@ class ConsumerMemberReplaced(GroupEvent):
     at_ms: int
     old_member_id: str
     member_id: str
+    metadata: MemberMetadata
+    current: CurrentAssignment
+    target: TopicPartitions
     session_timeout_ms: int
     client_software_name: str = ""
     client_software_version: str = ""
 
-    def replacement(self, old: ConsumerMember) -> ConsumerMember:
+    def replacement(self) -> ConsumerMember:
         return ConsumerMember(
             self.member_id,
-            old.metadata,
-            old.current._replace(epoch=0, previous_epoch=0),
+            self.metadata,
+            self.current,
             session_timeout_ms=self.session_timeout_ms,
             client_software_name=self.client_software_name,
             client_software_version=self.client_software_version,
@@ -82,12 +92,11 @@ class ConsumerMemberReplaced(GroupEvent):
 
     def apply(self, group: Group[ConsumerGroup]) -> None:
         consumer = group.membership
-        target = consumer.target(self.old_member_id)
-        old = consumer.remove_member(self.old_member_id)
+        consumer.remove_member(self.old_member_id)
         if self.member_id in consumer.members:
             consumer.remove_member(self.member_id)
-        consumer.add_member(self.replacement(old))
-        consumer.targets[self.member_id] = target
+        consumer.add_member(self.replacement())
+        consumer.targets[self.member_id] = self.target
         consumer.update_state(self.at_ms)
 
 
@@ -278,6 +287,122 @@ class GroupConverted(GroupEvent):
 
     def apply(self, group: Group[Any]) -> None:
         group.kind, group.membership = self.kind, self.membership()
+
+
+@dataclass(slots=True, kw_only=True)
+class GroupUpgraded(GroupEvent):
+    """A classic group becomes a consumer group with its members, because `member_id` joins with the new protocol.
+
+    `members` are (member id, metadata, assignment); `epoch` is the generation.
+    """
+
+    group_id: str
+    at_ms: int
+    kind: GroupKind = field(repr=False)
+    member_id: str
+    epoch: int
+    metadata_hash: int
+    members: tuple[tuple[str, MemberMetadata, TopicPartitions], ...]
+
+    def membership(self) -> ConsumerGroup:
+        group = ConsumerGroup(self.group_id, epoch=self.epoch, metadata_hash=self.metadata_hash)
+        group.set_target_epoch(self.epoch, NEVER)
+        for member_id, metadata, target in self.members:
+            group.add_classic_member(member_id, metadata, target)
+        group.update_state(self.at_ms)
+        return group
+
+    def apply(self, group: Group[Any]) -> None:
+        group.kind, group.membership = self.kind, self.membership()
+
+
+class DowngradedMember(NamedTuple):
+    """A member of the classic protocol whose group becomes a classic one."""
+
+    member_id: str
+    metadata: MemberMetadata
+    assignment: bytes
+
+
+@dataclass(slots=True, kw_only=True)
+class GroupDowngraded(GroupEvent):
+    """A consumer group becomes a classic group: all of its members are left that use the classic protocol.
+
+    `rebalance_reason` says why the group has to rebalance; None: it goes on as it is.
+    """
+
+    group_id: str
+    at_ms: int
+    kind: GroupKind = field(repr=False)
+    generation_id: int
+    protocol_name: str
+    members: tuple[DowngradedMember, ...]
+    rebalance_reason: RebalanceReason | None
+    departed: tuple[tuple[str, Cause], ...] = ()
+    """The members that are removed with it, and why."""
+
+    def membership(self) -> ClassicGroup:
+        group = ClassicGroup(
+            self.group_id,
+            state=STABLE,
+            state_since_ms=self.at_ms,
+            generation_id=self.generation_id,
+            protocol_type=CONSUMER_PROTOCOL_TYPE,
+            protocol_name=self.protocol_name,
+        )
+        for member_id, metadata, assignment in self.members:
+            group.add_member(_classic_member(member_id, metadata, assignment))
+        group.keep_subscriptions(member.metadata_for(self.protocol_name) for member in group.members.values())
+        return group
+
+    def apply(self, group: Group[Any]) -> None:
+        membership = self.membership()
+        membership.rebalance_reason = self.rebalance_reason
+        group.kind, group.membership = self.kind, membership
+
+
+def _classic_member(member_id: str, metadata: MemberMetadata, assignment: bytes) -> Member:
+    assert metadata.classic is not None, member_id
+    return Member(
+        member_id=member_id,
+        group_instance_id=metadata.group_instance_id,
+        client_id=metadata.client_id,
+        client_host=metadata.client_host,
+        session_timeout_ms=metadata.classic.session_timeout_ms,
+        rebalance_timeout_ms=metadata.rebalance_timeout_ms,
+        protocols=tuple(Protocol(each.name, each.metadata) for each in metadata.classic.protocols),
+        assignment=assignment,
+        is_new=False,
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class ClassicMemberAwaited(GroupEvent):
+    """A member of the classic protocol has to send JoinGroup or SyncGroup (`awaited`) in time."""
+
+    group_id: str
+    at_ms: int
+    member_id: str
+    awaited: Deadline
+    deadline_ms: int
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        deadlines = group.membership.deadlines
+        if self.awaited is Deadline.SYNC:
+            deadlines.remove(self.member_id, Deadline.JOIN)
+        deadlines.set(self.member_id, self.awaited, self.deadline_ms)
+
+
+@dataclass(slots=True, kw_only=True)
+class ClassicMemberSynced(GroupEvent):
+    """A member of the classic protocol got its assignment."""
+
+    group_id: str
+    at_ms: int
+    member_id: str
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        group.membership.deadlines.remove(self.member_id, Deadline.SYNC)
 
 
 @dataclass(slots=True, kw_only=True)

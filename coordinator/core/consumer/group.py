@@ -3,12 +3,12 @@
 Counterpart in Kafka: `ModernGroup` and `ConsumerGroup`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from coordinator.core.consumer.deadlines import Deadline, Deadlines
-from coordinator.core.consumer.member import ConsumerMember, CurrentAssignment, MemberMetadata
+from coordinator.core.consumer.member import ConsumerMember, CurrentAssignment, MemberMetadata, MemberState
 from coordinator.core.consumer.topic_partitions import EpochsByPartition, TopicPartitions
 from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 from coordinator.core.groups.states import ASSIGNING, DEAD, EMPTY, RECONCILING, STABLE, GroupState
@@ -68,6 +68,8 @@ class ConsumerGroup:
     """How many members are STABLE at the target epoch."""
     classic_count: int = 0
     """How many members use the classic protocol."""
+    classic_protocols: dict[str, int] = field(default_factory=dict)
+    """Assignor → how many members of the classic protocol support it."""
     deadlines: Deadlines = field(default_factory=Deadlines)
     checked_version: int = UNCHECKED
     """The version of the topics that `metadata_hash` was last compared with; it is not stored."""
@@ -107,6 +109,11 @@ class ConsumerGroup:
     def target(self, member_id: str) -> TopicPartitions:
         return self.targets.get(member_id, NO_TARGET)
 
+    def supports_classic_protocols(self, protocol_type: str, names: Iterable[str]) -> bool:
+        """Whether a member of the classic protocol can join: all of them have to share one of its assignors."""
+        offered_by = [self.classic_protocols.get(name, 0) for name in names]
+        return protocol_type == CONSUMER_PROTOCOL_TYPE and self.classic_count in offered_by
+
     def is_subscribed_to(self, topic: str) -> bool:
         """Whether some member subscribes to a topic, by name or by a regular expression."""
         return topic in self.topic_subscribers or topic in self.pattern_topics
@@ -134,6 +141,15 @@ class ConsumerGroup:
         self.members[member.member_id] = member
         self._count(member.metadata, +1, member.member_id)
         self._own(member, member.current)
+
+    def add_classic_member(self, member_id: str, metadata: MemberMetadata, target: TopicPartitions) -> None:
+        """Add a member of a classic group that is converted: the generation is its epoch, the assignment its target."""
+        epoch = self.epoch
+        assigned = {topic_id: dict.fromkeys(indexes, epoch) for topic_id, indexes in target.items()}
+        current = CurrentAssignment(epoch, epoch, MemberState.STABLE, assigned)
+        timeout_ms = 0 if metadata.classic is None else metadata.classic.session_timeout_ms
+        self.add_member(ConsumerMember(member_id, metadata, current, session_timeout_ms=timeout_ms))
+        self.targets[member_id] = target
 
     def remove_member(self, member_id: str) -> ConsumerMember:
         member = self.members.pop(member_id)
@@ -180,7 +196,10 @@ class ConsumerGroup:
             change_count(self.pattern_subscribers, metadata.pattern, by)
         if metadata.server_assignor is not None:
             change_count(self.assignor_votes, metadata.server_assignor, by)
-        self.classic_count += by if metadata.classic is not None else 0
+        if metadata.classic is not None:
+            self.classic_count += by
+            for name in {protocol.name for protocol in metadata.classic.protocols}:
+                change_count(self.classic_protocols, name, by)
         instance_id = metadata.group_instance_id
         if instance_id is not None:
             if by > 0:

@@ -4,22 +4,39 @@ Counterpart in Kafka: `GroupMetadataManager.consumerGroupHeartbeat`. `leaving.py
 """
 
 from base64 import urlsafe_b64encode
+from functools import partial
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
-from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from coordinator.config.consumer_group_keys import GROUP_CONSUMER_MAX_SIZE
 from coordinator.core.consumer.group import ConsumerGroup
-from coordinator.core.consumer.heartbeat_requests import API, Rejection, rejection_response
+from coordinator.core.consumer.heartbeat_requests import (
+    API,
+    UNCHANGED_TIMEOUT,
+    Rejection,
+    assignment_of,
+    has_assignment_changed,
+    is_full_request,
+    rejection_response,
+)
 from coordinator.core.consumer.identification import identify
 from coordinator.core.consumer.leaving import leave
-from coordinator.core.consumer.member import LEAVE_EPOCH, LEAVE_STATIC_EPOCH, NO_EPOCH
-from coordinator.core.consumer.member_heartbeat import MemberHeartbeat
-from coordinator.core.decision import Decision, OperationContext, replying
+from coordinator.core.consumer.member import (
+    LEAVE_EPOCH,
+    LEAVE_STATIC_EPOCH,
+    NO_EPOCH,
+    CurrentAssignment,
+    MemberMetadata,
+    MemberState,
+)
+from coordinator.core.consumer.member_update import MemberUpdate
+from coordinator.core.decision import Decision, OperationContext, Reply, replying
 from coordinator.core.groups.events import GroupCreated
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.kind import CONSUMER_NAME
 from coordinator.core.groups.rejections import NamedMember, rejecting
+from coordinator.core.sessions import HeartbeatsOpened
 
 NEW_GROUP_OPERATIONS: Final = 5
 """To create a group with its first member takes as long as so many other operations."""
@@ -80,7 +97,72 @@ def decide(
     identified = identify(group, request, member_id)
     if isinstance(identified, Rejection):
         return identified
-    return MemberHeartbeat(group, request, context, member_id, identified).decide()
+    update = partial(updated_metadata, request, context)
+    step = MemberUpdate(group, context, member_id, identified, update, request.topic_partitions)
+    current = step.decide()
+    return current if isinstance(current, Rejection) else _answer(group, request, context, member_id, step, current)
+
+
+def updated_metadata(
+    request: ConsumerGroupHeartbeatRequest, context: OperationContext, before: MemberMetadata
+) -> MemberMetadata:
+    """What the request says of the member; null is unchanged."""
+    changes: dict[str, Any] = {}
+    if before.client_id != context.client_id:
+        changes["client_id"] = context.client_id
+    if before.client_host != context.client_host:
+        changes["client_host"] = context.client_host
+    if request.instance_id is not None:
+        changes["group_instance_id"] = request.instance_id
+    if request.rack_id is not None:
+        changes["rack_id"] = request.rack_id
+    if request.rebalance_timeout_ms != UNCHANGED_TIMEOUT:
+        changes["rebalance_timeout_ms"] = request.rebalance_timeout_ms
+    if request.server_assignor is not None:
+        changes["server_assignor"] = request.server_assignor
+    if request.subscribed_topic_names is not None:
+        changes["topics"] = tuple(sorted(set(request.subscribed_topic_names)))
+    if request.subscribed_topic_regex is not None:
+        changes["pattern"] = request.subscribed_topic_regex
+    if before.classic is not None:
+        changes["classic"] = None
+    return before._replace(**changes) if changes else before
+
+
+def _answer(
+    group: ConsumerGroup,
+    request: ConsumerGroupHeartbeatRequest,
+    context: OperationContext,
+    member_id: str,
+    step: MemberUpdate,
+    current: CurrentAssignment,
+) -> Decision:
+    response = ConsumerGroupHeartbeatResponse(
+        member_id=member_id,
+        member_epoch=current.epoch,
+        heartbeat_interval_ms=context.consumer_groups.heartbeat_interval_ms(group.group_id),
+    )
+    if (
+        request.member_epoch == NO_EPOCH
+        or is_full_request(request)
+        or has_assignment_changed(step.had.assigned, current.assigned)
+    ):
+        response.assignment = assignment_of(current.assigned)
+    assert context.request_id is not None
+    events = tuple(step.events)
+    sessions = step.sessions()
+    if not events and _is_settled(group, current):
+        opened = HeartbeatsOpened(
+            member_id, current.epoch, response.heartbeat_interval_ms, context.client_id, context.client_host
+        )
+        sessions = (*sessions, opened)
+    return Decision(events, (Reply(context.request_id, response),), sessions, no_step_follows=not events)
+
+
+def _is_settled(group: ConsumerGroup, current: CurrentAssignment) -> bool:
+    """Whether only events and the metadata can change what the member is answered next, and time cannot."""
+    is_there = current.state is MemberState.STABLE and current.epoch == group.target_epoch == group.epoch
+    return is_there and not group.pattern_subscribers
 
 
 def is_full(group: ConsumerGroup, member_id: str, context: OperationContext) -> bool:

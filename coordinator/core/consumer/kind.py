@@ -3,7 +3,7 @@
 from typing import Final
 
 from _wire.errors import NONE, ErrorCode
-from coordinator.core.consumer import conversion, describe, heartbeat, leaving, loaded, patterns
+from coordinator.core.consumer import classic_members, conversion, describe, heartbeat, leaving, loaded, patterns
 from coordinator.core.consumer.checks import CHECKS
 from coordinator.core.consumer.event_records import RECORDS
 from coordinator.core.consumer.events import (
@@ -12,7 +12,9 @@ from coordinator.core.consumer.events import (
     ConsumerMemberRemoved,
     ConsumerMemberReplaced,
     GroupConverted,
+    GroupDowngraded,
     GroupEpochBumped,
+    GroupUpgraded,
     StaticMemberLeft,
     TargetAssignmentComputed,
 )
@@ -37,6 +39,8 @@ EVENTS: Final = KindEvents(
         GroupEpochBumped: lambda event: f"{event.cause} by {event.member_id or 'topics'}",
         TargetAssignmentComputed: lambda event: f"target assignment computed by {event.assignor}",
         GroupConverted: lambda event: f"converted to a {event.kind.name} group",
+        GroupUpgraded: lambda event: f"upgraded to a consumer group by {event.member_id}",
+        GroupDowngraded: lambda event: "downgraded to a classic group",
     },
     rebalance_started={},
     rebalance_completed=frozenset(),
@@ -54,6 +58,9 @@ CONSUMER: Final = GroupKind(
         "ConsumerGroupHeartbeat": heartbeat.heartbeat,
         "ConsumerGroupDescribe": describe.describe,
         "JoinGroup": conversion.join,
+        "SyncGroup": classic_members.sync,
+        "Heartbeat": classic_members.heartbeat,
+        "LeaveGroup": classic_members.leave,
         "expire session": leaving.expire_session,
         "resolve patterns": patterns.resolve,
         "resume loaded group": loaded.resume,

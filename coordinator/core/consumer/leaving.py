@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from coordinator.core.causes import Cause, Requester
+from coordinator.core.classic.group import RebalanceReason
 from coordinator.core.consumer.deadlines import Deadline
+from coordinator.core.consumer.downgrade import downgraded, is_to_downgrade, sessions_of_classic
 from coordinator.core.consumer.events import (
     ConsumerMemberRemoved,
     GroupEpochBumped,
@@ -85,6 +87,8 @@ def remove(group: ConsumerGroup, departures: Sequence[Departure], context: Opera
     """Remove members together: the group epoch rises once, and the next heartbeat of another member computes a target."""
     if not departures:
         return NOTHING
+    if is_to_downgrade(group, [each.member for each in departures], len(group.members) - len(departures), context):
+        return _downgrade(group, departures, context)
     gone = [each.member.metadata for each in departures]
     after = changed_subscriptions(group, gone, ())
     events: list[Event] = [_removed(group, each, context) for each in departures]
@@ -109,6 +113,28 @@ def remove(group: ConsumerGroup, departures: Sequence[Departure], context: Opera
     )
     events.append(bumped)
     return Decision(tuple(events), effects=tuple(SessionEnded(each.member.member_id) for each in departures))
+
+
+def _downgrade(group: ConsumerGroup, departures: Sequence[Departure], context: OperationContext) -> Decision:
+    """What is left is a classic group, which rebalances."""
+    departed = {each.member.member_id: each for each in departures}
+    left = {
+        member_id: (member.metadata, group.target(member_id))
+        for member_id, member in group.members.items()
+        if member_id not in departed
+    }
+    first = departures[0]
+    reason = RebalanceReason(
+        first.cause,
+        first.member.member_id,
+        first.member.client_id,
+        first.member.client_host,
+        first.member.group_instance_id,
+        first.reason,
+    )
+    causes = tuple((member_id, each.cause) for member_id, each in departed.items())
+    event = downgraded(group.group_id, group.epoch, left, reason, context, causes)
+    return Decision((event,), effects=(*map(SessionEnded, departed), *sessions_of_classic(left)))
 
 
 def _removed(group: ConsumerGroup, departure: Departure, context: OperationContext) -> ConsumerMemberRemoved:

@@ -4,7 +4,7 @@ Counterpart in Kafka: `GroupCoordinatorRecordHelpers`. `replay.py` reads them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from _wire.embedded import encode_versioned
 from _wire.messages import consumer_group_current_member_assignment_record as current_record
@@ -29,7 +29,7 @@ from _wire.messages.consumer_group_target_assignment_metadata_record import (
     ConsumerGroupTargetAssignmentMetadataValue,
 )
 from _wire.primitives import Message
-from coordinator.core.consumer.group import FIRST_EPOCH, NEVER, ConsumerGroup, ResolvedPattern
+from coordinator.core.consumer.group import ConsumerGroup, ResolvedPattern
 from coordinator.core.consumer.member import ClassicMetadata, ConsumerMember, CurrentAssignment, MemberMetadata
 from coordinator.core.consumer.topic_partitions import EpochsByPartition, TopicPartitions
 from coordinator.core.stored import StoredRecord
@@ -188,18 +188,18 @@ def records_of_state(group: ConsumerGroup) -> list[StoredRecord]:
     if group.has_partition_metadata:
         records.append(partition_metadata_record(group_id))
     records += targets_records(group_id, group.targets)
-    if group.target_computed_ms != NEVER or group.target_epoch != FIRST_EPOCH:
-        records.append(target_epoch_record(group_id, group.target_epoch, group.target_computed_ms))
+    records.append(target_epoch_record(group_id, group.target_epoch, group.target_computed_ms))
     records += (current_record_of(group_id, each.member_id, each.current) for each in group.members.values())
     return records
 
 
-def records_of_removal(group: ConsumerGroup) -> list[StoredRecord]:
-    """The tombstones of all that may be stored, as Kafka writes them."""
+def records_of_removal(group: ConsumerGroup, member_ids: Iterable[str] | None = None) -> list[StoredRecord]:
+    """The tombstones of all that may be stored, as Kafka writes them; `member_ids`: of these members, None: of all."""
     group_id = group.group_id
-    records = [current_tombstone(group_id, member_id) for member_id in group.members]
-    records += (target_tombstone(group_id, member_id) for member_id in group.members)
+    members = list(group.members if member_ids is None else member_ids)
+    records = [current_tombstone(group_id, member_id) for member_id in members]
+    records += (target_tombstone(group_id, member_id) for member_id in members)
     records.append(target_epoch_tombstone(group_id))
-    records += (member_tombstone(group_id, member_id) for member_id in group.members)
+    records += (member_tombstone(group_id, member_id) for member_id in members)
     records += (pattern_tombstone(group_id, pattern) for pattern in group.patterns)
     return [*records, partition_metadata_tombstone(group_id), epoch_tombstone(group_id)]

@@ -40,7 +40,7 @@ LEAVE_GROUP: Final = Operation("LeaveGroup", by_kind("LeaveGroup", CLASSIC), mem
 
 CONSUMER_GROUP_HEARTBEAT: Final = Operation(
     "ConsumerGroupHeartbeat",
-    by_kind("ConsumerGroupHeartbeat", CONSUMER, of_other_kind=partial(conversion.join_empty_classic, CONSUMER)),
+    by_kind("ConsumerGroupHeartbeat", CONSUMER, of_other_kind=partial(conversion.join_classic, CONSUMER)),
     heartbeat_requests.error_response,
     heartbeat_requests.prepare,
 )
