@@ -85,18 +85,15 @@ cdef class HeterogeneousGroup:
 
     cdef int read(self, int member) except -1:
         """What members subscribe to and still have, from this one on; which is next. Of two owners the first counts."""
-        cdef int done = 0, topic, number, count = len(self.subscriptions)
+        cdef int done = 0, topic, number
+        cdef array.array subscribed
         while member < self.member_count and done < AT_ONCE:
             subscriber = self.members[member]
             self.target[subscriber.member_id] = {}
-            array.resize_smart(self.subscriptions, count + len(subscriber.topics))
-            for topic_id in subscriber.topics:
-                topic = self.topics.number_of(topic_id)
-                if topic >= 0:
-                    self.subscriptions.data.as_ints[count] = topic
-                    count += 1
-            self.subscriptions_end.data.as_ints[member] = count
-            done += len(subscriber.topics) + 1
+            subscribed = self.topics.numbers_of(subscriber.topics)
+            array.extend(self.subscriptions, subscribed)
+            self.subscriptions_end.data.as_ints[member] = len(self.subscriptions)
+            done += len(subscribed) + 1
             for topic_id, partitions in subscriber.target.items():
                 topic = self.topics.number_of(topic_id)
                 if topic < 0 or topic_id not in subscriber.topics:
@@ -108,7 +105,6 @@ cdef class HeterogeneousGroup:
                         self.owner.data.as_ints[number] = member
                         self.load.data.as_ints[member] += 1
             member += 1
-        array.resize_smart(self.subscriptions, count)
         return member
 
     cdef int list_subscribers(self) except -1:
