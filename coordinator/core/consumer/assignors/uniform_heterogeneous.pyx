@@ -8,6 +8,7 @@ the same answers. It works in steps of bounded length: a topic at most.
 from cpython cimport array
 from libc.stdint cimport int64_t
 from libc.stdlib cimport qsort
+from libc.string cimport memset
 
 import array
 
@@ -148,13 +149,37 @@ cdef class HeterogeneousGroup:
         """The subscribers, those with the fewest partitions first, of equal ones in the order of the members."""
         cdef int place, member, count = self.subscriber_count(topic)
         cdef int *subscribers = self.subscribers.data.as_ints + self.subscribers_first.data.as_ints[topic]
+        cdef int *load = self.load.data.as_ints
         cdef int64_t *keys = <int64_t*>self.numbers.data.as_longlongs
+        cdef int lowest = load[subscribers[0]], highest = lowest
+        for place in range(count):
+            lowest, highest = min(lowest, load[subscribers[place]]), max(highest, load[subscribers[place]])
+        if highest - lowest < count:
+            return self.sort_by_counting(subscribers, count, lowest, highest - lowest + 1)
         for place in range(count):
             member = subscribers[place]
-            keys[place] = <int64_t>self.load.data.as_ints[member] << 32 | member
+            keys[place] = <int64_t>load[member] << 32 | member
         qsort(keys, count, sizeof(int64_t), ascending)
         for place in range(count):
             self.sorted_by_load.data.as_ints[place] = <int>(keys[place] & 0xFFFFFFFF)
+        return count
+
+    cdef int sort_by_counting(self, const int *subscribers, int count, int lowest, int levels) noexcept:
+        """As there are few levels, first where each one begins."""
+        cdef int place, level
+        cdef int *load = self.load.data.as_ints
+        cdef int64_t *begins = <int64_t*>self.numbers.data.as_longlongs
+        memset(begins, 0, levels * sizeof(int64_t))
+        for place in range(count):
+            level = load[subscribers[place]] - lowest
+            if level + 1 < levels:
+                begins[level + 1] += 1
+        for level in range(1, levels):
+            begins[level] += begins[level - 1]
+        for place in range(count):
+            level = load[subscribers[place]] - lowest
+            self.sorted_by_load.data.as_ints[begins[level]] = subscribers[place]
+            begins[level] += 1
         return count
 
     cdef int assign_unassigned(self, int topic) except -1:
