@@ -31,13 +31,13 @@ MUTANTS: Final = (
     ),
     Mutant(
         "heartbeats of members that wait are answered by sessions",
-        "_is_settled",
+        "MemberUpdate.is_settled",
         "current.state is MemberState.STABLE and",
         "",
     ),
     Mutant(
         "heartbeats of members with a regular expression are answered by sessions",
-        "_is_settled",
+        "MemberUpdate.is_settled",
         "and not group.pattern_subscribers",
         "",
     ),

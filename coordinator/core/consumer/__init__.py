@@ -1,1 +1,1 @@
-"""Consumer groups: epochs, target assignments and the reconciliation of members (KIP-848), as pure decisions and events."""
+"""Consumer groups (KIP-848): epochs, target assignments and their reconciliation, as pure decisions and events."""

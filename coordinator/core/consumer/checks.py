@@ -48,7 +48,10 @@ def derived_fields(group: ConsumerGroup) -> Iterator[DerivedField]:
     yield DerivedField("reconciled members", group.reconciled_count, reconciled)
     yield DerivedField("classic members", group.classic_count, sum(member.is_classic for member in members))
     supported = Counter(
-        name for each in members if each.metadata.classic for name in {one.name for one in each.metadata.classic.protocols}
+        name
+        for each in members
+        if each.metadata.classic is not None
+        for name in {protocol.name for protocol in each.metadata.classic.protocols}
     )
     yield DerivedField("protocols of classic members", group.classic_protocols, dict(supported))
     timed = {member_id for member_id, _ in group.deadlines.by_key}

@@ -6,7 +6,6 @@ Counterpart in Kafka: `classicGroupJoinToConsumerGroup`, `classicGroupSyncToCons
 `classicGroupHeartbeatToConsumerGroup`, `classicGroupLeaveToConsumerGroup`.
 """
 
-
 from _wire.errors import NONE, ErrorCode
 from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from _wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity, MemberResponse
@@ -132,9 +131,7 @@ def leave(group: Group[ConsumerGroup], request: LeaveGroupRequest, context: Oper
         found = _leaving_member(group.membership, identity)
         error = found if isinstance(found, ErrorCode) else NONE
         answers.append(
-            MemberResponse(
-                member_id=identity.member_id, group_instance_id=identity.group_instance_id, error_code=error
-            )
+            MemberResponse(member_id=identity.member_id, group_instance_id=identity.group_instance_id, error_code=error)
         )
         if not isinstance(found, ErrorCode):
             departures.setdefault(found.member_id, _departure(found, identity, context))
@@ -157,5 +154,3 @@ def _departure(member: ConsumerMember, identity: MemberIdentity, context: Operat
     requester = context.requester
     is_own = (requester.client_id, requester.client_host) == (member.client_id, member.client_host)
     return Departure(member, Cause.MEMBER_LEFT, reason_of(identity.reason), None if is_own else requester)
-
-

@@ -45,7 +45,10 @@ def read_subscription(metadata: bytes, topics: Topics) -> Subscription | None:
 
 
 def read_assignment(assignment: bytes, topics: Topics) -> TopicPartitions | None:
-    """The partitions of topics that exist; None if the bytes are no assignment, or have user data, which would be lost."""
+    """The partitions of topics that exist.
+
+    None if the bytes are no assignment, or have user data, which would be lost.
+    """
     if not assignment:
         return {}
     try:

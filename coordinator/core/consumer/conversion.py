@@ -36,12 +36,8 @@ def join_classic(
     decided = decide(ConsumerGroup(group.group_id), request, context)
     if isinstance(decided, Rejection):
         return answered(group, request, decided, context)
-    converted = GroupConverted(
-        group_id=group.group_id, at_ms=context.wall_ms, kind=kind, member_id=request.member_id
-    )
-    return replace(
-        decided, events=(converted, *decided.events), effects=(*ended_sessions(group), *decided.effects)
-    )
+    converted = GroupConverted(group_id=group.group_id, at_ms=context.wall_ms, kind=kind, member_id=request.member_id)
+    return replace(decided, events=(converted, *decided.events), effects=(*ended_sessions(group), *decided.effects))
 
 
 def join(group: Group[ConsumerGroup], request: JoinGroupRequest, context: OperationContext) -> Decision:

@@ -17,7 +17,6 @@ from _wire.messages.consumer_group_describe import (
 )
 from coordinator.config.consumer_group_keys import GROUP_CONSUMER_ASSIGNORS
 from coordinator.core.consumer.group import ConsumerGroup
-from coordinator.core.consumer.heartbeat_requests import is_blank
 from coordinator.core.consumer.member import ConsumerMember
 from coordinator.core.decision import Decision, OperationContext, Topics, replying
 from coordinator.core.groups.admin import ALL_OPERATIONS
@@ -62,7 +61,7 @@ def describe(
 ) -> Decision:
     """The one group that the request asks for."""
     (group_id,) = request.group_ids
-    if is_blank(group_id):
+    if not group_id:
         return replying(context, error_response(request, ErrorCode.INVALID_GROUP_ID, context.api_version))
     if group is None:
         missing = DescribedGroup(

@@ -74,7 +74,10 @@ def sessions_of_classic(members: Mapping[str, tuple[MemberMetadata, TopicPartiti
     """The members of the classic group have the session timeouts that they asked for."""
     return tuple(
         SessionStarted(
-            member_id, metadata.group_instance_id, metadata.classic.session_timeout_ms, metadata.classic.session_timeout_ms
+            member_id,
+            metadata.group_instance_id,
+            metadata.classic.session_timeout_ms,
+            metadata.classic.session_timeout_ms,
         )
         for member_id, (metadata, _) in members.items()
         if metadata.classic is not None

@@ -241,9 +241,11 @@ def change_count(counts: dict[str, int], name: str, by: int) -> None:
         counts.pop(name, None)
 
 
-def preferred_assignor(votes: Mapping[str, int]) -> str | None:
-    """The assignor with most votes; `uniform` before `range`, as in Kafka's order of hashes. None without votes."""
-    return max(votes, key=lambda name: (votes[name], name), default=None)
+def preferred_assignor(votes: Mapping[str, int], newcomer: str | None = None) -> str | None:
+    """The assignor with most votes, None without votes. As in Kafka's hash maps a tie goes to the `newcomer`, then
+    `uniform`. A newcomer is an assignor that only the member asks for whose request it is.
+    """
+    return max(votes, key=lambda name: (votes[name], name == newcomer, name), default=None)
 
 
 def subscribed_topics(topic_subscribers: Mapping[str, int], pattern_topics: Mapping[str, int]) -> set[str]:

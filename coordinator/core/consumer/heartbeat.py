@@ -28,7 +28,6 @@ from coordinator.core.consumer.member import (
     NO_EPOCH,
     CurrentAssignment,
     MemberMetadata,
-    MemberState,
 )
 from coordinator.core.consumer.member_update import MemberUpdate
 from coordinator.core.decision import Decision, OperationContext, Reply, replying
@@ -149,20 +148,18 @@ def _answer(
     ):
         response.assignment = assignment_of(current.assigned)
     assert context.request_id is not None
-    events = tuple(step.events)
-    sessions = step.sessions()
-    if not events and _is_settled(group, current):
-        opened = HeartbeatsOpened(
-            member_id, current.epoch, response.heartbeat_interval_ms, context.client_id, context.client_host
-        )
-        sessions = (*sessions, opened)
+    events, sessions = tuple(step.events), step.sessions()
+    if step.is_settled(current):
+        sessions = (*sessions, _heartbeats_opened(response, member_id, context))
     return Decision(events, (Reply(context.request_id, response),), sessions, no_step_follows=not events)
 
 
-def _is_settled(group: ConsumerGroup, current: CurrentAssignment) -> bool:
-    """Whether only events and the metadata can change what the member is answered next, and time cannot."""
-    is_there = current.state is MemberState.STABLE and current.epoch == group.target_epoch == group.epoch
-    return is_there and not group.pattern_subscribers
+def _heartbeats_opened(
+    response: ConsumerGroupHeartbeatResponse, member_id: str, context: OperationContext
+) -> HeartbeatsOpened:
+    return HeartbeatsOpened(
+        member_id, response.member_epoch, response.heartbeat_interval_ms, context.client_id, context.client_host
+    )
 
 
 def is_full(group: ConsumerGroup, member_id: str, context: OperationContext) -> bool:

@@ -47,15 +47,15 @@ def prepare(
 ) -> ConsumerGroupHeartbeatRequest | Answer:
     """Reject what needs no group to be found wrong."""
     if not context.consumer_groups.is_enabled():
-        reason = "The group coordinator does not serve the consumer group protocol: group.version is 0."
-        return Answer(rejection_response(Rejection(ErrorCode.UNSUPPORTED_VERSION, reason)))
+        disabled = "The group coordinator does not serve the consumer group protocol: group.version is 0."
+        return Answer(rejection_response(Rejection(ErrorCode.UNSUPPORTED_VERSION, disabled)))
     reason = _invalid_reason(request, context.api_version)
     if reason is not None:
         return Answer(rejection_response(Rejection(ErrorCode.INVALID_REQUEST, reason)))
     assignors = context.config[GROUP_CONSUMER_ASSIGNORS]
     if request.server_assignor is not None and request.server_assignor not in assignors:
-        reason = f"ServerAssignor is not supported. Supported assignors: {', '.join(assignors)}."
-        return Answer(rejection_response(Rejection(ErrorCode.UNSUPPORTED_ASSIGNOR, reason)))
+        unsupported = f"ServerAssignor is not supported. Supported assignors: {', '.join(assignors)}."
+        return Answer(rejection_response(Rejection(ErrorCode.UNSUPPORTED_ASSIGNOR, unsupported)))
     return request
 
 

@@ -84,7 +84,7 @@ def _with_epoch_0(assigned: EpochsByPartition) -> EpochsByPartition:
 
 
 def remove(group: ConsumerGroup, departures: Sequence[Departure], context: OperationContext) -> Decision:
-    """Remove members together: the group epoch rises once, and the next heartbeat of another member computes a target."""
+    """Remove members together: the group epoch rises once. The next heartbeat of another member computes a target."""
     if not departures:
         return NOTHING
     if is_to_downgrade(group, [each.member for each in departures], len(group.members) - len(departures), context):

@@ -44,12 +44,7 @@ from coordinator.core.consumer.target import TargetInput, compute_target, is_due
 from coordinator.core.consumer.topic_partitions import TopicPartitions
 from coordinator.core.decision import OperationContext
 from coordinator.core.event import Event
-from coordinator.core.sessions import (
-    SessionChange,
-    SessionEnded,
-    SessionRenewed,
-    SessionStarted,
-)
+from coordinator.core.sessions import SessionChange, SessionEnded, SessionRenewed, SessionStarted
 
 
 class MemberUpdate:
@@ -267,12 +262,15 @@ class MemberUpdate:
     def _assignor(self) -> str:
         """The assignor that most members ask for; the first of the setting if none does."""
         votes = dict(self._group.assignor_votes)
-        for metadata, by in ((self._before, -1), (self.metadata, +1)):
-            if metadata.server_assignor is not None:
-                change_count(votes, metadata.server_assignor, by)
-        return preferred_assignor(votes) or self._context.config[GROUP_CONSUMER_ASSIGNORS][0]
+        before, asked = self._before.server_assignor, self.metadata.server_assignor
+        if before is not None:
+            change_count(votes, before, -1)
+        newcomer = asked if asked not in votes else None
+        if asked is not None:
+            change_count(votes, asked, +1)
+        return preferred_assignor(votes, newcomer) or self._context.config[GROUP_CONSUMER_ASSIGNORS][0]
 
-    # ---------------------------------------------------------------------------------------------------- the assignment
+    # --------------------------------------------------------------------------------------------------- the assignment
 
     def _reconcile(self, has_subscription_changed: bool) -> CurrentAssignment | Rejection:
         """The next step of the member towards its target."""
@@ -305,6 +303,16 @@ class MemberUpdate:
             member_id=self._member_id,
             current=current,
             revocation_deadline_ms=deadline_ms,
+        )
+
+    def is_settled(self, current: CurrentAssignment) -> bool:
+        """Whether only events, topics and settings can change what the member is answered, and time cannot."""
+        group = self._group
+        return (
+            not self.events
+            and current.state is MemberState.STABLE
+            and current.epoch == group.target_epoch == group.epoch
+            and not group.pattern_subscribers
         )
 
     def sessions(self) -> tuple[SessionChange, ...]:

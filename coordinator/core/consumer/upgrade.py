@@ -106,4 +106,3 @@ def _metadata_of(member: Member, subscription: bytes, topics: Topics) -> MemberM
         rebalance_timeout_ms=member.rebalance_timeout_ms,
         classic=ClassicMetadata(member.session_timeout_ms, protocols),
     )
-

@@ -1,4 +1,4 @@
-"""Random histories of a consumer group on a virtual clock: what holds after each step, and what comes of it in the end."""
+"""Random histories of a consumer group on a virtual clock: what holds after each step, and what comes of it."""
 
 from typing import Any
 

@@ -183,7 +183,7 @@ def test_the_assignor_with_most_votes_shows_at_once_and_moves_nothing() -> None:
     world = World()
     world.enter("a")
     world.beat("a", 2, assignor="range")
-    assert world.describe().assignor_name == "range"
+    assert world.described().assignor_name == "range"
     assert world.consumer.target_epoch == 2
 
 

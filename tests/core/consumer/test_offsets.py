@@ -81,7 +81,7 @@ def test_a_commit_in_a_transaction_tells_a_stale_epoch_as_a_generation(
     world = moved()
     committed = CommittedPartitions(
         [_Topic("t", [0, 1, 2])],
-        world.fixed,  # type: ignore[arg-type]
+        world.fixed,
     )
     assert OFFSET_RULES.validate_transactional_commit(world.consumer, member_id, None, epoch, committed) is error
 

@@ -56,7 +56,7 @@ def test_partitions_that_the_request_leaves_out_are_revoked_at_once() -> None:
     world.enter("a")
     world.enter("b")
     target = world.consumer.target("a")
-    kept = {"t": list(*target.values())}
+    kept: dict[str, list[int]] = {"t": list(*target.values())}
     assert world.beat("a", 2, owned=kept).member_epoch == 3
     assert world.consumer.members["a"].current.state is MemberState.STABLE
 

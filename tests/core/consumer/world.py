@@ -18,6 +18,7 @@ from _wire.messages.offset_commit import (
 )
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
 from _wire.records import parse_records
+from coordinator.core.client_connection import ClientConnection
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.consumer.patterns import ResolvedTopics
 from coordinator.core.groups import operations
@@ -114,6 +115,12 @@ class World(Simulation):
 
     # ---- requests
 
+    def _connection_of(self, name: str, member_id: str) -> ClientConnection:
+        """That of a client of the classic protocol; consumer groups do not remember it."""
+        if self.exists and isinstance(self.whole_group.membership, ConsumerGroup):
+            return self.connections.setdefault(name, ClientConnection())
+        return super()._connection_of(name, member_id)
+
     def beat(
         self,
         member_id: str,
@@ -162,7 +169,7 @@ class World(Simulation):
     def depart(self, member_id: str, epoch: int = -1, instance_id: str | None = None) -> ErrorCode:
         return ErrorCode(self.beat(member_id, epoch, instance_id=instance_id).error_code)
 
-    def describe(self) -> DescribedGroup:
+    def described(self) -> DescribedGroup:
         sent = Sent()
         request = ConsumerGroupDescribeRequest(group_ids=[GROUP_ID])
         self.submit(operations.CONSUMER_GROUP_DESCRIBE, GROUP_ID, request, sent, "admin", NEWEST)
@@ -218,9 +225,7 @@ class World(Simulation):
         return self._by_name(self.consumer.members[member_id].current.pending)
 
     def _by_name(self, partitions: Mapping[bytes, Iterable[int]]) -> dict[str, list[int]]:
-        return {
-            self._fixed.topic_name(topic_id) or "?": sorted(indexes) for topic_id, indexes in partitions.items()
-        }
+        return {self._fixed.topic_name(topic_id) or "?": sorted(indexes) for topic_id, indexes in partitions.items()}
 
     def epoch(self, member_id: str) -> int:
         return self.consumer.members[member_id].current.epoch
