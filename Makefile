@@ -81,9 +81,10 @@ compare-requests: build-tests ## compare this server with a real Kafka in about 
 	@$(BIN)/python -m tests.differential.requests $(if $(ONLY),--only $(ONLY))
 
 conformance-kafka: SEED ?= 1
-conformance-kafka: build-tests ## compare this server with a real Kafka in HISTORIES (500) random histories of groups, and as many with transactions, from SEED (1) on (Java, Maven)
+conformance-kafka: build-tests ## compare this server with a real Kafka in HISTORIES (500) random histories of groups, and as many with transactions and of consumer groups, from SEED (1) on (Java, Maven)
 	@$(BIN)/python -m tests.differential --histories $(HISTORIES) --seed $(SEED)
 	@$(BIN)/python -m tests.differential.transactions --histories $(HISTORIES) --seed $(SEED)
+	@$(BIN)/python -m tests.differential.consumer --histories $(HISTORIES) --seed $(SEED)
 
 # Each target runs for FUZZ_SECONDS. The corpus and failing inputs are kept in .fuzz.
 FUZZ_SECONDS ?= 60
@@ -127,7 +128,8 @@ nightly: build-tests ## with checks of every decision: simulate for NIGHTLY_SECO
 	@$(BIN)/python -m pytest -q tests/conformance
 	@seed=$(or $(SEED),$$(( RANDOM * 32768 + RANDOM ))); echo "histories with Kafka, seeds from $$seed on"; \
 		{ $(BIN)/python -m tests.differential --histories $(HISTORIES) --seed $$seed && \
-		$(BIN)/python -m tests.differential.transactions --histories $(HISTORIES) --seed $$seed; } || \
+		$(BIN)/python -m tests.differential.transactions --histories $(HISTORIES) --seed $$seed && \
+		$(BIN)/python -m tests.differential.consumer --histories $(HISTORIES) --seed $$seed; } || \
 		{ [ $$? -eq 2 ] && echo "left out: there is no Kafka to compare with"; }
 
 mutate: build-tests ## apply each mutant of tests/mutations; a test must detect it (about ten minutes)

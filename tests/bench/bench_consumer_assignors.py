@@ -1,9 +1,9 @@
-"""5,000 members of a consumer group share out 10,000 partitions: our server-side assignors beside those of Kafka's broker.
+"""5,000 members of a consumer group share out 10,000 partitions: our assignors beside those of Kafka's broker.
 
     python tests/bench/bench_consumer_assignors.py
 
-Ours: medians of CPU time, and the longest step, after which other work may have its turn. Kafka's own, by the clock, run
-where Java and the jars of its broker are (~/.cache/kafka-jars/4.3.1); else that column is left out.
+Ours: medians of CPU time, and the longest step, after which other work may have its turn. Kafka's own, by the clock,
+run where Java and the jars of its broker are (~/.cache/kafka-jars/4.3.1); else that column is left out.
 """
 
 import os
