@@ -199,7 +199,7 @@ def play(seed: int, uses_sessions: bool) -> tuple[list[Any], int]:
         answer = world.beat(name, epoch, instance_id=instance_id, **said)
         heard.append((name, answer.error_code, answer.member_epoch, answer.heartbeat_interval_ms, world.given(answer)))
         epochs[name] = max(answer.member_epoch, 0) if answer.error_code == NONE else 0
-    heard += [world.written(), world.describe()]
+    heard += [world.written(), world.described()]
     return heard, world.answered_by_sessions
 
 
