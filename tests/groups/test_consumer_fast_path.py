@@ -71,7 +71,9 @@ def test_a_settled_member_needs_the_core_no_more():
 
 def test_such_a_heartbeat_renews_the_session():
     world = settled()
-    timeout_ms = world.sessions.deadline_ms(GROUP_ID, "a") - world.now_ms
+    deadline_ms = world.sessions.deadline_ms(GROUP_ID, "a")
+    assert deadline_ms is not None
+    timeout_ms = deadline_ms - world.now_ms
     for _ in range(3):
         world.advance(timeout_ms - 1)
         assert world.fast("a", 2) == 500
