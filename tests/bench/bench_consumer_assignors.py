@@ -12,6 +12,7 @@ import statistics
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -96,7 +97,7 @@ def measured(row: Row, asked: Question) -> tuple[float, float]:
                 steps.append(time.thread_time())
         assert sum(len(each) for by_topic in target.values() for each in by_topic.values()) == PARTITIONS
         took.append(steps[-1] - started)
-        longest.append(max(end - begin for begin, end in zip(steps, steps[1:], strict=False)))
+        longest.append(max(end - begin for begin, end in pairwise(steps)))
     return statistics.median(took) * 1000, statistics.median(longest) * 1000
 
 

@@ -71,7 +71,9 @@ def test_a_settled_member_needs_the_core_no_more():
 
 def test_such_a_heartbeat_renews_the_session():
     world = settled()
-    timeout_ms = world.sessions.deadline_ms(GROUP_ID, "a") - world.now_ms
+    deadline_ms = world.sessions.deadline_ms(GROUP_ID, "a")
+    assert deadline_ms is not None
+    timeout_ms = deadline_ms - world.now_ms
     for _ in range(3):
         world.advance(timeout_ms - 1)
         assert world.fast("a", 2) == 500
@@ -199,7 +201,7 @@ def play(seed: int, uses_sessions: bool) -> tuple[list[Any], int]:
         answer = world.beat(name, epoch, instance_id=instance_id, **said)
         heard.append((name, answer.error_code, answer.member_epoch, answer.heartbeat_interval_ms, world.given(answer)))
         epochs[name] = max(answer.member_epoch, 0) if answer.error_code == NONE else 0
-    heard += [world.written(), world.describe()]
+    heard += [world.written(), world.described()]
     return heard, world.answered_by_sessions
 
 

@@ -69,3 +69,18 @@ def test_a_member_hears_of_a_topic_that_has_grown(client: WireClient, name: str)
         return None if answer.assignment is None else list(answer.assignment.topic_partitions[0].partitions)
 
     assert wait_for(assigned, SECONDS, "the new assignment") == [0, 1, 2]
+
+
+def test_a_member_gets_the_topics_that_match_its_regular_expression(client: WireClient, name: str):
+    said = {
+        "subscribed_topic_regex": f"{name[:-1]}[{name[-1]}]",
+        "rebalance_timeout_ms": 30_000,
+        "topic_partitions": [],
+    }
+    epoch = heartbeat(client, f"matching-{name}", 0, **said).member_epoch
+
+    def assigned() -> list[int] | None:
+        answer = heartbeat(client, f"matching-{name}", epoch)
+        return None if answer.assignment is None else list(answer.assignment.topic_partitions[0].partitions)
+
+    assert wait_for(assigned, SECONDS, "the topics that match") == [0, 1]
