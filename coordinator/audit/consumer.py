@@ -5,12 +5,14 @@ So the functions below return no fields, and the class of audit events beside ea
 
 from typing import Final
 
-from coordinator.audit import schema
+from coordinator.audit import classic, schema
 from coordinator.audit.group_state import GroupAuditState
 from coordinator.audit.kind_audit import KindAudit, Projection
 from coordinator.audit.world import World
+from coordinator.core.classic.group import ClassicGroup
 from coordinator.core.consumer import events
 from coordinator.core.consumer.group import ConsumerGroup
+from coordinator.core.groups.membership import Membership
 from coordinator.core.groups.states import GroupState
 
 
@@ -33,6 +35,25 @@ def _replaced(
     state.remember_member(group.members[event.member_id], (), 0)
 
 
+def _upgraded(
+    event: events.GroupUpgraded | events.GroupConverted,
+    group: Membership,
+    state: GroupAuditState,
+    before: GroupState,
+    world: World,
+) -> None:
+    state.members.clear()
+    for member in group.members.values():
+        state.remember_member(member, (), 0)
+
+
+def _downgraded(
+    event: events.GroupDowngraded, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
+) -> None:
+    state.members.clear()
+    classic.CLASSIC.remember(group, state, world)
+
+
 def _remember(group: ConsumerGroup, state: GroupAuditState, world: World) -> None:
     for member in group.members.values():
         state.remember_member(member, (), 0)
@@ -43,6 +64,9 @@ CONSUMER: Final = KindAudit(
         events.ConsumerMemberJoined: (Projection(schema.GroupSnapshot, _joined),),
         events.ConsumerMemberRemoved: (Projection(schema.GroupSnapshot, _removed),),
         events.ConsumerMemberReplaced: (Projection(schema.GroupSnapshot, _replaced),),
+        events.GroupConverted: (Projection(schema.GroupSnapshot, _upgraded),),
+        events.GroupUpgraded: (Projection(schema.GroupSnapshot, _upgraded),),
+        events.GroupDowngraded: (Projection(schema.GroupSnapshot, _downgraded),),
     },
     remember=_remember,
 )

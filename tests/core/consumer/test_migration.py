@@ -4,30 +4,16 @@ from typing import Any
 
 import pytest
 
-from _wire.embedded import encode_versioned
 from _wire.errors import NONE, ErrorCode
-from _wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
-from _wire.messages.consumer_protocol_assignment import TopicPartition as AssignedPartition
-from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
-from _wire.messages.consumer_protocol_subscription import TopicPartition as OwnedPartition
 from coordinator.core.assignment import decode_assignment
 from coordinator.core.causes import Cause
 from coordinator.core.classic.group import ClassicGroup
 from coordinator.core.consumer.events import ConsumerMemberRemoved, GroupDowngraded
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.groups.states import PREPARING_REBALANCE, STABLE
+from tests.core.consumer.classic_bytes import assignment, subscription
 from tests.core.consumer.world import World
 from tests.simulation.simulation import Sent
-
-
-def subscription(*topics: str, owned: dict[str, list[int]] | None = None, version: int = 1) -> bytes:
-    partitions = [OwnedPartition(topic=topic, partitions=indexes) for topic, indexes in (owned or {}).items()]
-    return encode_versioned(ConsumerProtocolSubscription(topics=topics, owned_partitions=partitions), version)
-
-
-def assignment(topic: str, *indexes: int, user_data: bytes | None = None) -> bytes:
-    partitions = [AssignedPartition(topic=topic, partitions=indexes)]
-    return encode_versioned(ConsumerProtocolAssignment(assigned_partitions=partitions, user_data=user_data), 1)
 
 
 def join(world: World, member_id: str, **changes: Any) -> Sent:
@@ -45,7 +31,7 @@ def classic_group(*, user_data: bytes | None = None, settings: dict[str, str] | 
     """A Stable classic group with one member, which has all partitions of `t`."""
     world = World(settings)
     joined = join(world, "").response
-    world.sync(joined.member_id, {joined.member_id: assignment("t", 0, 1, 2, user_data=user_data)})
+    world.sync(joined.member_id, {joined.member_id: assignment({"t": [0, 1, 2]}, user_data)})
     return world, joined.member_id
 
 
@@ -311,7 +297,7 @@ def test_a_static_consumer_that_comes_back_with_the_classic_protocol_downgrades_
 def test_a_static_classic_member_comes_back_as_a_consumer() -> None:
     world = World()
     joined = join(world, "", instance_id="i").response
-    world.sync(joined.member_id, {joined.member_id: assignment("t", 0, 1, 2)})
+    world.sync(joined.member_id, {joined.member_id: assignment({"t": [0, 1, 2]})})
     back = world.enter("a", instance_id="i")
     assert (back.member_epoch, world.given(back)) == (1, {"t": [0, 1, 2]})
     assert list(world.consumer.members) == ["a"]
