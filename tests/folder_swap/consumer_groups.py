@@ -1,4 +1,4 @@
-"""Consumer groups in folders that are swapped: the other server describes them as they were, and serves their members."""
+"""Consumer groups in swapped folders: the other server describes them as they were, and serves their members."""
 
 from collections.abc import Mapping
 from typing import Any, Final
