@@ -73,8 +73,9 @@ class KindRecords:
     """Whether `of_creation` makes records; if not, the events after `GroupCreated` have to."""
 
 
-class CommittedPartitions(NamedTuple):
-    """The partitions that a request commits offsets of."""
+@dataclass(slots=True)
+class CommittedPartitions:
+    """The partitions that a request commits offsets of. Not frozen, because that costs each commit more."""
 
     topics: Sequence[Any]
     """Structs with `name` and `partitions`, which are structs with `partition_index`."""
