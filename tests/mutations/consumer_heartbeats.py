@@ -8,13 +8,13 @@ MUTANTS: Final = (
     Mutant(
         "a change of a consumer group leaves the heartbeats of its members to the sessions",
         "GroupStateMachine.apply",
-        "if decision.events and not decision.no_step_follows:",
+        "if not decision.no_step_follows and decision.events:",
         "if False:",
     ),
     Mutant(
         "a commit closes the heartbeats of a consumer group",
         "GroupStateMachine.apply",
-        "if decision.events and not decision.no_step_follows:",
+        "if not decision.no_step_follows and decision.events:",
         "if decision.events:",
     ),
     Mutant(
