@@ -56,7 +56,7 @@ class Client:
     """A client library in one version. `sources` are folders of interop/clients; the first has the lock file.
 
     `slow_build`: the build takes most of a minute or more; with --ci the client is played only if it is built already.
-    `protocol` is the group protocol of its members. `driver` names the client whose driver this one uses, if not its own.
+    `protocol` is the group protocol of its members. `driver` names the client whose driver is used, if another one's.
     """
 
     name: str

@@ -30,7 +30,10 @@ GROUPS_PER_STEP: Final = 100
 
 PENDING_MEMBER_ADDED: Final = frozenset(event for kind in KINDS.values() for event in kind.events.pending_member_added)
 
-PENDING_CHANGES: Final = frozenset({TransactionalOffsetsCommitted, TransactionCompleted, OffsetsDeleted})
+NOTED_EVENTS: Final = frozenset(
+    {TransactionalOffsetsCommitted, TransactionCompleted, OffsetsDeleted, PatternResolutionStarted}
+)
+"""Those by which more than their group changes."""
 
 
 class GroupObserver(Protocol):
@@ -110,18 +113,16 @@ class GroupStateMachine:
                 self._count_pending_member(event, self._addresses)
             membership = group.membership
             state, generation_id = membership.state, membership.generation_id
-            if type(event) in PENDING_CHANGES:
-                self._apply_to_pending(event, group)
+            if type(event) in NOTED_EVENTS:
+                self._apply_and_note(event, group)
             else:
                 event.apply(group)
             if observer is not None:
                 observer.project(event, group, state, generation_id)
-            if type(event) is PatternResolutionStarted:
-                self.patterns_to_resolve.append(event)
             after = group.membership
             if after.state is not state or after.generation_id != generation_id or after is not membership:
                 self._state_changed(event, group, state)
-        if decision.events and not decision.no_step_follows:
+        if not decision.no_step_follows and decision.events:
             self._sessions.close_heartbeats(key)
         # At once: an expiry later in the same batch finds the member alive. A batch that fails ends all sessions.
         for effect in decision.effects:
@@ -132,8 +133,12 @@ class GroupStateMachine:
     def _count_pending_member(self, event: Any, addresses: AddressLimits) -> None:
         addresses.member_pending(PendingMember(event.group_id, event.member_id), event.client_host)
 
-    def _apply_to_pending(self, event: Event, group: Group[Any]) -> None:
-        """Apply an event that may change which transactions have offsets of the group pending."""
+    def _apply_and_note(self, event: Event, group: Group[Any]) -> None:
+        """Apply an event that starts a resolution, or may change which transactions have offsets pending."""
+        if isinstance(event, PatternResolutionStarted):
+            event.apply(group)
+            self.patterns_to_resolve.append(event)
+            return
         if isinstance(event, TransactionalOffsetsCommitted):
             event.apply(group)
             self._in_transaction.add(event.producer.producer_id, group.group_id)

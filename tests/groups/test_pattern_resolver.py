@@ -9,6 +9,7 @@ from coordinator.core.consumer.patterns import TOPIC_NAME_BYTES_MAX, ResolvedTop
 from coordinator.groups import pattern_resolver as module
 from coordinator.groups.pattern_resolver import MATCH_STEPS_AT_ONCE, SORTED_AT_ONCE, PatternResolver
 from coordinator.log.names import TOPIC_NAME_LENGTH_MAX
+from coordinator.logger import logger
 from coordinator.patterns import Pattern
 from coordinator.runtime import slices
 from coordinator.runtime.slices import TURN_SECONDS, Slices
@@ -88,7 +89,7 @@ def test_the_whole_name_has_to_match_and_internal_topics_do_too(loop: Loop):
 def test_a_pattern_that_re2_does_not_know_matches_nothing(loop: Loop, monkeypatch: pytest.MonkeyPatch):
     """Kafka stored it; a heartbeat with it is rejected."""
     lines: list[dict[str, Any]] = []
-    monkeypatch.setattr(module.logger, "warning", lambda event, **fields: lines.append(fields), raising=False)
+    monkeypatch.setattr(logger, "warning", lambda event, **fields: lines.append(fields), raising=False)
     resolving = Resolving(loop, "aaa", "b")
     resolving.resolve("group", "(a{100}){100}", "a+")
     loop.finish()
@@ -139,7 +140,7 @@ def test_the_work_ends_when_the_group_is_gone(loop: Loop):
 def test_a_resolution_that_fails_ends_too(loop: Loop, monkeypatch: pytest.MonkeyPatch):
     """Otherwise the group would wait for it for ever."""
     lines: list[str] = []
-    monkeypatch.setattr(module.logger, "error", lambda event, **fields: lines.append(event), raising=False)
+    monkeypatch.setattr(logger, "error", lambda event, **fields: lines.append(event), raising=False)
     resolving = Resolving(loop, "a", 7)  # type: ignore[arg-type]
     resolving.resolve("group", "a")
     loop.finish()

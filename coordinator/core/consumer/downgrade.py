@@ -4,6 +4,7 @@ Counterpart in Kafka: `validateOnlineDowngradeWith…`, `convertToClassicGroup`,
 """
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Final
 
 from coordinator.config.consumer_group_keys import GROUP_CONSUMER_MIGRATION_POLICY
@@ -60,8 +61,7 @@ def downgraded(
         DowngradedMember(member_id, metadata, assignment_bytes(target, _subscription(metadata), context.topics))
         for member_id, (metadata, target) in members.items()
     )
-    probe.protocol_name, probe.members = protocol_name, assigned
-    return probe
+    return replace(probe, protocol_name=protocol_name, members=assigned)
 
 
 def _subscription(metadata: MemberMetadata) -> bytes:

@@ -21,6 +21,7 @@ from coordinator.core.consumer.events import (
 )
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.consumer.replay import RECORD_TYPES
+from coordinator.core.consumer.target_records import targets_records
 from coordinator.core.event import Event
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.kind import EventRecords, KindRecords
@@ -68,7 +69,7 @@ def _partition_metadata(event: PartitionMetadataRemoved, group: Group[Any], even
 
 def _target(event: TargetAssignmentComputed, group: Group[Any] | None, events: Events) -> list[StoredRecord]:
     computed = records.target_epoch_record(event.group_id, event.epoch, event.at_ms)
-    return [*records.targets_records(event.group_id, event.targets), computed]
+    return [*targets_records(event.group_id, event.targets), computed]
 
 
 def _converted(event: GroupConverted, group: Group[Any], events: Events) -> list[StoredRecord]:

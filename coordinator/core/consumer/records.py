@@ -3,7 +3,7 @@
 Counterpart in Kafka: `GroupCoordinatorRecordHelpers`. `replay.py` reads them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from _wire.embedded import encode_versioned
@@ -31,6 +31,7 @@ from _wire.messages.consumer_group_target_assignment_metadata_record import (
 from _wire.primitives import Message
 from coordinator.core.consumer.group import ConsumerGroup, ResolvedPattern
 from coordinator.core.consumer.member import ClassicMetadata, ConsumerMember, CurrentAssignment, MemberMetadata
+from coordinator.core.consumer.target_records import targets_records
 from coordinator.core.consumer.topic_partitions import EpochsByPartition, TopicPartitions
 from coordinator.core.stored import StoredRecord
 
@@ -173,10 +174,6 @@ def added_member_records(group_id: str, member: ConsumerMember, target: TopicPar
         target_record_of(group_id, member.member_id, target),
         current_record_of(group_id, member.member_id, member.current),
     ]
-
-
-def targets_records(group_id: str, targets: Mapping[str, TopicPartitions]) -> Iterable[StoredRecord]:
-    return (target_record_of(group_id, member_id, target) for member_id, target in targets.items())
 
 
 def records_of_state(group: ConsumerGroup) -> list[StoredRecord]:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
+from tests.differential.consumer.classic import ASSIGNOR, ClassicActor
+from tests.differential.consumer.classic import NAME as CLASSIC
 from tests.differential.consumer.side import GROUP, TOPICS
 from tests.differential.consumer.steps import ChangeTopic, ConsumerStep
 from tests.differential.sides import CLOSED
@@ -45,6 +47,8 @@ class Actor:
     owned: list[Body] = field(default_factory=list)
     assigned: list[Body] = field(default_factory=list)
     is_member: bool = False
+    is_known: bool = False
+    """Whether the group may have it, also if it does not know that it is a member."""
 
     def forget(self) -> None:
         self.epoch, self.owned, self.assigned, self.is_member = 0, [], [], False
@@ -57,11 +61,13 @@ class Generator:
         self._random = random.Random(f"consumer {seed}")
         self._versions = versions
         self._actors = [Actor(name) for name in "ABCD"[: self._random.choice((1, 2, 2, 3, 3, 4))]]
+        self._classic = ClassicActor(self._random) if self._random.random() < 0.35 else None
         self._has_patterns = self._random.random() < 0.35
         self._partitions: dict[str, int] = {}
         self._begin = [ChangeTopic(name, count) for name, count in TOPICS.items()]
         self._steps_left = self._random.randint(15, 50)
         self._sent = 0
+        self._classic_owner = Actor(CLASSIC)
         self._actor_of: dict[str, Actor] = {}
 
     def next_step(self) -> ConsumerStep | None:
@@ -70,6 +76,9 @@ class Generator:
         self._steps_left -= 1
         if self._steps_left < 0:
             return None
+        if self._classic is not None and self._chance(0.3):
+            request = self._classic.next_request(may_be_made=not any(each.is_member for each in self._actors))
+            return self._send(self._classic_owner, *request)
         while True:
             actor = self._random.choice(self._actors)
             moves = self._sensible(actor) if self._chance(0.7) else self._odd(actor)
@@ -103,6 +112,8 @@ class Generator:
             if not step.partitions:
                 del self._partitions[step.topic]
             return
+        if self._classic is not None and step.connection == CLASSIC:
+            self._classic.heard(step.api, step.body, answer)
         if step.api != "ConsumerGroupHeartbeat" or answer == CLOSED or step.body.get("group_id") != GROUP:
             return
         actor = next((each for each in self._actors if each.name == step.body.get("member_id")), None)
@@ -111,17 +122,17 @@ class Generator:
         error = ErrorCode(answer["error_code"])
         if error in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.GROUP_ID_NOT_FOUND):
             actor.forget()
+            actor.is_known = actor.is_known and error is ErrorCode.FENCED_MEMBER_EPOCH
         if error is not ErrorCode.NONE:
             return
         self._learn(actor, step.body, answer)
 
     def _learn(self, actor: Actor, body: Body, answer: Body) -> None:
         actor.epoch = answer["member_epoch"]
-        actor.is_member = actor.epoch >= 0
+        actor.is_member = actor.is_known = actor.epoch >= 0
         actor.epochs = [*actor.epochs[-4:], actor.epoch]
         if actor.epoch < 0:
-            if actor.epoch == -1:
-                actor.instance_id = None
+            actor.is_known = actor.epoch != -1
             actor.forget()
             return
         if body.get("member_epoch", 0) == 0:
@@ -182,14 +193,15 @@ class Generator:
         return names | pattern if self._chance(0.3) else pattern
 
     def _join(self, actor: Actor) -> tuple[str, int, Body]:
-        body = {
+        body: Body = {
             "group_id": GROUP,
             "member_id": actor.name,
             "member_epoch": 0,
-            # On Kafka an instance id that its member gives up for another one is never free again.
-            "instance_id": actor.instance_id or self._pick(*INSTANCES),
+            # What Kafka does with a member that takes another instance id is of no use to anybody: the old id is never
+            # free again, and its partitions, or those of the member that it replaces, may be assigned to nobody.
+            "instance_id": actor.instance_id if actor.is_known else self._pick(*INSTANCES),
             "rebalance_timeout_ms": REBALANCE_MS,
-            "server_assignor": self._pick(*ASSIGNORS),
+            "server_assignor": ASSIGNOR if self._classic is not None else self._pick(*ASSIGNORS),
             "topic_partitions": [],
         }
         return "ConsumerGroupHeartbeat", 0, body | self._subscription()
@@ -239,7 +251,7 @@ class Generator:
             {"subscribed_topic_regex": ""} if self._has_patterns else {"subscribed_topic_names": ["~t2"]},
             {"subscribed_topic_names": ["~t1"], "topic_partitions": []},
             {"subscribed_topic_regex": self._pick(*BAD_PATTERNS)},
-            {"server_assignor": self._pick(*ASSIGNORS, *ODD_ASSIGNORS)},
+            {"server_assignor": self._pick(*([ASSIGNOR] if self._classic is not None else ASSIGNORS), *ODD_ASSIGNORS)},
             {"rack_id": self._pick("", "r1", "r2")},
             {"rebalance_timeout_ms": self._pick(0, -2, REBALANCE_MS)},
         )

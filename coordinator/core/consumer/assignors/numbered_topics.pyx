@@ -24,12 +24,21 @@ cdef class NumberedTopics:
         self.ids = list(topics)
         self.numbers = {topic_id: number for number, topic_id in enumerate(self.ids)}
         self.topic_count = len(self.ids)
+        self.numbers_of_subscriptions = {}
         self.first = ints(self.topic_count + 1, 0)
         for number, count in enumerate(topics.values()):
             self.first.data.as_ints[number] = partitions
             partitions += count
         self.first.data.as_ints[self.topic_count] = partitions
         self.partition_count = partitions
+
+    cdef array.array numbers_of(self, object topic_ids):
+        """The topics among them, ascending. Most members have their subscription from another member: same object."""
+        cdef array.array numbers = self.numbers_of_subscriptions.get(topic_ids)
+        if numbers is None:
+            numbers = array.array("i", sorted([self.numbers[each] for each in topic_ids if each in self.numbers]))
+            self.numbers_of_subscriptions[topic_ids] = numbers
+        return numbers
 
     cdef int number_of(self, object topic_id) except -2:
         """-1 for a topic that is not one of them."""

@@ -4,7 +4,6 @@ Kafka's server-side RangeAssignor gives the same answers. It works in steps of b
 """
 
 from cpython cimport array
-from libc.stdlib cimport qsort
 
 from coordinator.core.consumer.assignors.numbered_topics cimport NumberedTopics, ints
 
@@ -38,44 +37,35 @@ def static_first(subscriber):
     return False, text_key(subscriber.instance_id), text_key(subscriber.member_id)
 
 
-cdef int ascending(const void *one, const void *other) noexcept nogil:
-    return (<const int*>one)[0] - (<const int*>other)[0]
-
-
 cdef class RangedGroup:
     cdef list members
     cdef int member_count
-    cdef bint is_homogeneous
     cdef NumberedTopics topics
     cdef array.array subscribers        # of each topic
     cdef array.array share              # of each topic: what each subscriber has at least
     cdef array.array one_more           # of each topic: how many of the subscribers to come have one more
     cdef array.array next_partition     # of each topic
-    cdef array.array subscribed         # the topics of a member; for a homogeneous group those with partitions left
-    cdef int subscribed_count
     cdef dict target
 
     def __init__(self, members, NumberedTopics topics, bint is_homogeneous):
         self.members = sorted(members, key=static_first)
         self.member_count = len(members)
-        self.is_homogeneous = is_homogeneous
         self.topics = topics
         self.subscribers = ints(topics.topic_count, self.member_count if is_homogeneous else 0)
         self.share = ints(topics.topic_count, 0)
         self.one_more = ints(topics.topic_count, 0)
         self.next_partition = ints(topics.topic_count, 0)
-        self.subscribed = ints(topics.topic_count, 0)
-        self.subscribed_count = 0
         self.target = {}
 
     cdef int count_subscribers(self, int member) except -1:
         """From this member on; which member is next."""
-        cdef int done = 0, place
+        cdef int done = 0, topic
+        cdef array.array subscribed
         while member < self.member_count and done < AT_ONCE:
-            self.list_subscribed(self.members[member].topics)
-            for place in range(self.subscribed_count):
-                self.subscribers.data.as_ints[self.subscribed.data.as_ints[place]] += 1
-            done += self.subscribed_count + 1
+            subscribed = self.topics.numbers_of(self.members[member].topics)
+            for topic in subscribed.data.as_ints[: len(subscribed)]:
+                self.subscribers.data.as_ints[topic] += 1
+            done += len(subscribed) + 1
             member += 1
         return member
 
@@ -87,32 +77,17 @@ cdef class RangedGroup:
             if subscribers:
                 self.share.data.as_ints[topic] = partitions // subscribers
                 self.one_more.data.as_ints[topic] = partitions % subscribers
-        if self.is_homogeneous and self.member_count:
-            self.list_subscribed(self.members[0].topics)
-        return 0
-
-    cdef int list_subscribed(self, topic_ids) except -1:
-        """The numbers of these topics, ascending."""
-        cdef int topic
-        self.subscribed_count = 0
-        for topic_id in topic_ids:
-            topic = self.topics.number_of(topic_id)
-            if topic >= 0:
-                self.subscribed.data.as_ints[self.subscribed_count] = topic
-                self.subscribed_count += 1
-        qsort(self.subscribed.data.as_ints, self.subscribed_count, sizeof(int), ascending)
         return 0
 
     cdef int assign(self, int member) except -1:
         """Gives the members, from this one on, what they get; which member is next."""
-        cdef int done = 0, place, topic, count, first
+        cdef int done = 0, topic, count, first
+        cdef array.array subscribed
         while member < self.member_count and done < AT_ONCE:
             subscriber = self.members[member]
-            if not self.is_homogeneous:
-                self.list_subscribed(subscriber.topics)
+            subscribed = self.topics.numbers_of(subscriber.topics)
             partitions = {}
-            for place in range(self.subscribed_count):
-                topic = self.subscribed.data.as_ints[place]
+            for topic in subscribed.data.as_ints[: len(subscribed)]:
                 count = self.share.data.as_ints[topic]
                 if self.one_more.data.as_ints[topic] > 0:
                     self.one_more.data.as_ints[topic] -= 1
@@ -123,6 +98,6 @@ cdef class RangedGroup:
                     partitions[self.topics.ids[topic]] = tuple(range(first, first + count))
                     done += count
             self.target[subscriber.member_id] = partitions
-            done += self.subscribed_count + 1
+            done += len(subscribed) + 1
             member += 1
         return member

@@ -8,6 +8,7 @@ the same answers. It works in steps of bounded length: a topic at most.
 from cpython cimport array
 from libc.stdint cimport int64_t
 from libc.stdlib cimport qsort
+from libc.string cimport memset
 
 import array
 
@@ -85,18 +86,15 @@ cdef class HeterogeneousGroup:
 
     cdef int read(self, int member) except -1:
         """What members subscribe to and still have, from this one on; which is next. Of two owners the first counts."""
-        cdef int done = 0, topic, number, count = len(self.subscriptions)
+        cdef int done = 0, topic, number
+        cdef array.array subscribed
         while member < self.member_count and done < AT_ONCE:
             subscriber = self.members[member]
             self.target[subscriber.member_id] = {}
-            array.resize_smart(self.subscriptions, count + len(subscriber.topics))
-            for topic_id in subscriber.topics:
-                topic = self.topics.number_of(topic_id)
-                if topic >= 0:
-                    self.subscriptions.data.as_ints[count] = topic
-                    count += 1
-            self.subscriptions_end.data.as_ints[member] = count
-            done += len(subscriber.topics) + 1
+            subscribed = self.topics.numbers_of(subscriber.topics)
+            array.extend(self.subscriptions, subscribed)
+            self.subscriptions_end.data.as_ints[member] = len(self.subscriptions)
+            done += len(subscribed) + 1
             for topic_id, partitions in subscriber.target.items():
                 topic = self.topics.number_of(topic_id)
                 if topic < 0 or topic_id not in subscriber.topics:
@@ -108,7 +106,6 @@ cdef class HeterogeneousGroup:
                         self.owner.data.as_ints[number] = member
                         self.load.data.as_ints[member] += 1
             member += 1
-        array.resize_smart(self.subscriptions, count)
         return member
 
     cdef int list_subscribers(self) except -1:
@@ -152,13 +149,37 @@ cdef class HeterogeneousGroup:
         """The subscribers, those with the fewest partitions first, of equal ones in the order of the members."""
         cdef int place, member, count = self.subscriber_count(topic)
         cdef int *subscribers = self.subscribers.data.as_ints + self.subscribers_first.data.as_ints[topic]
+        cdef int *load = self.load.data.as_ints
         cdef int64_t *keys = <int64_t*>self.numbers.data.as_longlongs
+        cdef int lowest = load[subscribers[0]], highest = lowest
+        for place in range(count):
+            lowest, highest = min(lowest, load[subscribers[place]]), max(highest, load[subscribers[place]])
+        if highest - lowest < count:
+            return self.sort_by_counting(subscribers, count, lowest, highest - lowest + 1)
         for place in range(count):
             member = subscribers[place]
-            keys[place] = <int64_t>self.load.data.as_ints[member] << 32 | member
+            keys[place] = <int64_t>load[member] << 32 | member
         qsort(keys, count, sizeof(int64_t), ascending)
         for place in range(count):
             self.sorted_by_load.data.as_ints[place] = <int>(keys[place] & 0xFFFFFFFF)
+        return count
+
+    cdef int sort_by_counting(self, const int *subscribers, int count, int lowest, int levels) noexcept:
+        """As there are few levels, first where each one begins."""
+        cdef int place, level
+        cdef int *load = self.load.data.as_ints
+        cdef int64_t *begins = <int64_t*>self.numbers.data.as_longlongs
+        memset(begins, 0, levels * sizeof(int64_t))
+        for place in range(count):
+            level = load[subscribers[place]] - lowest
+            if level + 1 < levels:
+                begins[level + 1] += 1
+        for level in range(1, levels):
+            begins[level] += begins[level - 1]
+        for place in range(count):
+            level = load[subscribers[place]] - lowest
+            self.sorted_by_load.data.as_ints[begins[level]] = subscribers[place]
+            begins[level] += 1
         return count
 
     cdef int assign_unassigned(self, int topic) except -1:
