@@ -42,7 +42,7 @@ APPLYING: Final = {
 
 NOT_A_GROUP: Final = {
     "coordinator/audit/classic.py": {"state.members.pop"},  # what the audit knows of the group
-    "coordinator/audit/consumer.py": {"state.members.clear", "state.members.pop"},  # the same
+    "coordinator/audit/consumer.py": {"state.members.clear", "state.remove_member"},  # the same
     "coordinator/core/consumer/heartbeat.py": {"response.assignment"},  # a message
     "coordinator/core/offsets/fetch.py": {"answer.metadata"},  # a message
     "coordinator/core/offsets/records.pyx": {  # offsets and messages
