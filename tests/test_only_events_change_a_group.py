@@ -87,7 +87,8 @@ GROUP_CHANGES: Final = frozenset({
     "add_member", "allow_join_completion", "complete_transaction", "defer_join_completion", "keep_subscriptions",
     "mark_created", "mark_removed", "move_to", "wait_for_join", "put_pending", "remove_member", "remove_partition",
     "request_rebalance", "supersede", "update_protocols",
-    "add_classic_member", "set_pattern", "set_revocation_deadline", "set_target_epoch", "update_metadata", "update_state",
+    "add_classic_member", "set_pattern", "set_revocation_deadline", "set_target_epoch", "update_metadata",
+    "update_state",
 })  # fmt: skip
 """Methods that change a group and that no other class has."""
 

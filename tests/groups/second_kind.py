@@ -24,7 +24,6 @@ from coordinator.core.groups.event import GroupEvent
 from coordinator.core.groups.events import GroupCreated
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.kind import (
-    CommittedPartitions,
     DerivedField,
     EventRecords,
     GroupKind,
@@ -184,7 +183,8 @@ def validate_commit(
     group_instance_id: str | None,
     epoch: int,
     api_version: int,
-    committed: CommittedPartitions,
+    committed: object,
+    topics: object,
 ) -> ErrorCode:
     return NONE if member_id in group.members and epoch == group.generation_id else ErrorCode.STALE_MEMBER_EPOCH
 
@@ -211,7 +211,7 @@ KIND: Final = GroupKind(
     validate_removal=lambda group: NONE if group.state is EMPTY else ErrorCode.NON_EMPTY_GROUP,
     offsets=OffsetRules(
         validate_commit=validate_commit,
-        validate_transactional_commit=lambda group, member_id, instance_id, epoch, committed: NONE,
+        validate_transactional_commit=lambda group, member_id, instance_id, epoch, committed, topics: NONE,
         validate_fetch=lambda group, member_id, epoch: NONE if epoch < 0 else ErrorCode.STALE_MEMBER_EPOCH,
         validate_delete=lambda group: NONE,
         sessions_renewed=lambda group, member_id: (),

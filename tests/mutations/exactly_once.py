@@ -13,7 +13,8 @@ MUTANTS: Final = (
         "    request.member_id,\n"
         "    request.group_instance_id,\n"
         "    request.generation_id,\n"
-        "    CommittedPartitions(request.topics, context.topics),\n"
+        "    request.topics,\n"
+        "    context.topics,\n"
         ")",
         "return NONE",
     ),

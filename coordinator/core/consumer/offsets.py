@@ -3,13 +3,14 @@
 Counterpart in Kafka: `validateOffsetCommit`, `validateOffsetFetch`, `isSubscribedToTopic` of `ConsumerGroup`.
 """
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from typing import Any, Final
 
 from _wire.errors import NONE, ErrorCode
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.consumer.member import ConsumerMember
-from coordinator.core.groups.kind import CommittedPartitions, OffsetRules
+from coordinator.core.decision import Topics
+from coordinator.core.groups.kind import OffsetRules
 
 MEMBER_EPOCH_VERSION: Final = 9
 """The first version of OffsetCommit that members of the consumer protocol may use."""
@@ -23,7 +24,8 @@ def validate_commit(
     group_instance_id: str | None,
     epoch: int,
     api_version: int,
-    committed: CommittedPartitions,
+    committed: Sequence[Any],
+    topics: Topics,
 ) -> ErrorCode:
     """Whether a member may commit, or nobody else can. The instance id is not looked at."""
     if epoch < 0 and not group.members:
@@ -33,11 +35,16 @@ def validate_commit(
         return ErrorCode.UNKNOWN_MEMBER_ID
     if not member.is_classic and api_version < MEMBER_EPOCH_VERSION:
         return ErrorCode.UNSUPPORTED_VERSION
-    return _check_epoch(member, epoch, committed)
+    return _check_epoch(member, epoch, committed, topics)
 
 
 def validate_transactional_commit(
-    group: ConsumerGroup, member_id: str, group_instance_id: str | None, epoch: int, committed: CommittedPartitions
+    group: ConsumerGroup,
+    member_id: str,
+    group_instance_id: str | None,
+    epoch: int,
+    committed: Sequence[Any],
+    topics: Topics,
 ) -> ErrorCode:
     """The same for TxnOffsetCommit, whose clients know no member epochs. Clients before v3 name no member."""
     if epoch < 0 and not group.members:
@@ -47,22 +54,22 @@ def validate_transactional_commit(
     member = group.members.get(member_id)
     if member is None:
         return ErrorCode.UNKNOWN_MEMBER_ID
-    error = _check_epoch(member, epoch, committed)
+    error = _check_epoch(member, epoch, committed, topics)
     return ErrorCode.ILLEGAL_GENERATION if error is ErrorCode.STALE_MEMBER_EPOCH else error
 
 
-def _check_epoch(member: ConsumerMember, epoch: int, committed: CommittedPartitions) -> ErrorCode:
+def _check_epoch(member: ConsumerMember, epoch: int, committed: Sequence[Any], topics: Topics) -> ErrorCode:
     """An earlier epoch may commit what the member has had since then; one other partition fails the whole commit."""
     current = member.current
     if epoch == current.epoch:
         return NONE
-    if epoch < current.epoch and all(_has_had(member, epoch, committed, topic) for topic in committed.topics):
+    if epoch < current.epoch and all(_has_had(member, epoch, topic, topics) for topic in committed):
         return NONE
     return _stale(member)
 
 
-def _has_had(member: ConsumerMember, epoch: int, committed: CommittedPartitions, topic: Any) -> bool:
-    topic_id = committed.known.topic_id(topic.name)
+def _has_had(member: ConsumerMember, epoch: int, topic: Any, topics: Topics) -> bool:
+    topic_id = topics.topic_id(topic.name)
     assigned = member.current.assigned.get(topic_id, {})
     pending = member.current.pending.get(topic_id, {})
     for partition in topic.partitions:

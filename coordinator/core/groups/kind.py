@@ -73,26 +73,18 @@ class KindRecords:
     """Whether `of_creation` makes records; if not, the events after `GroupCreated` have to."""
 
 
-@dataclass(slots=True)
-class CommittedPartitions:
-    """The partitions that a request commits offsets of. Not frozen, because that costs each commit more."""
-
-    topics: Sequence[Any]
-    """Structs with `name` and `partitions`, which are structs with `partition_index`."""
-    known: Topics
-
-
 @dataclass(frozen=True, slots=True)
 class OffsetRules:
     """What a kind of group says about the committed offsets of its groups."""
 
-    validate_commit: Callable[[Any, str, str | None, int, int, CommittedPartitions], ErrorCode]
-    """(membership, member id, instance id, generation or member epoch, API version, partitions).
+    validate_commit: Callable[[Any, str, str | None, int, int, Sequence[Any], Topics], ErrorCode]
+    """(membership, member id, instance id, generation or member epoch, API version, committed, topics).
 
-    Kafka: `validateOffsetCommit`.
+    `committed` are the topics of the request (structs with `name` and `partitions`, which have a `partition_index`);
+    `topics` are those of the cluster. Kafka: `validateOffsetCommit`.
     """
-    validate_transactional_commit: Callable[[Any, str, str | None, int, CommittedPartitions], ErrorCode]
-    """(membership, member id, instance id, generation or member epoch, partitions), for TxnOffsetCommit."""
+    validate_transactional_commit: Callable[[Any, str, str | None, int, Sequence[Any], Topics], ErrorCode]
+    """(membership, member id, instance id, generation or member epoch, committed, topics), for TxnOffsetCommit."""
     validate_fetch: Callable[[Any, str | None, int], ErrorCode]
     """(membership, member id, member epoch). Kafka: `validateOffsetFetch`."""
     validate_delete: Callable[[Any], ErrorCode]

@@ -23,7 +23,6 @@ from coordinator.core.error_responses import ErrorForEachPartition
 from coordinator.core.event import Event
 from coordinator.core.groups.events import GroupCreated
 from coordinator.core.groups.group import Group
-from coordinator.core.groups.kind import CommittedPartitions
 from coordinator.core.groups.rejections import rejection
 from coordinator.core.groups.states import EMPTY
 from coordinator.core.offsets.events import OffsetsCommitted, OffsetsReset
@@ -85,7 +84,8 @@ def commit(group: Group[Any] | None, prepared: KnownTopics, context: OperationCo
             request.group_instance_id,
             request.generation_id_or_member_epoch,
             context.api_version,
-            CommittedPartitions(prepared.topics, context.environment.topics),
+            prepared.topics,
+            context.environment.topics,
         )
     if error is not NONE:
         rejected = (Reply(context.request_id, error_response(prepared, error, context.api_version)),)

@@ -19,7 +19,6 @@ from coordinator.core.error_responses import ErrorForEachPartition
 from coordinator.core.event import Event
 from coordinator.core.groups.events import GroupCreated
 from coordinator.core.groups.group import Group
-from coordinator.core.groups.kind import CommittedPartitions
 from coordinator.core.groups.rejections import rejecting
 from coordinator.core.offsets.events import TransactionalOffsetsCommitted, TransactionCompleted
 from coordinator.core.offsets.records import CommittedOffset, accept_transactional_offsets
@@ -89,7 +88,8 @@ def _check(group: Group[Any] | None, request: TxnOffsetCommitRequest, context: O
         request.member_id,
         request.group_instance_id,
         request.generation_id,
-        CommittedPartitions(request.topics, context.topics),
+        request.topics,
+        context.topics,
     )
 
 

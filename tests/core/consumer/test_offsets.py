@@ -4,7 +4,6 @@ import pytest
 
 from _wire.errors import NONE, ErrorCode
 from coordinator.core.consumer.offsets import OFFSET_RULES
-from coordinator.core.groups.kind import CommittedPartitions
 from tests.core.consumer.world import World
 
 
@@ -79,11 +78,9 @@ def test_a_commit_in_a_transaction_tells_a_stale_epoch_as_a_generation(
     member_id: str, epoch: int, error: ErrorCode
 ) -> None:
     world = moved()
-    committed = CommittedPartitions(
-        [_Topic("t", [0, 1, 2])],
-        world.fixed,
-    )
-    assert OFFSET_RULES.validate_transactional_commit(world.consumer, member_id, None, epoch, committed) is error
+    committed = [_Topic("t", [0, 1, 2])]
+    found = OFFSET_RULES.validate_transactional_commit(world.consumer, member_id, None, epoch, committed, world.fixed)
+    assert found is error
 
 
 class _Partition:

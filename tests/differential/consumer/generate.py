@@ -47,6 +47,8 @@ class Actor:
     owned: list[Body] = field(default_factory=list)
     assigned: list[Body] = field(default_factory=list)
     is_member: bool = False
+    is_known: bool = False
+    """Whether the group may have it, also if it does not know that it is a member."""
 
     def forget(self) -> None:
         self.epoch, self.owned, self.assigned, self.is_member = 0, [], [], False
@@ -120,17 +122,17 @@ class Generator:
         error = ErrorCode(answer["error_code"])
         if error in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.GROUP_ID_NOT_FOUND):
             actor.forget()
+            actor.is_known = actor.is_known and error is ErrorCode.FENCED_MEMBER_EPOCH
         if error is not ErrorCode.NONE:
             return
         self._learn(actor, step.body, answer)
 
     def _learn(self, actor: Actor, body: Body, answer: Body) -> None:
         actor.epoch = answer["member_epoch"]
-        actor.is_member = actor.epoch >= 0
+        actor.is_member = actor.is_known = actor.epoch >= 0
         actor.epochs = [*actor.epochs[-4:], actor.epoch]
         if actor.epoch < 0:
-            if actor.epoch == -1:
-                actor.instance_id = None
+            actor.is_known = actor.epoch != -1
             actor.forget()
             return
         if body.get("member_epoch", 0) == 0:
@@ -195,8 +197,9 @@ class Generator:
             "group_id": GROUP,
             "member_id": actor.name,
             "member_epoch": 0,
-            # On Kafka an instance id that its member gives up for another one is never free again.
-            "instance_id": actor.instance_id or self._pick(*INSTANCES),
+            # What Kafka does with a member that takes another instance id is of no use to anybody: the old id is never
+            # free again, and its partitions, or those of the member that it replaces, may be assigned to nobody.
+            "instance_id": actor.instance_id if actor.is_known else self._pick(*INSTANCES),
             "rebalance_timeout_ms": REBALANCE_MS,
             "server_assignor": ASSIGNOR if self._classic is not None else self._pick(*ASSIGNORS),
             "topic_partitions": [],
