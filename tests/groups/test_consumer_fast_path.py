@@ -152,6 +152,26 @@ def test_members_that_reconcile_are_left_to_the_core():
     assert world.fast("a", answer.member_epoch) == -1, "it has not shown yet what it gave up"
 
 
+def test_members_that_wait_for_others_are_left_to_the_core():
+    """What they wait for is theirs with the heartbeat after it was given up, which is no change of them."""
+    world = settled()
+    world.enter("b")
+    epoch = world.epoch("b")
+    assert epoch == world.consumer.target_epoch == world.consumer.epoch
+    for _ in range(3):
+        World.beat(world, "b", epoch)
+        assert world.fast("b", epoch) == -1
+
+
+def test_a_session_that_has_ended_is_over_even_before_its_timer_fires():
+    world = settled()
+    deadline_ms = world.sessions.deadline_ms(GROUP_ID, "a")
+    assert deadline_ms is not None
+    for at_ms, answered in ((deadline_ms, -1), (deadline_ms - 1, 500)):
+        took = world.sessions.take_consumer_heartbeat(GROUP_ID, "a", None, 2, "client-a", CLIENT_HOST, at_ms)
+        assert took == answered
+
+
 def test_a_very_long_member_id_is_left_to_the_core():
     long_id = "m" * 127
     world = settled([long_id, long_id[:-1]])
