@@ -19,7 +19,7 @@ def world() -> World:
 
 
 @pytest.fixture
-def pair(world) -> World:
+def pair(world: World) -> World:
     """Stable in epoch 3: `a` has t-0 and t-1, `b` has t-2."""
     world.enter("a")
     world.enter("b")
