@@ -100,3 +100,14 @@ def test_away_with_partitions_to_give_up() -> None:
     world.advance(40_000)
     world.beat("b", 3)
     assert "a" in world.consumer.members, "its time to revoke has ended with its leaving"
+
+
+def test_what_a_member_kept_while_it_was_away_counts_from_epoch_0() -> None:
+    world = static_group()
+    world.depart("a", -2, "i")
+    world.enter("a2", instance_id="i")
+    epochs = {
+        epoch for of_topic in world.consumer.members["a2"].current.assigned.values() for epoch in of_topic.values()
+    }
+    assert epochs == {0}
+    assert world.commit_offsets("a2", 1, {0: 4}) == {NONE}
