@@ -23,7 +23,7 @@ COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -t
 COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test test-computing test-realtime test-spark compare-requests conformance-kafka crash eos eos-java flink-sink folder-swap franz-go-tests fuzz interop interop-ci kafka-tools screenshots simulate streams mutate nightly tests-of lint format docs hostile bench bench-assignors bench-broker bench-cleaner bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-partitions bench-pipeline bench-testkit bench-timers bench-wire lock testing-examples clean java python
+.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test test-computing test-realtime test-spark compare-requests conformance-kafka crash eos eos-java flink-sink folder-swap franz-go-tests fuzz interop interop-ci kafka-tools screenshots simulate streams mutate nightly tests-of lint format docs hostile bench bench-assignors bench-broker bench-cleaner bench-consumer-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-partitions bench-pipeline bench-testkit bench-timers bench-wire lock testing-examples clean java python
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -81,9 +81,10 @@ compare-requests: build-tests ## compare this server with a real Kafka in about 
 	@$(BIN)/python -m tests.differential.requests $(if $(ONLY),--only $(ONLY))
 
 conformance-kafka: SEED ?= 1
-conformance-kafka: build-tests ## compare this server with a real Kafka in HISTORIES (500) random histories of groups, and as many with transactions, from SEED (1) on (Java, Maven)
+conformance-kafka: build-tests ## compare this server with a real Kafka in HISTORIES (500) random histories of groups, and as many with transactions and of consumer groups, from SEED (1) on (Java, Maven)
 	@$(BIN)/python -m tests.differential --histories $(HISTORIES) --seed $(SEED)
 	@$(BIN)/python -m tests.differential.transactions --histories $(HISTORIES) --seed $(SEED)
+	@$(BIN)/python -m tests.differential.consumer --histories $(HISTORIES) --seed $(SEED)
 
 # Each target runs for FUZZ_SECONDS. The corpus and failing inputs are kept in .fuzz.
 FUZZ_SECONDS ?= 60
@@ -127,7 +128,8 @@ nightly: build-tests ## with checks of every decision: simulate for NIGHTLY_SECO
 	@$(BIN)/python -m pytest -q tests/conformance
 	@seed=$(or $(SEED),$$(( RANDOM * 32768 + RANDOM ))); echo "histories with Kafka, seeds from $$seed on"; \
 		{ $(BIN)/python -m tests.differential --histories $(HISTORIES) --seed $$seed && \
-		$(BIN)/python -m tests.differential.transactions --histories $(HISTORIES) --seed $$seed; } || \
+		$(BIN)/python -m tests.differential.transactions --histories $(HISTORIES) --seed $$seed && \
+		$(BIN)/python -m tests.differential.consumer --histories $(HISTORIES) --seed $$seed; } || \
 		{ [ $$? -eq 2 ] && echo "left out: there is no Kafka to compare with"; }
 
 mutate: build-tests ## apply each mutant of tests/mutations; a test must detect it (about ten minutes)
@@ -145,6 +147,9 @@ format: $(DONE)/packages ## format and sort imports in place
 
 bench-assignors: build-tests ## the assignors beside kafka-python's, and Kafka's if its jars are available
 	@$(BIN)/python tests/bench/bench_assignors.py
+
+bench-consumer-assignors: build-tests ## the assignors of consumer groups beside those of Kafka's broker, if its jars are available
+	@$(BIN)/python tests/bench/bench_consumer_assignors.py
 
 # The scripts describe their environment variables (ROUNDS, ONLY, PEERS, ...) at the top.
 bench-coordinator: build-tests ## the server under load beside Apache Kafka, kfake and a bare event loop (Go; Java and Maven for Kafka)

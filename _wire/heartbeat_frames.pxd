@@ -1,13 +1,15 @@
-"""Heartbeat, the most frequent request, without message objects: reads its fields in place and writes its response.
+"""Heartbeat and ConsumerGroupHeartbeat, the most frequent requests, without message objects: their fields are read in
+place, and their responses written.
 
-A frame with anything else (a tag, a string over 16 KiB, a truncated frame) has to be decoded in full. The layout is
-also defined in `schemas/heartbeat.schema`; a test compares the two in every version.
+A frame with anything else (a tag, a string over 16 KiB, a truncated frame) has to be decoded in full, and so has a
+ConsumerGroupHeartbeat that says more than that its member is alive. The layouts are also defined in
+`schemas/heartbeat.schema` and `schemas/consumer_group_heartbeat.schema`; a test compares them in every version.
 """
 
-from libc.stdint cimport int16_t, int32_t, uint8_t
-from libc.string cimport memcpy, memset
+from libc.stdint cimport int16_t, int32_t, uint8_t, uint32_t
+from libc.string cimport memcmp, memcpy, memset
 
-from _wire.primitives cimport load_uint16, load_uint32
+from _wire.primitives cimport load_uint16, load_uint32, store_uint32
 
 cdef enum:
     HEARTBEAT = 12
@@ -17,6 +19,12 @@ cdef enum:
     FLEXIBLE_HEARTBEAT = 4
     HEARTBEAT_ANSWER_BYTES_MAX = 16     # with its length
     HEADER_BYTES_MIN = 8                # API key, version, correlation id
+    CONSUMER_GROUP_HEARTBEAT = 68
+    CONSUMER_GROUP_HEARTBEAT_NEWEST = 1
+    WITH_REGEX = 1
+    ASKS_FOR_NOTHING_BYTES = 10         # of version 1: from the rack to the tags; version 0 has no regex
+    CONSUMER_MEMBER_ID_BYTES_MAX = 126  # its length plus one is one byte
+    ANSWER_BYTES_MAX = 160              # of either API, with its length
 
 
 cdef struct Span:
@@ -31,6 +39,16 @@ cdef struct HeartbeatFields:
     int32_t generation_id
     Span member_id
     Span group_instance_id
+
+
+cdef struct ConsumerHeartbeatFields:
+    int16_t api_version
+    const uint8_t *correlation_id
+    Span client_id
+    Span group_id
+    Span member_id
+    int32_t member_epoch
+    Span instance_id
 
 
 cdef inline bint take_span(const uint8_t **position, const uint8_t *end, bint compact, Span *span) noexcept:
@@ -107,3 +125,55 @@ cdef inline Py_ssize_t write_heartbeat_answer(uint8_t *out, const HeartbeatField
     out[3] = <uint8_t>size
     memcpy(out + 4, fields.correlation_id, 4)
     return 4 + size
+
+
+cdef inline bint read_consumer_heartbeat(
+    const uint8_t *frame, Py_ssize_t frame_bytes, ConsumerHeartbeatFields *fields
+) noexcept:
+    """As `read_heartbeat`, of a ConsumerGroupHeartbeat; false too if it asks for anything, or tells what it owns.
+
+    Rack, names, regular expression, assignor and partitions are null, and the rebalance timeout is -1: unchanged.
+    """
+    cdef const uint8_t *p = frame + HEADER_BYTES_MIN
+    cdef const uint8_t *end = frame + frame_bytes
+    cdef Py_ssize_t nothing_bytes
+    if frame_bytes < HEADER_BYTES_MIN or load_uint16(frame) != CONSUMER_GROUP_HEARTBEAT:
+        return False
+    fields.api_version = <int16_t>load_uint16(frame + 2)
+    if fields.api_version < 0 or fields.api_version > CONSUMER_GROUP_HEARTBEAT_NEWEST:
+        return False
+    fields.correlation_id = frame + 4
+    if not take_span(&p, end, False, &fields.client_id) or fields.client_id.size < 0 or not no_tags(&p, end):
+        return False
+    if not take_span(&p, end, True, &fields.group_id) or fields.group_id.size < 0:
+        return False
+    if not take_span(&p, end, True, &fields.member_id) or fields.member_id.size < 0 or end - p < 4:
+        return False
+    fields.member_epoch = <int32_t>load_uint32(p)
+    p += 4
+    if not take_span(&p, end, True, &fields.instance_id):
+        return False
+    nothing_bytes = ASKS_FOR_NOTHING_BYTES if fields.api_version >= WITH_REGEX else ASKS_FOR_NOTHING_BYTES - 1
+    return end - p >= nothing_bytes and memcmp(p, b"\0\xff\xff\xff\xff\0\0\0\0\0", nothing_bytes) == 0
+
+
+cdef inline Py_ssize_t write_consumer_heartbeat_answer(
+    uint8_t *out, const ConsumerHeartbeatFields *fields, int32_t heartbeat_interval_ms
+) noexcept:
+    """Write a successful response; return its size in bytes, at most ANSWER_BYTES_MAX.
+
+    Length, correlation id, tags, throttle time, error code, no error message, member id, member epoch, heartbeat
+    interval, no assignment, tags. The member id has CONSUMER_MEMBER_ID_BYTES_MAX at most.
+    """
+    cdef uint8_t *p = out + 4
+    memcpy(p, fields.correlation_id, 4)
+    memset(p + 4, 0, 8)
+    p[12] = <uint8_t>(fields.member_id.size + 1)
+    memcpy(p + 13, fields.member_id.data, fields.member_id.size)
+    p += 13 + fields.member_id.size
+    store_uint32(p, <uint32_t>fields.member_epoch)
+    store_uint32(p + 4, <uint32_t>heartbeat_interval_ms)
+    p[8] = 0xFF
+    p[9] = 0
+    store_uint32(out, <uint32_t>(p + 10 - out - 4))
+    return p + 10 - out

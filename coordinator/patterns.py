@@ -40,7 +40,16 @@ class Pattern:
             raise InvalidPattern(
                 reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
             ) from None
-        self._text_bytes_max = MATCH_STEPS_MAX // self._compiled.programsize
+        self.instructions: int = self._compiled.programsize
+        """The size of the compiled pattern: a match takes so many steps for each byte of the text, at most."""
+        self._text_bytes_max = MATCH_STEPS_MAX // self.instructions
+
+    def check_fits(self, size_bytes: int) -> None:
+        """Raises:
+        InvalidPattern: the pattern is too complex for texts of this length.
+        """
+        if size_bytes > self._text_bytes_max:
+            raise InvalidPattern(f"the pattern is too complex for texts of {size_bytes} bytes")
 
     def matches(self, text: str) -> bool:
         """Whether the whole text matches.
@@ -48,7 +57,5 @@ class Pattern:
         Raises:
             InvalidPattern: the pattern is too complex for a text of this length.
         """
-        size_bytes = len(text) if text.isascii() else len(text.encode())
-        if size_bytes > self._text_bytes_max:
-            raise InvalidPattern(f"the pattern is too complex for texts of {size_bytes} bytes")
+        self.check_fits(len(text) if text.isascii() else len(text.encode()))
         return self._compiled.fullmatch(text) is not None

@@ -35,12 +35,14 @@ def page() -> str:
 
 
 def row(key: ConfigKey[Any]) -> str:
-    default = str(key.default).lower() if isinstance(key.default, bool) else key.default
+    default = key.format(key.default)
     shown = f"`{default}`" if default != "" else "empty"
     return f"| `{key.name}` | {key.type_name} | {shown} | {allowed(key)} | {key.doc} |\n"
 
 
 def allowed(key: ConfigKey[Any]) -> str:
+    if isinstance(key.default, tuple):
+        return f"a list of {', '.join(f'`{word}`' for word in key.one_of)}"
     if key.one_of:
         return ", ".join(f"`{word}`" for word in key.one_of)
     if isinstance(key.default, bool):

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +18,9 @@ from interop.driver import CLIENTS, Driver, DriverMissing
 ROOT: Final = Path(__file__).resolve().parent.parent
 BUILT: Final = ROOT / ".interop"
 STAMP: Final = ".built"
+CLASSIC: Final = "classic"
+CONSUMER: Final = "consumer"
+"""The group protocols (KIP-848)."""
 BUILD_SECONDS: Final = 1_200
 JAVA_OPTIONS: Final = (
     "-XX:+UseSerialGC",
@@ -53,6 +56,7 @@ class Client:
     """A client library in one version. `sources` are folders of interop/clients; the first has the lock file.
 
     `slow_build`: the build takes most of a minute or more; with --ci the client is played only if it is built already.
+    `protocol` is the group protocol of its members. `driver` names the client whose driver is used, if another one's.
     """
 
     name: str
@@ -60,6 +64,13 @@ class Client:
     sources: tuple[str, ...]
     version: str = ""
     slow_build: bool = False
+    protocol: str = CLASSIC
+    driver: str = ""
+
+    @property
+    def folder(self) -> Path:
+        """Where the driver is built."""
+        return BUILT / (self.driver or self.name)
 
     @property
     def lock(self) -> Path:
@@ -77,7 +88,7 @@ class Client:
         """
         if shutil.which(self.toolchain.tool) is None:
             raise DriverMissing(f"{self.toolchain.tool} is missing: {self.toolchain.install}")
-        folder = BUILT / self.name
+        folder = self.folder
         if not self.is_built():
             print(f"building the driver of {self.name}", file=sys.stderr)
             folder.mkdir(parents=True, exist_ok=True)
@@ -89,7 +100,7 @@ class Client:
 
     def is_built(self) -> bool:
         """Whether a driver of these sources and versions is there."""
-        stamp = BUILT / self.name / STAMP
+        stamp = self.folder / STAMP
         return stamp.exists() and stamp.read_text(encoding="ascii") == self._digest()
 
     def _digest(self) -> str:
@@ -135,7 +146,7 @@ def _start_python(client: Client, folder: Path) -> BuiltDriver:
 def _build_go(client: Client, folder: Path) -> None:
     versions = f"-modfile={client.lock / 'go.mod'}"
     # A driver may leave out what an older version of its library does not have.
-    tags = f"-tags={client.name.replace('-', '_').replace('.', '_')}"
+    tags = f"-tags={client.folder.name.replace('-', '_').replace('.', '_')}"
     package = client.source("main.go").parent
     _run(client, ["go", "build", "-p", "2", tags, versions, "-o", str(folder / "driver"), "."], package)
 
@@ -168,7 +179,7 @@ def _build_rust(client: Client, folder: Path) -> None:
 
 
 def _start_rust(client: Client, folder: Path) -> BuiltDriver:
-    return BuiltDriver([str(folder / "release" / f"interop-{client.name}")])
+    return BuiltDriver([str(folder / "release" / f"interop-{folder.name}")])
 
 
 def _build_java(client: Client, folder: Path) -> None:
@@ -208,7 +219,7 @@ _SPARK: Final = Toolchain(
 )
 
 
-ALL: Final = {
+ALL: dict[str, Client] = {
     client.name: client
     for client in (
         Client("kafka-python", _PYTHON, ("kafka-python", "_python")),
@@ -236,6 +247,11 @@ ALL: Final = {
         Client("spark", _SPARK, ("spark", "_python")),
     )
 }
+ALL |= {
+    f"{name}-consumer": replace(ALL[name], name=f"{name}-consumer", protocol=CONSUMER, driver=name)
+    for name in ("java", "confluent-kafka", "rdkafka", "franz-go")
+}
+"""The clients that have the new group protocol (KIP-848) play with it, too."""
 PYTHON: Final = (
     "kafka-python",
     "kafka-python-2.0",
@@ -243,4 +259,5 @@ PYTHON: Final = (
     "aiokafka-0.8",
     "confluent-kafka",
     "confluent-kafka-2.0",
+    "confluent-kafka-consumer",
 )

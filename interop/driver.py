@@ -23,6 +23,8 @@ EXIT_SECONDS: Final = 10
 NONSENSE_CHARACTERS: Final = 200
 """How much of a line that is no event, or of an error text, is told."""
 
+ASSIGNORS: Final = frozenset({"range", "roundrobin", "sticky", "cooperative-sticky"})
+"""The abilities to assign partitions as a member."""
 BASIC: Final = frozenset({"group", "commit", "commit-answer"})
 """What a driver can that does not say that it lacks it."""
 

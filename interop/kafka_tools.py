@@ -9,12 +9,15 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest  # noqa: E402
+from coordinator.client.wire import WireConnection  # noqa: E402
 from coordinator.pipeline.java import require_java  # noqa: E402
 from tests.differential.kafka import VERSION, kafka_jars  # noqa: E402
 from tests.servers import QUICK_GROUPS, RunningServer  # noqa: E402
@@ -24,6 +27,13 @@ TOOL_SECONDS: Final = 90
 LINES_SHOWN: Final = 12
 CHARACTERS_SHOWN: Final = 160
 LOG_DIRS: Final = ("data", "data-2")
+MODERN: Final = "modern"
+"""A consumer group with a member of the new protocol."""
+SETTINGS: Final = QUICK_GROUPS | {
+    "group.consumer.max.session.timeout.ms": "1800000",
+    "group.consumer.session.timeout.ms": "1800000",
+}
+"""The member of MODERN sends no heartbeats while the tools run."""
 SERVER: Final = "SERVER"
 """Stands for the address of the server in arguments and in what is shown."""
 CONFIGS: Final = "kafka.admin.ConfigCommand"
@@ -40,6 +50,8 @@ class Tool(NamedTuple):
     arguments: str
     expected: str
     stdin: str = ""
+    before: Callable[[str], None] = lambda bootstrap: None
+    """What is done first, with the address of the server."""
 
 
 def commands(scratch: Path) -> list[Tool]:
@@ -183,6 +195,7 @@ def commands(scratch: Path) -> list[Tool]:
         Tool("kafka-consumer-groups", GROUPS, f"{by} --delete-offsets --group perf", "Successful"),
         Tool("kafka-consumer-groups", GROUPS, f"{at} --delete --group perf", "was successful"),
         Tool("kafka-groups", f"{TOOLS}.GroupsCommand", f"{at} --list", r"verifiable\s+Classic\s+consumer"),
+        *consumer_group_commands(),
         Tool("kafka-transactions", transactions, f"{at} list", r"perf\s+1\s+\d+\s+\w+"),
         Tool("kafka-transactions", transactions, f"{at} describe --transactional-id perf", "perf"),
         Tool(
@@ -234,6 +247,71 @@ def commands(scratch: Path) -> list[Tool]:
     ]
 
 
+def consumer_group_commands() -> list[Tool]:
+    """About groups of the new protocol (KIP-848): MODERN, which has a member, and one whose member has left."""
+    at, group = f"--bootstrap-server {SERVER}", f"--bootstrap-server {SERVER} --group {MODERN}"
+    configs = f"{at} --entity-type groups --entity-name {MODERN}"
+    features = f"{TOOLS}.FeatureCommand"
+    return [
+        Tool(
+            "kafka-verifiable-consumer",
+            f"{TOOLS}.VerifiableConsumer",
+            f"{at} --topic tool --group-id verifiable-2 --group-protocol consumer --max-messages 100 "
+            "--reset-policy earliest",
+            "records_consumed",
+            before=join,
+        ),
+        Tool("kafka-consumer-groups", GROUPS, f"{at} --validate-regex tool.*", "is valid"),
+        Tool(
+            "kafka-consumer-groups",
+            GROUPS,
+            f"{at} --list --type consumer",
+            rf"{MODERN}\s+Consumer\s",
+        ),
+        Tool("kafka-consumer-groups", GROUPS, f"{at} --list --type --state", rf"{MODERN}\s+Consumer\s+Stable"),
+        Tool("kafka-consumer-groups", GROUPS, f"{group} --describe --state", r"uniform\s+Stable\s+1"),
+        Tool("kafka-consumer-groups", GROUPS, f"{group} --describe --state --verbose", r"uniform\s+Stable\s+2\s+2\s+1"),
+        Tool("kafka-consumer-groups", GROUPS, f"{group} --describe --members", rf"{MODERN}\s+member-1\s+\S+\s+\S+\s+4"),
+        Tool(
+            "kafka-consumer-groups",
+            GROUPS,
+            f"{group} --describe --members --verbose",
+            rf"{MODERN}\s+member-1\s.*\s4\s+2\s+tool:0,1,2,3\s+2\s+tool:0,1,2,3",
+        ),
+        Tool("kafka-consumer-groups", GROUPS, f"{group} --describe --offsets --verbose", rf"{MODERN}\s+tool\s+0"),
+        Tool("kafka-consumer-groups", GROUPS, f"{group} --delete", "is not empty|NON_EMPTY|GroupNotEmpty"),
+        Tool("kafka-consumer-groups", GROUPS, f"{at} --delete --group verifiable-2", "was successful"),
+        Tool("kafka-groups", f"{TOOLS}.GroupsCommand", f"{at} --list --group-type consumer", rf"{MODERN}\s+Consumer"),
+        Tool("kafka-groups", f"{TOOLS}.GroupsCommand", f"{at} --list --consumer", rf"{MODERN}\s+Consumer"),
+        Tool(
+            "kafka-configs",
+            CONFIGS,
+            f"{configs} --alter --add-config consumer.heartbeat.interval.ms=6000",
+            "Completed updating config for group",
+        ),
+        Tool("kafka-configs", CONFIGS, f"{configs} --describe", "consumer.heartbeat.interval.ms=6000"),
+        Tool("kafka-configs", CONFIGS, f"{at} --describe --entity-type groups", MODERN),
+        Tool(
+            "kafka-configs",
+            CONFIGS,
+            f"{configs} --alter --delete-config consumer.heartbeat.interval.ms",
+            "Completed updating config for group",
+        ),
+        Tool(
+            "kafka-features",
+            features,
+            f"{at} downgrade --unsafe --feature group.version=0",
+            "group.version was downgraded to 0|group.version was disabled",
+        ),
+        Tool(
+            "kafka-features",
+            features,
+            f"{at} upgrade --feature group.version=1",
+            "group.version was upgraded to 1",
+        ),
+    ]
+
+
 def run(tool: Tool, bootstrap: str) -> str:
     """What the tool prints, without warnings about Java."""
     java = [str(require_java()), "-Xmx256m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
@@ -247,6 +325,20 @@ def run(tool: Tool, bootstrap: str) -> str:
     except subprocess.TimeoutExpired:
         printed = f"did not end within {TOOL_SECONDS} s"
     return "\n".join(line for line in printed.splitlines() if not NOISE.match(line))
+
+
+def join(bootstrap: str) -> None:
+    """Be the member of MODERN."""
+    request = ConsumerGroupHeartbeatRequest(
+        group_id=MODERN,
+        member_id="member-1",
+        rebalance_timeout_ms=60_000,
+        subscribed_topic_names=["tool"],
+        topic_partitions=[],
+    )
+    with WireConnection(bootstrap, "tools") as connection:
+        joined = connection.send_latest(request)
+    assert joined.error_code == 0, joined
 
 
 def shown(printed: str, bootstrap: str, scratch: Path) -> str:
@@ -285,8 +377,9 @@ def main() -> int:
     results = []
     with tempfile.TemporaryDirectory(prefix="kafka-tools-") as name:
         scratch = Path(name)
-        with RunningServer(scratch, QUICK_GROUPS, log_dirs=LOG_DIRS) as server:
+        with RunningServer(scratch, SETTINGS, log_dirs=LOG_DIRS) as server:
             for tool in commands(scratch):
+                tool.before(server.bootstrap)
                 printed = run(tool, server.bootstrap)
                 works = re.search(tool.expected, printed) is not None
                 results.append((tool, works, shown(printed, server.bootstrap, scratch)))

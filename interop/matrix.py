@@ -17,8 +17,8 @@ from typing import Final
 
 import msgspec
 
-from interop.builds import ALL, ROOT
-from interop.driver import DriverFailed, DriverMissing
+from interop.builds import ALL, CLASSIC, ROOT
+from interop.driver import ASSIGNORS, DriverFailed, DriverMissing
 from interop.play import Play, Result
 from interop.scenarios import SCENARIOS
 from interop.scenarios.scenario import Scenario
@@ -53,7 +53,7 @@ class Matrix:
         for name in names:
             try:
                 with ALL[name].built().start() as probe:
-                    self.clients[name] = Ready(name, probe.version, probe.can)
+                    self.clients[name] = Ready(name, probe.version, abilities(probe.can, ALL[name].protocol))
             except (DriverMissing, DriverFailed) as missing:
                 self.skipped[name] = str(missing)
 
@@ -65,11 +65,26 @@ class Matrix:
     def can_play(self, scenario: Scenario, client: str) -> bool:
         if scenario.clients and client not in scenario.clients:
             return False
+        if scenario.protocol and scenario.protocol != ALL[client].protocol:
+            return False
         has_partners = not scenario.others or bool(self.partners(scenario, client))
         return has_partners and self.clients[client].can >= scenario.abilities
 
     def add(self, play: Play, result: Result) -> None:
         self.results.setdefault(play.target, {}).setdefault(play.client, {})[play.scenario] = result
+
+
+def abilities(can: frozenset[str], protocol: str) -> frozenset[str]:
+    """What members of this protocol can, of what their driver can: with the new one the server assigns partitions.
+
+    Raises:
+        DriverMissing: the driver does not have the protocol.
+    """
+    if protocol == CLASSIC:
+        return can
+    if "consumer-protocol" not in can:
+        raise DriverMissing(f"this version does not have the group protocol {protocol}")
+    return can - ASSIGNORS
 
 
 def plays_of(matrix: Matrix, target_name: str, wanted: Sequence[tuple[str, str]], folder: Path) -> list[Play]:

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from interop.builds import ALL
+from interop.builds import ALL, CLASSIC
 from interop.driver import DriverFailed
 from interop.invariants import rebalances
 from interop.scenarios import SCENARIOS
@@ -64,7 +64,8 @@ class SharedServer:
 
 def played(play: Play) -> Result:
     scenario = SCENARIOS[play.scenario]
-    driver = ALL[play.client].built()
+    client = ALL[play.client]
+    driver = client.built()
     others = {name: ALL[name].built().start for name in play.others}
     began = time.monotonic()
     result = Result("passed")
@@ -80,7 +81,8 @@ def played(play: Play) -> Result:
             driver.start,
             f"p{play.number}-{play.target}",
             stack,
-            audited=play.target == OURS,
+            audited=play.target == OURS and client.protocol == CLASSIC,
+            protocol=client.protocol,
             session_ms=scenario.session_ms,
             partitions=scenario.partitions,
             others=others,

@@ -11,7 +11,13 @@ from typing import Any, Final, Protocol, TypeVar
 from kafka import KafkaAdminClient, KafkaProducer
 from kafka.admin import NewTopic
 
+from _wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from _wire.messages.describe_groups import DescribeGroupsRequest
+from _wire.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from coordinator.audit import schema
 from coordinator.client.audit_topic import AuditTopic
@@ -21,12 +27,15 @@ from coordinator.core.causes import Cause
 from coordinator.explain.generation import Generation, Outcome
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.story import story_of
+from interop.builds import CLASSIC, CONSUMER
 from interop.driver import Driver, Member, Partition
 from tests.waiting import wait_for
 
 PARTITIONS: Final = 4
 SESSION_MS: Final = 2_000
 SECONDS: Final = 30
+GROUP_RESOURCE: Final = 32
+"""The type of groups as resources with configs."""
 E = TypeVar("E", bound=schema.AuditEvent)
 
 
@@ -64,6 +73,8 @@ class Scene:
     """Whether the server has the audit topic; Apache Kafka has not."""
     session_ms: int = SESSION_MS
     partitions: int = PARTITIONS
+    protocol: str = CLASSIC
+    """The group protocol of the members."""
     others: Mapping[str, Callable[[], Driver]] = field(default_factory=dict)
     """Name of another client → how to start its driver."""
     server_faults: Faults | None = None
@@ -121,18 +132,36 @@ class Scene:
     def again(self, driver: Driver, name: str, topics: tuple[str, ...], **options: Any) -> Member:
         settings = {"session_timeout_ms": self.session_ms, "heartbeat_interval_ms": 200, "client_id": name, **options}
         group = settings.pop("group", self.group)
+        if self.protocol == CONSUMER:
+            settings["protocol"] = CONSUMER
+            self._set_session(group, settings["session_timeout_ms"], settings["heartbeat_interval_ms"])
         member = driver.start(name, self.server.bootstrap, group, *topics, **settings)
         self.members.append(member)
         return member
 
+    def _set_session(self, group: str, session_timeout_ms: int, heartbeat_interval_ms: int) -> None:
+        """Of consumer groups, the session timeout is a config of the group."""
+        values = {
+            "consumer.session.timeout.ms": session_timeout_ms,
+            "consumer.heartbeat.interval.ms": heartbeat_interval_ms,
+        }
+        configs = [AlterableConfig(name=name, value=str(value)) for name, value in values.items()]
+        resource = AlterConfigsResource(resource_type=GROUP_RESOURCE, resource_name=group, configs=configs)
+        with WireConnection(self.server.bootstrap, "interop") as connection:
+            (changed,) = connection.send_latest(IncrementalAlterConfigsRequest(resources=[resource])).responses
+        assert changed.error_code == 0, changed
+
     def state(self, group: str = "") -> str:
-        """The state of a group, as DescribeGroups tells it; empty while the server does not answer."""
+        """The state of a group, as the server describes it; empty while the server does not answer."""
         group = group or self.group
         try:
             with WireConnection(self.server.bootstrap, "interop") as connection:
                 if coordinator_of(connection, group) != self.server.bootstrap:
                     return ""
-                (described,) = connection.send_latest(DescribeGroupsRequest(groups=[group])).groups
+                if self.protocol == CONSUMER:
+                    (described,) = connection.send_latest(ConsumerGroupDescribeRequest(group_ids=[group])).groups
+                else:
+                    (described,) = connection.send_latest(DescribeGroupsRequest(groups=[group])).groups
         except (ClientError, OSError):
             return ""
         return "" if described.error_code else str(described.group_state)

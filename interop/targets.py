@@ -19,7 +19,11 @@ NAMES: Final = {OURS: "this server", KAFKA: f"Apache Kafka {VERSION}"}
 
 FAULT_SECONDS: Final = 10
 STOP_SECONDS: Final = 10
-KAFKA_SETTINGS: Final = QUICK_GROUPS | {"offsets.topic.num.partitions": "4", "log.cleaner.enable": "false"}
+SETTINGS: Final = QUICK_GROUPS | {
+    "group.consumer.min.session.timeout.ms": "500",
+    "group.consumer.min.heartbeat.interval.ms": "100",
+}
+KAFKA_SETTINGS: Final = SETTINGS | {"offsets.topic.num.partitions": "4", "log.cleaner.enable": "false"}
 
 
 class Target(Server, AbstractContextManager["Target"], Protocol):
@@ -35,7 +39,7 @@ def target(name: str, folder: Path) -> Target:
     folder.mkdir(parents=True, exist_ok=True)
     if name == KAFKA:
         return RunningKafka(folder, KAFKA_SETTINGS, threads={})
-    return RunningServer(folder, QUICK_GROUPS)
+    return RunningServer(folder, SETTINGS)
 
 
 class TestingServer:
@@ -48,7 +52,7 @@ class TestingServer:
         self._control = ""
 
     def __enter__(self) -> Self:
-        settings = [f"--set={name}={value}" for name, value in QUICK_GROUPS.items()]
+        settings = [f"--set={name}={value}" for name, value in SETTINGS.items()]
         command = [sys.executable, "-m", "coordinator.cli", "testing", "--until-stdin-closes", *settings]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)

@@ -14,6 +14,8 @@ from typing import Final
 import pytest
 
 from coordinator.core.classic.group import ClassicGroup, Member, Rebalance
+from coordinator.core.consumer.group import ConsumerGroup
+from coordinator.core.consumer.member import ConsumerMember
 from coordinator.core.groups.group import Group
 from coordinator.core.offsets.committed_offsets import CommittedOffsets
 
@@ -31,11 +33,24 @@ APPLYING: Final = {
     "coordinator/core/offsets/events.py": "the events of committed offsets",
     "coordinator/core/groups/stored.py": "a load makes groups of the records that events stored",
     "coordinator/core/classic/records.py": "the same for the record of a classic group",
+    "coordinator/core/consumer/group.py": "the methods by which events change a consumer group",
+    "coordinator/core/consumer/events.py": "the events of consumer groups",
+    "coordinator/core/consumer/replay.py": "a load applies the records of consumer groups",
+    "coordinator/core/consumer/upgrade.py": "a consumer group is made of a classic one, before the event that has it",
 }
 """Module → why it may change a group."""
 
 NOT_A_GROUP: Final = {
     "coordinator/audit/classic.py": {"state.members.pop"},  # what the audit knows of the group
+    "coordinator/audit/consumer.py": {"state.members.clear", "state.remove_member"},  # the same
+    "coordinator/core/consumer/heartbeat.py": {"response.assignment"},  # a message
+    "coordinator/core/offsets/fetch.py": {"answer.metadata"},  # a message
+    "coordinator/core/offsets/records.pyx": {  # offsets and messages
+        "answer.metadata",
+        "offset.metadata",
+        "position.metadata",
+        "value.metadata",
+    },
     "coordinator/core/classic/joining.py": {"response.protocol_name"},  # a message
     "coordinator/core/classic/leaving.pyx": {  # messages
         "answer.group_instance_id",
@@ -44,18 +59,26 @@ NOT_A_GROUP: Final = {
     },
     "coordinator/server/request_context.py": {"connection.client_connection"},  # a connection
     "coordinator/groups/sessions.pyx": {
+        "fields.client_id.data",
+        "fields.client_id.size",
+        "fields.group_id.data",
+        "fields.group_id.size",
+        "fields.member_id.data",
+        "fields.member_id.size",
         "group.generation_id",
         "group.group_id",
+        "session.client_host",
+        "session.client_id",
         "session.deadline_ms",
         "session.group_instance_id",
         "session.member_id",
-    },  # a session, and the sessions of a group
+    },  # a session, the sessions of a group, and what a frame has
 }
 """Module → what has the name of a field, but belongs to a class of its own."""
 
-FIELDS: Final = frozenset(
-    field.name for each in (Group, ClassicGroup, Member, Rebalance, CommittedOffsets) for field in fields(each)
-)
+PARTS_OF_A_GROUP: Final = (Group, ClassicGroup, Member, Rebalance, ConsumerGroup, ConsumerMember, CommittedOffsets)
+
+FIELDS: Final = frozenset(field.name for each in PARTS_OF_A_GROUP for field in fields(each))
 CONTAINER_CHANGES: Final = frozenset({
     "add", "append", "clear", "difference_update", "discard", "extend", "insert", "intersection_update", "pop",
     "popitem", "put", "remove", "reverse", "setdefault", "sort", "symmetric_difference_update", "update",
@@ -64,6 +87,8 @@ GROUP_CHANGES: Final = frozenset({
     "add_member", "allow_join_completion", "complete_transaction", "defer_join_completion", "keep_subscriptions",
     "mark_created", "mark_removed", "move_to", "wait_for_join", "put_pending", "remove_member", "remove_partition",
     "request_rebalance", "supersede", "update_protocols",
+    "add_classic_member", "set_pattern", "set_revocation_deadline", "set_target_epoch", "update_metadata",
+    "update_state",
 })  # fmt: skip
 """Methods that change a group and that no other class has."""
 

@@ -52,6 +52,15 @@ def test_a_simple_pattern_matches_the_longest_transactional_ids():
     assert Pattern("my-.*").matches("my-" + "x" * (MATCH_STEPS_MAX // 20))
 
 
+def test_a_pattern_says_beforehand_whether_it_fits_texts_of_a_length():
+    pattern = Pattern("(.{20}){2}.*")
+    longest = MATCH_STEPS_MAX // pattern.instructions
+    pattern.check_fits(longest)
+    pattern.matches("a" * longest)
+    with pytest.raises(InvalidPattern, match=f"too complex for texts of {longest + 1} bytes"):
+        pattern.check_fits(longest + 1)
+
+
 def test_the_length_of_a_text_counts_in_bytes():
     pattern = Pattern("(.{20}){2}.*")
     pattern.matches("a" * 700)

@@ -33,6 +33,7 @@ def _joined(
         "reason": event.reason,
         "join_ms": _since_rebalance(event, state, before),
         "protocol_type": event.protocol_type,
+        "subscribed_pattern": "",
     }
 
 
@@ -50,6 +51,7 @@ def _rejoined(
         "reason": event.reason,
         "unnamed_topics": known.unnamed_topics,
         "join_ms": _since_rebalance(event, state, before),
+        "subscribed_pattern": "",
     }
 
 
@@ -284,4 +286,5 @@ CLASSIC: Final = KindAudit(
         events.GroupEmptied: (Projection(schema.GroupEmptied, _emptied),),
     },
     remember=_remember,
+    mark=lambda member: member.member_id,
 )

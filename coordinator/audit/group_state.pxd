@@ -8,6 +8,7 @@ cdef class KnownMember:
     cdef readonly object member
     cdef readonly tuple owned
     cdef readonly int64_t unnamed_partitions
+    cdef readonly tuple revoking        # of a consumer group: what it has not shown to have given up
     cdef readonly list topics
     cdef readonly int64_t unnamed_topics
     cdef int64_t came_for               # the generation that its first JoinGroup since the last one was for
@@ -29,10 +30,13 @@ cdef class GroupAuditState:
     cdef readonly dict owners           # (topic, index) → the member that owned it last
     cdef set unassigned                 # partitions without an owner in the last generation; None if there are none
     cdef public int64_t rebalance_started_ms
+    cdef public bint is_rebalancing     # of a consumer group: its epoch rose, and not all members have reconciled
     cdef readonly int64_t generation_started_ms
     cdef readonly int64_t partitions
     cdef readonly int64_t moved
     cdef readonly int64_t unowned
+    cdef dict released                  # of a consumer group: (topic, index) → since when it has no owner, in ms
+    cdef readonly int64_t unowned_partition_ms
     cdef readonly int64_t nameable_partitions
     cdef readonly int64_t stored_seq
     cdef readonly int64_t stored_generation_id
@@ -59,6 +63,7 @@ cdef class GroupAuditState:
     cdef int start_event(self, bint is_never_void) except -1
     cdef int set_stored(self, group) except -1
     cdef int count_commit(self, offsets) except -1
+    cdef int release(self, set partitions, int64_t at_ms) except -1
     cdef object join_ms(self, KnownMember known, int64_t generation_id)
     cdef object sync_ms(self, KnownMember known, int64_t generation_id)
     cdef int compare(

@@ -24,6 +24,10 @@ class KnownMember:
         """The number of assigned partitions if they are too many for `owned`, otherwise 0."""
 
     @property
+    def revoking(self) -> tuple[tuple[str, int], ...]:
+        """In a consumer group: what the member was asked to give up and has not shown to have given up, ascending."""
+
+    @property
     def topics(self) -> list[str]:
         """The topics that it subscribes to, in ascending order; none if they are too many."""
 
@@ -39,6 +43,8 @@ class GroupAuditState:
     """
 
     rebalance_started_ms: int
+    is_rebalancing: bool
+    """In a consumer group: whether its epoch rose and not all members have reconciled."""
     reset_by: Requester | None
     """The client that committed to the group last without being a member of it, at `reset_ms`."""
     reset_ms: int
@@ -73,6 +79,10 @@ class GroupAuditState:
     @property
     def unowned(self) -> int:
         """How many of them their owner did not claim to have kept."""
+
+    @property
+    def unowned_partition_ms(self) -> int:
+        """In a consumer group: for how long partitions had no owner until they were assigned, summed over them."""
 
     @property
     def nameable_partitions(self) -> int:
@@ -191,6 +201,25 @@ class GroupAuditState:
 
         `metadata` says what it claims to have kept. Partitions that are too many to name are counted.
         """
+
+    def set_subscription(self, member_id: str, topics: list[str]) -> KnownMember:
+        """Set the topics, in ascending order, that a member of a consumer group subscribes to by name."""
+
+    def reassign(
+        self,
+        member_id: str,
+        partitions: set[tuple[str, int]],
+        unnamed_partitions: int,
+        revoking: set[tuple[str, int]],
+        at_ms: int,
+    ) -> tuple[TopicPartitions, TopicPartitions, TopicPartitions]:
+        """Set what a member of a consumer group may use and what it has to give up: what it gained, lost and kept."""
+
+    def set_revoking(self, member_id: str, revoking: set[tuple[str, int]]) -> None:
+        """Set what a member of a consumer group has to give up, as it was loaded."""
+
+    def remove_member(self, member_id: str, at_ms: int) -> KnownMember:
+        """Remove a member of a consumer group: its partitions have no owner any more."""
 
     def forget_old_owners(self) -> None:
         """At the end of a generation, drop the last owners of partitions without an owner in two generations."""

@@ -45,6 +45,7 @@ cdef class KnownMember:
         self.member = member
         self.owned = owned
         self.unnamed_partitions = unnamed_partitions
+        self.revoking = ()
         self.topics = []
         self.came_for = self.synced_in = NEVER
 
@@ -56,6 +57,7 @@ cdef class GroupAuditState:
         self.seq = seq
         self.created_seq = created_seq
         self.members = self.owners = self.waited_for = self.topics = self.had = self.rejections = NO_ENTRIES
+        self.released = NO_ENTRIES
         self.triggers = self.never_synced = self.silent = NO_ITEMS
         self.nameable_partitions = PARTITIONS_NAMED_MAX
         self.stored_member_ids = ()
@@ -105,7 +107,7 @@ cdef class GroupAuditState:
         cdef KnownMember old = self.members.pop(old_member_id)
         cdef str member_id = member.member_id
         cdef KnownMember new = KnownMember(member, old.owned, old.unnamed_partitions)
-        new.topics, new.unnamed_topics = old.topics, old.unnamed_topics
+        new.topics, new.unnamed_topics, new.revoking = old.topics, old.unnamed_topics, old.revoking
         new.came_for, new.came_ms = old.came_for, old.came_ms
         new.synced_in, new.synced_at_ms = old.synced_in, old.synced_at_ms
         self.members[member_id] = new
@@ -279,7 +281,7 @@ cdef class GroupAuditState:
     def start_generation(self, int64_t at_ms):
         self.generation_started_ms = at_ms
         self.had = {}
-        self.partitions = self.moved = self.unowned = 0
+        self.partitions = self.moved = self.unowned = self.unowned_partition_ms = 0
         self.nameable_partitions = PARTITIONS_NAMED_MAX
 
     def assign(
@@ -314,6 +316,51 @@ cdef class GroupAuditState:
             "join_ms": self.join_ms(known, generation_id),
             "sync_ms": self.sync_ms(known, generation_id),
         }
+
+    # ---- consumer groups, whose members get their partitions one by one
+
+    def set_subscription(self, str member_id not None, list topics not None):
+        cdef KnownMember known = self.members[member_id]
+        cdef Py_ssize_t count = len(topics)
+        known.topics, known.unnamed_topics = (topics, 0) if count <= TOPICS_NAMED_MAX else ([], count)
+        return known
+
+    def reassign(
+        self, str member_id not None, set partitions not None, int64_t unnamed_partitions, set revoking not None,
+        int64_t at_ms,
+    ):
+        cdef KnownMember known = self.members[member_id]
+        cdef dict gained = {}, lost = {}, kept = {}
+        cdef set held = set(known.owned)
+        held.update(known.revoking)
+        known.unnamed_partitions = unnamed_partitions
+        self.nameable_partitions -= len(partitions)
+        if unnamed_partitions:
+            known.owned = ()
+        else:
+            self.compare(known, member_id, partitions, gained, lost, kept)
+        known.revoking = tuple(sorted(revoking))
+        self.release(held - partitions - revoking, at_ms)
+        for partition in partitions & self.released.keys():
+            self.unowned_partition_ms += max(at_ms - <int64_t>self.released.pop(partition), 0)
+        return gained, lost, kept
+
+    def set_revoking(self, str member_id not None, set revoking not None):
+        cdef KnownMember known = self.members[member_id]
+        known.revoking = tuple(sorted(revoking))
+
+    def remove_member(self, str member_id not None, int64_t at_ms):
+        cdef KnownMember known = self.members.pop(member_id)
+        self.release({*known.owned, *known.revoking}, at_ms)
+        return known
+
+    cdef int release(self, set partitions, int64_t at_ms) except -1:
+        """These have no owner from now on."""
+        if partitions and self.released is NO_ENTRIES:
+            self.released = {}
+        for partition in partitions:
+            self.released[partition] = at_ms
+        return 0
 
     cdef int compare(
         self, KnownMember known, str member_id, set partitions, dict gained, dict lost, dict kept

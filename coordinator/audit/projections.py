@@ -1,17 +1,18 @@
 """From core events to the fields of audit events: what all kinds of groups share, and the table of projections."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
-from coordinator.audit import classic, schema
+from coordinator.audit import classic, consumer, schema
 from coordinator.audit.fields import Fields
 from coordinator.audit.group_state import GroupAuditState, by_topic
-from coordinator.audit.kind_audit import KindAudit, Projection, ms_between
+from coordinator.audit.kind_audit import KindAudit, Projection, ms_between, whole_group
 from coordinator.audit.rejected_requests import rejected
 from coordinator.audit.world import World
 from coordinator.core.causes import Cause
 from coordinator.core.groups.events import GroupCreated, GroupRemoved, RequestRejected
 from coordinator.core.groups.group import Group
-from coordinator.core.groups.kind import CLASSIC_NAME
+from coordinator.core.groups.kind import CLASSIC_NAME, CONSUMER_NAME
 from coordinator.core.groups.membership import Membership
 from coordinator.core.groups.states import GroupState
 from coordinator.core.groups.stored import EVENT_RECORDS
@@ -22,7 +23,7 @@ from coordinator.core.offsets.events import DeletionCause
 def _created(
     event: GroupCreated, group: Membership, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields:
-    return {}
+    return {"group_type": event.kind}
 
 
 def _group_removed(
@@ -88,7 +89,7 @@ def _partitions(event: offset_events.OffsetsDeleted) -> Fields:
     return {"partitions": by_topic(event.partitions), "unnamed_partitions": 0}
 
 
-KIND_AUDITS: Final[dict[str, KindAudit]] = {CLASSIC_NAME: classic.CLASSIC}
+KIND_AUDITS: Final[dict[str, KindAudit]] = {CLASSIC_NAME: classic.CLASSIC, CONSUMER_NAME: consumer.CONSUMER}
 """Name of a kind of group → its audit. Each kind of the coordinator has one line here."""
 
 PROJECTIONS: Final[dict[type, tuple[Projection, ...]]] = {
@@ -103,22 +104,27 @@ PROJECTIONS: Final[dict[type, tuple[Projection, ...]]] = {
 } | {event: projections for kind in KIND_AUDITS.values() for event, projections in kind.projections.items()}
 """Class of core events → its projections. Offset commits are counted instead; other classes have no audit event."""
 
-STORED_EVENTS: Final[frozenset[type[schema.AuditEvent]]] = frozenset(
-    projection.event_class
-    for event, records in EVENT_RECORDS.items()
-    if records.stores_group is not False
-    for projection in PROJECTIONS.get(event, ())
-)
-"""The audit events after which `__consumer_offsets` may have the current state of the group."""
+
+def _stored_events(of_kind: Mapping[type, tuple[Projection, ...]]) -> frozenset[type[schema.AuditEvent]]:
+    """The audit events of stored core events that are common to all kinds or `of_kind`."""
+    of_others = {event for kind in KIND_AUDITS.values() for event in kind.projections} - of_kind.keys()
+    return frozenset(
+        projection.event_class
+        for event, records in EVENT_RECORDS.items()
+        if records.stores_group is not False and event not in of_others
+        for projection in PROJECTIONS.get(event, ())
+    )
 
 
-def whole_group(group: Membership, state: GroupAuditState) -> Fields:
-    """The fields that describe a group as a whole, in `group.loaded` and `group.snapshot`."""
+STORED_EVENTS: Final = {name: _stored_events(kind.projections) for name, kind in KIND_AUDITS.items()}
+"""Kind of group → the audit events after which `__consumer_offsets` may have the current state of such a group."""
+
+
+def type_and_progress(group: Group[Any], state: GroupAuditState) -> Fields:
+    """The last fields of `group.loaded` and `group.snapshot`."""
     return {
-        "protocol_type": group.protocol_type or "",
-        "protocol_name": group.protocol_name or "",
-        "leader": group.leader or "",
-        "members": [state.members[member_id] for member_id in group.members],
+        "group_type": group.kind.name,
+        "progress": KIND_AUDITS[group.kind.name].progress(group.membership, state),
     }
 
 
@@ -128,7 +134,11 @@ def snapshot(group: Group[Any], state: GroupAuditState, checkpoint_offset: int |
     if group.membership.state not in group.kind.stored_states and state.stored_state is not None:
         member_ids = list(state.stored_member_ids)
         stored = schema.StoredState(state.stored_seq, state.stored_generation_id, state.stored_state, member_ids)
-    return whole_group(group.membership, state) | {"stored": stored, "checkpoint_offset": checkpoint_offset}
+    return (
+        whole_group(group.membership, state)
+        | {"stored": stored, "checkpoint_offset": checkpoint_offset}
+        | type_and_progress(group, state)
+    )
 
 
 def remember_group(group: Group[Any], state: GroupAuditState, world: World) -> None:

@@ -80,7 +80,8 @@ cdef class AuditProjector:
             if fields is not None:
                 self.records.append(self.write(
                     event_class, group_id, state, event.at_ms, state_before, generation_before,
-                    state_before if event_class is SUPERSEDED else membership.state, membership.generation_id, fields,
+                    state_before if event_class is SUPERSEDED else membership.state,
+                    generation_before if event_class is SUPERSEDED else membership.generation_id, fields,
                 ))
                 if is_stored is not False and (is_stored is True or is_stored(event)):
                     state.set_stored(membership)

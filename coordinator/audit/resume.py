@@ -3,7 +3,7 @@
 Kafka has no counterpart, because it has no audit topic.
 """
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import chain
@@ -11,15 +11,17 @@ from operator import xor
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+from msgspec.structs import astuple
 
 from _wire.errors import MalformedMessage
 from coordinator.audit.group_state import GroupAuditState
-from coordinator.audit.projections import STORED_EVENTS, remember_group, whole_group
+from coordinator.audit.kind_audit import whole_group
+from coordinator.audit.projections import KIND_AUDITS, STORED_EVENTS, remember_group, type_and_progress
 from coordinator.audit.schema import NEVER_VOID, SCHEMA_VERSION, TAGS, GroupLoaded, GroupRemoved, GroupSnapshot, Record
 from coordinator.core.causes import Cause
 from coordinator.core.groups.group import Group
+from coordinator.core.groups.kind import CLASSIC_NAME, CONSUMER_NAME
 from coordinator.core.groups.kinds import KINDS
-from coordinator.core.groups.membership import Membership
 from coordinator.core.groups.states import DEAD, EMPTY, GroupState
 
 if TYPE_CHECKING:
@@ -28,8 +30,11 @@ if TYPE_CHECKING:
 STATES_REMEMBERED_MAX: Final = 16
 """Number of past states of a group that are kept for the comparison. A crash undoes one batch, which has few."""
 
-STORED_KINDS: Final = frozenset({*(TAGS[event] for event in STORED_EVENTS), TAGS[GroupLoaded], TAGS[GroupSnapshot]})
-"""Events after which `__consumer_offsets` may have the current state of the group; the last two report it."""
+STORED_KINDS: Final = {
+    group_type: frozenset({*(TAGS[event] for event in stored), TAGS[GroupLoaded], TAGS[GroupSnapshot]})
+    for group_type, stored in STORED_EVENTS.items()
+}
+"""Type of group → events after which `__consumer_offsets` may have its current state; the last two report it."""
 
 STORED_STATES: Final = frozenset(state for kind in KINDS.values() for state in kind.stored_states)
 
@@ -45,6 +50,13 @@ class ReadMember(msgspec.Struct):
 
 class ReadSnapshot(msgspec.Struct):
     member: ReadMember
+
+
+class ReadProgress(msgspec.Struct):
+    member_epoch: int
+    member_state: str
+    partition_count: int
+    revoking_count: int
 
 
 class ReadStored(msgspec.Struct):
@@ -69,6 +81,14 @@ class ReadEvent(msgspec.Struct):
     """A number in events that only count the members."""
     stored: ReadStored | None = None
     checkpoint_offset: int | None = None
+    group_type: str = ""
+    """Of the events that tell it."""
+    progress: dict[str, ReadProgress] = {}
+    member_epoch: int | None = None
+    """Of `member.reconciled`, as are the next ones."""
+    member_state: str = ""
+    partition_count: int = 0
+    revoking_count: int = 0
 
 
 _decode = msgspec.json.Decoder(ReadEvent).decode
@@ -77,13 +97,15 @@ StateKey = tuple[int, GroupState, int]
 """Generation, state, and the fingerprint of the members."""
 
 
-def fingerprint(member_ids: Iterable[str]) -> int:
-    """A hash of a set of members, valid within this process. Adding or removing a member XORs its own hash."""
-    return reduce(xor, map(hash, member_ids), 0)
+def fingerprint(marks: Iterable[Hashable]) -> int:
+    """A hash of a set of members by their marks (`KindAudit.mark`), valid within this process: the XOR of their own."""
+    return reduce(xor, map(hash, marks), 0)
 
 
-def state_key(group: Membership) -> StateKey:
-    return group.generation_id, group.state, fingerprint(group.members)
+def state_key(group: Group[Any]) -> StateKey:
+    membership = group.membership
+    marks = map(KIND_AUDITS[group.kind.name].mark, membership.members.values())
+    return membership.generation_id, membership.state, fingerprint(marks)
 
 
 @dataclass(slots=True)
@@ -94,8 +116,11 @@ class AuditCursor:
     created_seq: int = 0
     generation_id: int = 0
     state: GroupState = EMPTY
+    group_type: str = CLASSIC_NAME
     members: int = 0
     """Fingerprint of the members."""
+    marks: dict[str, Hashable] = field(default_factory=dict)
+    """Member id → mark, of those members whose mark is more than their id."""
     knows_members: bool = False
     """False until an event names all members, because earlier events may be deleted or precede the checkpoint."""
     last_seq_by_state: dict[StateKey, int] = field(default_factory=dict)
@@ -113,7 +138,8 @@ class AuditCursor:
         self._apply_members(event)
         self.seq, self.created_seq = event.seq, event.created_seq
         self.generation_id, self.state = event.generation_id, GroupState(event.state)
-        if event.kind in STORED_KINDS:
+        is_stored = event.kind in STORED_KINDS.get(self.group_type, STORED_KINDS[CLASSIC_NAME])
+        if is_stored:
             self.has_unstored_change = False
         elif event.kind not in NEVER_VOID_KINDS and self._state_key() == before:
             self.has_unstored_change = True
@@ -123,7 +149,7 @@ class AuditCursor:
             self._note_stored(key, stored.seq)
         elif self.knows_members and self.state in STORED_STATES:
             key = self._state_key()
-            if event.kind in STORED_KINDS:
+            if is_stored:
                 self._note_stored(key, event.seq)
             elif event.kind in NEVER_VOID_KINDS and self._last_seq_of(key) == event.seq - 1:
                 self.unconfirmed = key, event.seq
@@ -153,20 +179,50 @@ class AuditCursor:
             del self.last_seq_by_state[next(iter(self.last_seq_by_state))]
 
     def _apply_members(self, event: ReadEvent) -> None:
-        if event.kind in ("member.joined", "member.removed") and event.member is not None:
-            self.members ^= hash(event.member.member_id)
-        elif event.kind == "static_member.replaced" and event.member is not None:
-            self.members ^= hash(event.old_member_id) ^ hash(event.member.member_id)
-        elif isinstance(event.members, list):
-            self.members, self.knows_members = fingerprint(each.member.member_id for each in event.members), True
-        elif event.kind in ("group.created", "group.emptied", "group.removed"):
-            self.members, self.knows_members = 0, True
+        self.group_type = event.group_type or self.group_type
+        member_id = "" if event.member is None else event.member.member_id
+        match event.kind:
+            case "member.joined":
+                self._add(member_id, (0, "STABLE", 0, 0))
+            case "member.removed":
+                self._remove(member_id)
+            case "member.reconciled":
+                self._remove(member_id)
+                counts = event.partition_count, event.revoking_count
+                self._add(member_id, (event.member_epoch, event.member_state, *counts))
+            case "static_member.replaced":
+                before = self._remove(event.old_member_id)
+                self._add(member_id, (0, *before[2:]) if isinstance(before, tuple) else (0, "STABLE", 0, 0))
+            case "group.created" | "group.emptied" | "group.removed":
+                self.members, self.knows_members = 0, True
+                self.marks.clear()
+            case _ if isinstance(event.members, list):
+                self._take(event.members, event.progress)
 
-    def agrees_with(self, group: Membership) -> bool:
+    def _take(self, members: list[ReadSnapshot], progress: Mapping[str, ReadProgress]) -> None:
+        self.members, self.knows_members = 0, True
+        self.marks.clear()
+        for each in members:
+            of_member = progress.get(each.member.member_id)
+            self._add(each.member.member_id, () if of_member is None else astuple(of_member))
+
+    def _add(self, member_id: str, progress: tuple[Any, ...]) -> None:
+        """Add a member. Only the mark of a member of a consumer group contains how far it is."""
+        mark: Hashable = member_id
+        if self.group_type == CONSUMER_NAME:
+            mark = self.marks[member_id] = (member_id, *progress)
+        self.members ^= hash(mark)
+
+    def _remove(self, member_id: str) -> Hashable:
+        mark = self.marks.pop(member_id, member_id)
+        self.members ^= hash(mark)
+        return mark
+
+    def agrees_with(self, group: Group[Any]) -> bool:
         """Whether the group is as its events tell it, so that nothing is void."""
         return self.knows_members and not self.has_unstored_change and self._state_key() == state_key(group)
 
-    def void_from(self, group: Membership) -> int | None:
+    def void_from(self, group: Group[Any]) -> int | None:
         """The `seq` that follows the last event in the state of `group`; None if no event had that state."""
         seq = self.last_seq_by_state.get(state_key(group))
         return None if seq is None else seq + 1
@@ -281,10 +337,15 @@ def resume_group(
     state = projector.groups[group_id] = _resumed_state(cursor, projector.next_offset)
     remember_group(group, state, projector.world)
     records, membership = [], group.membership
-    if always or cause is Cause.FAULT or cursor is None or not cursor.agrees_with(membership):
+    if always or cause is Cause.FAULT or cursor is None or not cursor.agrees_with(group):
         before = (DEAD, 0) if cursor is None else (cursor.state, cursor.generation_id)
         after = (membership.state, membership.generation_id)
-        fields = whole_group(membership, state) | _difference(cursor, membership) | {"cause": cause}
+        fields = (
+            whole_group(membership, state)
+            | _difference(cursor, group)
+            | {"cause": cause}
+            | type_and_progress(group, state)
+        )
         records.append(projector.write_event(GroupLoaded, group_id, state, now_ms, *before, *after, fields))
     state.mark_stored(membership)
     return records
@@ -304,6 +365,6 @@ def _resumed_state(cursor: AuditCursor | None, next_offset: int) -> GroupAuditSt
     return GroupAuditState(next_offset) if cursor is None else GroupAuditState(cursor.seq, cursor.created_seq)
 
 
-def _difference(cursor: AuditCursor | None, group: Membership) -> dict[str, Any]:
+def _difference(cursor: AuditCursor | None, group: Group[Any]) -> dict[str, Any]:
     void_from_seq = None if cursor is None else cursor.void_from(group)
     return {"void_from_seq": void_from_seq, "lost": cursor is not None and void_from_seq is None}

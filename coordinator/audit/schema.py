@@ -116,6 +116,29 @@ class MemberSnapshot(msgspec.Struct, frozen=True):
     unnamed_partitions: int = 0
 
 
+class MemberProgress(msgspec.Struct, frozen=True):
+    """How far a member of a consumer group (KIP-848) is on the way to its target assignment.
+
+    `member_epoch` is 0 for a member that was assigned nothing yet, and -2 for a static member that left for a moment.
+    `member_state` is Kafka's: `STABLE`, `UNREVOKED_PARTITIONS`, `UNRELEASED_PARTITIONS`. `partition_count` counts the
+    partitions that it may use, `revoking_count` those that it was asked to give up and has not given up; `revoking`
+    names the latter, unless they are more than `PARTITIONS_NAMED_MAX`.
+    """
+
+    member_epoch: int
+    member_state: str
+    partition_count: int
+    revoking: TopicPartitions = {}
+    revoking_count: int = 0
+
+
+class WaitedFor(msgspec.Struct, frozen=True):
+    """Partitions of a target assignment that another member has not given up."""
+
+    member: MemberRef
+    partitions: TopicPartitions
+
+
 class StoredState(msgspec.Struct, frozen=True):
     """The state of a group in `__consumer_offsets`, which is older than the group during a rebalance.
 
@@ -151,11 +174,37 @@ class AuditEvent(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
 
 
 class GroupCreated(AuditEvent, frozen=True, kw_only=True, tag="group.created"):
-    """The group was created by its first JoinGroup or OffsetCommit."""
+    """The group was created by its first JoinGroup, ConsumerGroupHeartbeat or OffsetCommit.
+
+    `group_type` is that of ListGroups: `classic`, or `consumer` for a group of KIP-848. In a consumer group a
+    generation is a group epoch.
+    """
+
+    group_type: str = "classic"
+
+
+class GroupConverted(AuditEvent, frozen=True, kw_only=True, tag="group.converted"):
+    """The group goes on as one of another type, with its committed offsets (KIP-848).
+
+    An empty group becomes one of the type that its first member speaks. A group with members changes its type with
+    them: to `consumer` when a first member comes with the new protocol, back to `classic` when the last one is gone.
+    `members` and `progress` are as in `group.snapshot`; who left with the change is among the triggers of the rebalance
+    that follows.
+    """
+
+    group_type: str
+    protocol_type: str
+    protocol_name: str
+    leader: str
+    members: list[MemberSnapshot]
+    progress: dict[str, MemberProgress] = {}
 
 
 class MemberJoined(AuditEvent, frozen=True, kw_only=True, tag="member.joined"):
     """A new member joined the group.
+
+    In a consumer group, `protocols` has the assignor that it asks for, if any, and `subscribed_pattern` is its regular
+    expression.
 
     If the subscription has more than `TOPICS_NAMED_MAX` topics, `subscribed_topics` is empty and `unnamed_topics` is
     their number. `join_ms` is the time since the rebalance started in whose join phase the member came; null if there
@@ -171,10 +220,11 @@ class MemberJoined(AuditEvent, frozen=True, kw_only=True, tag="member.joined"):
     reason: str = ""
     join_ms: int | None = None
     protocol_type: str = ""
+    subscribed_pattern: str = ""
 
 
 class MemberRejoined(AuditEvent, frozen=True, kw_only=True, tag="member.rejoined"):
-    """A member sent JoinGroup again.
+    """A member sent JoinGroup again; in a consumer group, a heartbeat that said something else about the member.
 
     `metadata_changed` is true if its protocols or what it subscribes to changed. What it says that it owns (KIP-429,
     KIP-792) is no change. `unnamed_topics` and `join_ms` are as in `member.joined`.
@@ -186,6 +236,7 @@ class MemberRejoined(AuditEvent, frozen=True, kw_only=True, tag="member.rejoined
     reason: str
     unnamed_topics: int = 0
     join_ms: int | None = None
+    subscribed_pattern: str = ""
 
 
 class MemberRemoved(AuditEvent, frozen=True, kw_only=True, tag="member.removed"):
@@ -247,6 +298,8 @@ class StaticMemberReplaced(AuditEvent, frozen=True, kw_only=True, tag="static_me
 class RebalanceStarted(AuditEvent, frozen=True, kw_only=True, tag="rebalance.started"):
     """The members have to join generation `generation_id + 1`. `members` counts the members at that time.
 
+    In a consumer group the group epoch has risen to `generation_id`: a target assignment has to be computed for it.
+
     `triggers` are all things that came together before it started, in order; `cause`, `member` and `reason` are those
     of the first. `topic_changes` says which subscribed topics changed since the last generation: topic → [partitions
     then, partitions now], where 0 means that there is no such topic. `recreated_topics` are those of them that were
@@ -266,6 +319,9 @@ class RebalanceStarted(AuditEvent, frozen=True, kw_only=True, tag="rebalance.sta
 
 class GenerationStarted(AuditEvent, frozen=True, kw_only=True, tag="generation.started"):
     """The join phase ended. `join_ms` is the time since the rebalance started.
+
+    In a consumer group the target assignment of the group epoch was computed by the assignor `protocol_name`; the
+    members get there one by one (`member.reconciled`). `leader` is empty.
 
     `triggers` are those of `rebalance.started` and all that happened in the join phase, in order: members joined, left,
     expired or came too late. At most `TRIGGERS_NAMED_MAX` are named; `unnamed_triggers` counts the others.
@@ -310,8 +366,44 @@ class MemberAssigned(AuditEvent, frozen=True, kw_only=True, tag="member.assigned
     sync_ms: int | None = None
 
 
+class MemberReconciled(AuditEvent, frozen=True, kw_only=True, tag="member.reconciled"):
+    """A member of a consumer group made a step towards its target assignment, or away from partitions that it lost.
+
+    `partitions` are those that it may use by now; `gained`, `lost` and `kept` compare them with those before, and the
+    limits are as in `member.assigned`. The fields from `member_epoch` to `revoking_count` are as in `MemberProgress`:
+    a member that gives up partitions keeps its epoch until it has shown in a heartbeat that it did, or until its
+    rebalance timeout. `waits_for` says which partitions of its target other members have not given up; at most
+    `MEMBERS_NAMED_MAX` of them are named. `reconcile_ms` is the time since the target assignment was computed.
+    """
+
+    member: MemberRef
+    partitions: TopicPartitions
+    gained: TopicPartitions
+    lost: TopicPartitions
+    kept: TopicPartitions
+    unnamed_partitions: int
+    member_epoch: int
+    member_state: str
+    partition_count: int
+    revoking: TopicPartitions
+    revoking_count: int
+    waits_for: list[WaitedFor]
+    reconcile_ms: int
+
+
+class PatternsResolved(AuditEvent, frozen=True, kw_only=True, tag="patterns.resolved"):
+    """The regular expressions of a consumer group were matched with the names of all topics: pattern → topics.
+
+    If they match more than `TOPICS_NAMED_MAX` topics together, `patterns` names none, and `unnamed_topics` is their
+    number.
+    """
+
+    patterns: dict[str, list[str]]
+    unnamed_topics: int = 0
+
+
 class GenerationStable(AuditEvent, frozen=True, kw_only=True, tag="generation.stable"):
-    """The leader's assignment is stored, and the members consume.
+    """The leader's assignment is stored, and the members consume. In a consumer group, the last member has reconciled.
 
     `partitions` counts the assigned partitions. `partitions_moved` counts those of them whose previous owner is another
     member: the owner in the previous generation or, if the partition had none there, in the one before. Partitions that
@@ -398,6 +490,8 @@ class GroupLoaded(AuditEvent, frozen=True, kw_only=True, tag="group.loaded"):
     void_from_seq: int | None
     lost: bool
     cause: Cause | None = None
+    group_type: str = "classic"
+    progress: dict[str, MemberProgress] = {}
 
 
 class GroupSnapshot(AuditEvent, frozen=True, kw_only=True, tag="group.snapshot"):
@@ -408,7 +502,8 @@ class GroupSnapshot(AuditEvent, frozen=True, kw_only=True, tag="group.snapshot")
     retention never removes the last event of a live group.
 
     `stored` is the state of the group in `__consumer_offsets`, to which a crash would reset it. It is null in Empty and
-    Stable, where it is the state of this event. `checkpoint_offset` is set in the last snapshot of a checkpoint: the
+    Stable, where it is the state of this event, and in consumer groups. `progress` is that of the members of a consumer
+    group, by member id. `checkpoint_offset` is set in the last snapshot of a checkpoint: the
     offset of the partition at which the checkpoint begins. A reader that starts there learns of all live groups.
     """
 
@@ -418,6 +513,8 @@ class GroupSnapshot(AuditEvent, frozen=True, kw_only=True, tag="group.snapshot")
     members: list[MemberSnapshot]
     stored: StoredState | None = None
     checkpoint_offset: int | None = None
+    group_type: str = "classic"
+    progress: dict[str, MemberProgress] = {}
 
 
 class OffsetsCommitted(AuditEvent, frozen=True, kw_only=True, tag="offsets.committed"):
@@ -515,6 +612,7 @@ class RequestRejected(AuditEvent, frozen=True, kw_only=True, tag="request.reject
 
 AnyAuditEvent = (
     GroupCreated
+    | GroupConverted
     | MemberJoined
     | MemberRejoined
     | MemberRemoved
@@ -522,6 +620,8 @@ AnyAuditEvent = (
     | RebalanceStarted
     | GenerationStarted
     | MemberAssigned
+    | MemberReconciled
+    | PatternsResolved
     | GenerationStable
     | RebalanceSuperseded
     | GroupEmptied
@@ -573,7 +673,7 @@ class CoordinatorPaused(CoordinatorEvent, frozen=True, kw_only=True, tag="coordi
 AnyCoordinatorEvent = CoordinatorStarted | CoordinatorStopped | CoordinatorPaused
 
 NEVER_VOID: Final[frozenset[type[AuditEvent]]] = frozenset(
-    {GroupSnapshot, OffsetsCommitted, OffsetsExpired, OffsetsDeleted, OffsetsReset, RequestRejected}
+    {GroupSnapshot, OffsetsCommitted, OffsetsExpired, OffsetsDeleted, OffsetsReset, PatternsResolved, RequestRejected}
 )
 """Events that change neither members nor generation. `void_from_seq` of a `group.loaded` does not apply to them."""
 

@@ -20,6 +20,9 @@ class Cluster(Protocol):
     def topic_id(self, topic: str) -> bytes:
         """16 bytes, all zero where there is no topic of that name."""
 
+    def topic_name(self, topic_id: bytes) -> str | None:
+        """The name of the topic with that id (16 bytes), None where there is none."""
+
     def log_end_offset(self, topic: str, partition: int) -> int | None:
         """The log end offset of a partition; None if its log is not on this node."""
 
@@ -51,6 +54,9 @@ class NoCluster:
 
     def topic_id(self, topic: str) -> bytes:
         return NO_TOPIC.topic_id
+
+    def topic_name(self, topic_id: bytes) -> str | None:
+        return None
 
     def log_end_offset(self, topic: str, partition: int) -> int | None:
         return None
@@ -99,6 +105,10 @@ class World:
     def lag(self) -> int | None:
         """The lag of the group, see `group_lag`."""
         return group_lag(self.committed_offsets, self.cluster)
+
+    def topic_name(self, topic_id: bytes) -> str:
+        """The name of a topic, or its id in hexadecimal digits if it does not exist any more."""
+        return self.cluster.topic_name(topic_id) or topic_id.hex()
 
     def topics(self, names: set[str]) -> dict[str, Topic]:
         """Name → topic, for at most `TOPICS_NAMED_MAX` of them; those that do not exist are among them."""

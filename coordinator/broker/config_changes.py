@@ -1,4 +1,4 @@
-"""What a request to change configs makes of those that a topic has (ConfigurationControlManager.java)."""
+"""What a request to change configs makes of those that a topic or group has (ConfigurationControlManager.java)."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -6,8 +6,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from _wire.errors import ErrorCode
-from coordinator.broker.topic_config_key import ConfigType, split_list
-from coordinator.broker.topic_config_keys import KEYS_BY_NAME
+from coordinator.broker.resource_config_key import ConfigType, ResourceConfigKey, split_list
 from coordinator.broker.topics import TopicError
 
 
@@ -28,8 +27,10 @@ class Operation(NamedTuple):
     value: str | None
 
 
-def changed(configs: Mapping[str, str], operations: Iterable[Operation]) -> dict[str, str]:
-    """The configs after IncrementalAlterConfigs. They are not validated.
+def changed(
+    configs: Mapping[str, str], operations: Iterable[Operation], keys: Mapping[str, ResourceConfigKey]
+) -> dict[str, str]:
+    """The configs after IncrementalAlterConfigs. They are not validated. `keys` are those that there are, by name.
 
     Raises:
         TopicError: a key occurs twice, a value is missing, or an operation does not exist or not for this key.
@@ -47,14 +48,15 @@ def changed(configs: Mapping[str, str], operations: Iterable[Operation]) -> dict
             case OperationType.DELETE:
                 after.pop(name, None)
             case OperationType.APPEND | OperationType.SUBTRACT:
-                after[name] = _changed_list(after, name, OperationType(kind), split_list(text))
+                after[name] = _changed_list(after, name, OperationType(kind), split_list(text), keys.get(name))
             case _:
                 raise TopicError(ErrorCode.INVALID_REQUEST, f"Unknown operation {kind}")
     return after
 
 
-def _changed_list(configs: Mapping[str, str], name: str, kind: OperationType, words: list[str]) -> str:
-    key = KEYS_BY_NAME.get(name)
+def _changed_list(
+    configs: Mapping[str, str], name: str, kind: OperationType, words: list[str], key: ResourceConfigKey | None
+) -> str:
     if key is None or key.type is not ConfigType.LIST:
         message = f"Can't {kind.name} to key {name} because its type is not LIST."
         raise TopicError(ErrorCode.INVALID_CONFIG, message)

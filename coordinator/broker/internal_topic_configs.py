@@ -7,7 +7,7 @@ gives each commit a segment of its own.
 from collections.abc import Mapping
 from typing import Final
 
-from coordinator.broker.topic_config_key import InvalidTopicConfig
+from coordinator.broker.resource_config_key import InvalidResourceConfig
 from coordinator.broker.topic_config_keys import (
     CLEANUP_POLICY,
     DELETE_RETENTION_MS,
@@ -60,7 +60,7 @@ def check_internal(topic: str, configs: Mapping[str, str]) -> None:
     """Check the configs of a topic that are each valid. Topics of clients may have any.
 
     Raises:
-        InvalidTopicConfig: an internal topic may not have one of them, or not this value.
+        InvalidResourceConfig: an internal topic may not have one of them, or not this value.
     """
     if topic not in LEAST:
         return
@@ -68,12 +68,12 @@ def check_internal(topic: str, configs: Mapping[str, str]) -> None:
     for name, text in configs.items():
         if name in fixed:
             if text != fixed[name]:
-                raise InvalidTopicConfig(f"Topic {topic} is internal: its {name} is always {fixed[name]}")
+                raise InvalidResourceConfig(f"Topic {topic} is internal: its {name} is always {fixed[name]}")
         elif name not in least:
             allowed = ", ".join(sorted(least))
-            raise InvalidTopicConfig(f"Topic {topic} is internal: {name} cannot be set, only {allowed}")
+            raise InvalidResourceConfig(f"Topic {topic} is internal: {name} cannot be set, only {allowed}")
         elif KEYS_BY_NAME[name].parse(text) < least[name]:
-            raise InvalidTopicConfig(
+            raise InvalidResourceConfig(
                 f"Invalid value {text} for configuration {name}: "
                 f"Value must be at least {least[name]} for the internal topic {topic}"
             )

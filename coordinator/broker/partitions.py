@@ -176,6 +176,10 @@ class Partitions:
         """16 bytes, all zero where there is no topic of that name."""
         return self._image.topic_id(topic)
 
+    def topic_name(self, topic_id: bytes) -> str | None:
+        """The name of the topic with that id (16 bytes), None where there is none."""
+        return self._image.topic_name(topic_id)
+
     def log_end_offset(self, topic: str, partition: int) -> int | None:
         """The log end offset of a partition; None if its log is not open on this node: opening many takes long."""
         log = self._logs.get((topic, partition))

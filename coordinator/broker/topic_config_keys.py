@@ -3,11 +3,11 @@
 import re
 from typing import Final
 
-from coordinator.broker.topic_config_key import (
+from coordinator.broker.resource_config_key import (
     BrokerDefault,
     ConfigType,
-    InvalidTopicConfig,
-    TopicConfigKey,
+    InvalidResourceConfig,
+    ResourceConfigKey,
     split_list,
 )
 from coordinator.config.cleaner_keys import (
@@ -44,7 +44,7 @@ THROTTLED_REPLICAS: Final = re.compile(r"\*|([0-9]+:[0-9]+(,[0-9]+:[0-9]+)*)?")
 
 def _no_tiered_storage(name: str, text: str) -> None:
     if text.lower() == "true":
-        raise InvalidTopicConfig(
+        raise InvalidResourceConfig(
             "Tiered Storage functionality is disabled in the broker. "
             "Topic cannot be configured with remote log storage."
         )
@@ -52,7 +52,7 @@ def _no_tiered_storage(name: str, text: str) -> None:
 
 def _throttled_replicas(name: str, text: str) -> None:
     if not THROTTLED_REPLICAS.fullmatch(text.replace(" ", "")):
-        raise InvalidTopicConfig(
+        raise InvalidResourceConfig(
             f"Invalid value [{', '.join(split_list(text))}] for configuration {name}: {name} must be the literal '*' "
             "or a list of replicas in the following format: [partitionId]:[brokerId],[partitionId]:[brokerId],..."
         )
@@ -60,7 +60,7 @@ def _throttled_replicas(name: str, text: str) -> None:
 
 def _gzip_level(name: str, text: str) -> None:
     if int(text) != -1 and not 1 <= int(text) <= 9:
-        raise InvalidTopicConfig(
+        raise InvalidResourceConfig(
             f"Invalid value {int(text)} for configuration {name}: Value must be between 1 and 9 or equal to -1"
         )
 
@@ -69,7 +69,7 @@ BOOLEAN, STRING, INT, LONG, DOUBLE_TYPE, LIST = ConfigType
 ONE_NODE: Final = " Without effect: there is one node."
 NO_TIERS: Final = " Without effect: there is no tiered storage."
 
-CLEANUP_POLICY = TopicConfigKey(
+CLEANUP_POLICY = ResourceConfigKey(
     "cleanup.policy",
     LIST,
     "delete",
@@ -77,7 +77,7 @@ CLEANUP_POLICY = TopicConfigKey(
     "and requires that each record has one. An empty list keeps everything.",
     one_of=("compact", "delete"),
 )
-RETENTION_MS = TopicConfigKey(
+RETENTION_MS = ResourceConfigKey(
     "retention.ms",
     LONG,
     "604800000",
@@ -89,14 +89,14 @@ RETENTION_MS = TopicConfigKey(
         BrokerDefault(LOG_RETENTION_HOURS, 3_600_000),
     ),
 )
-RETENTION_BYTES = TopicConfigKey(
+RETENTION_BYTES = ResourceConfigKey(
     "retention.bytes",
     LONG,
     "-1",
     "The size in bytes that a partition may have before its oldest segments are deleted; negative: no limit.",
     broker=(BrokerDefault(LOG_RETENTION_BYTES),),
 )
-SEGMENT_BYTES = TopicConfigKey(
+SEGMENT_BYTES = ResourceConfigKey(
     "segment.bytes",
     INT,
     "1073741824",
@@ -104,7 +104,7 @@ SEGMENT_BYTES = TopicConfigKey(
     SEGMENT_BYTES_MIN,
     broker=(BrokerDefault(LOG_SEGMENT_BYTES),),
 )
-SEGMENT_MS = TopicConfigKey(
+SEGMENT_MS = ResourceConfigKey(
     "segment.ms",
     LONG,
     "604800000",
@@ -112,7 +112,7 @@ SEGMENT_MS = TopicConfigKey(
     1,
     broker=(BrokerDefault(LOG_ROLL_MS),),
 )
-SEGMENT_INDEX_BYTES = TopicConfigKey(
+SEGMENT_INDEX_BYTES = ResourceConfigKey(
     "segment.index.bytes",
     INT,
     "10485760",
@@ -120,7 +120,7 @@ SEGMENT_INDEX_BYTES = TopicConfigKey(
     4,
     broker=(BrokerDefault(LOG_INDEX_SIZE_MAX_BYTES),),
 )
-INDEX_INTERVAL_BYTES = TopicConfigKey(
+INDEX_INTERVAL_BYTES = ResourceConfigKey(
     "index.interval.bytes",
     INT,
     "4096",
@@ -128,7 +128,7 @@ INDEX_INTERVAL_BYTES = TopicConfigKey(
     0,
     broker=(BrokerDefault(LOG_INDEX_INTERVAL_BYTES),),
 )
-MAX_MESSAGE_BYTES = TopicConfigKey(
+MAX_MESSAGE_BYTES = ResourceConfigKey(
     "max.message.bytes",
     INT,
     "1048588",
@@ -136,7 +136,7 @@ MAX_MESSAGE_BYTES = TopicConfigKey(
     0,
     broker=(BrokerDefault(MESSAGE_MAX_BYTES),),
 )
-MESSAGE_TIMESTAMP_TYPE = TopicConfigKey(
+MESSAGE_TIMESTAMP_TYPE = ResourceConfigKey(
     "message.timestamp.type",
     STRING,
     "CreateTime",
@@ -144,7 +144,7 @@ MESSAGE_TIMESTAMP_TYPE = TopicConfigKey(
     one_of=("CreateTime", "LogAppendTime"),
     broker=(BrokerDefault(LOG_MESSAGE_TIMESTAMP_TYPE),),
 )
-MESSAGE_TIMESTAMP_BEFORE_MAX_MS = TopicConfigKey(
+MESSAGE_TIMESTAMP_BEFORE_MAX_MS = ResourceConfigKey(
     "message.timestamp.before.max.ms",
     LONG,
     str(INT64_MAX),
@@ -152,7 +152,7 @@ MESSAGE_TIMESTAMP_BEFORE_MAX_MS = TopicConfigKey(
     0,
     broker=(BrokerDefault(LOG_MESSAGE_TIMESTAMP_BEFORE_MAX_MS),),
 )
-MESSAGE_TIMESTAMP_AFTER_MAX_MS = TopicConfigKey(
+MESSAGE_TIMESTAMP_AFTER_MAX_MS = ResourceConfigKey(
     "message.timestamp.after.max.ms",
     LONG,
     "3600000",
@@ -160,7 +160,7 @@ MESSAGE_TIMESTAMP_AFTER_MAX_MS = TopicConfigKey(
     0,
     broker=(BrokerDefault(LOG_MESSAGE_TIMESTAMP_AFTER_MAX_MS),),
 )
-TOPIC_COMPRESSION_TYPE = TopicConfigKey(
+TOPIC_COMPRESSION_TYPE = ResourceConfigKey(
     "compression.type",
     STRING,
     "producer",
@@ -169,7 +169,7 @@ TOPIC_COMPRESSION_TYPE = TopicConfigKey(
     one_of=COMPRESSION_TYPE.one_of,
     broker=(BrokerDefault(COMPRESSION_TYPE),),
 )
-TOPIC_GZIP_LEVEL = TopicConfigKey(
+TOPIC_GZIP_LEVEL = ResourceConfigKey(
     "compression.gzip.level",
     INT,
     "-1",
@@ -177,7 +177,7 @@ TOPIC_GZIP_LEVEL = TopicConfigKey(
     broker=(BrokerDefault(COMPRESSION_GZIP_LEVEL),),
     check=_gzip_level,
 )
-TOPIC_LZ4_LEVEL = TopicConfigKey(
+TOPIC_LZ4_LEVEL = ResourceConfigKey(
     "compression.lz4.level",
     INT,
     "9",
@@ -187,7 +187,7 @@ TOPIC_LZ4_LEVEL = TopicConfigKey(
     17,
     broker=(BrokerDefault(COMPRESSION_LZ4_LEVEL),),
 )
-TOPIC_ZSTD_LEVEL = TopicConfigKey(
+TOPIC_ZSTD_LEVEL = ResourceConfigKey(
     "compression.zstd.level",
     INT,
     "3",
@@ -196,7 +196,7 @@ TOPIC_ZSTD_LEVEL = TopicConfigKey(
     22,
     broker=(BrokerDefault(COMPRESSION_ZSTD_LEVEL),),
 )
-FILE_DELETE_DELAY_MS = TopicConfigKey(
+FILE_DELETE_DELAY_MS = ResourceConfigKey(
     "file.delete.delay.ms",
     LONG,
     "60000",
@@ -204,7 +204,7 @@ FILE_DELETE_DELAY_MS = TopicConfigKey(
     0,
     broker=(BrokerDefault(LOG_SEGMENT_DELETE_DELAY_MS),),
 )
-FLUSH_MESSAGES = TopicConfigKey(
+FLUSH_MESSAGES = ResourceConfigKey(
     "flush.messages",
     LONG,
     str(INT64_MAX),
@@ -212,7 +212,7 @@ FLUSH_MESSAGES = TopicConfigKey(
     1,
     broker=(BrokerDefault(LOG_FLUSH_INTERVAL_MESSAGES),),
 )
-FLUSH_MS = TopicConfigKey(
+FLUSH_MS = ResourceConfigKey(
     "flush.ms",
     LONG,
     str(INT64_MAX),
@@ -220,7 +220,7 @@ FLUSH_MS = TopicConfigKey(
     0,
     broker=(BrokerDefault(LOG_FLUSH_INTERVAL_MS),),
 )
-MIN_COMPACTION_LAG_MS = TopicConfigKey(
+MIN_COMPACTION_LAG_MS = ResourceConfigKey(
     "min.compaction.lag.ms",
     LONG,
     "0",
@@ -228,7 +228,7 @@ MIN_COMPACTION_LAG_MS = TopicConfigKey(
     0,
     broker=(BrokerDefault(LOG_CLEANER_MIN_COMPACTION_LAG_MS),),
 )
-MAX_COMPACTION_LAG_MS = TopicConfigKey(
+MAX_COMPACTION_LAG_MS = ResourceConfigKey(
     "max.compaction.lag.ms",
     LONG,
     str(INT64_MAX),
@@ -236,7 +236,7 @@ MAX_COMPACTION_LAG_MS = TopicConfigKey(
     1,
     broker=(BrokerDefault(LOG_CLEANER_MAX_COMPACTION_LAG_MS),),
 )
-DELETE_RETENTION_MS = TopicConfigKey(
+DELETE_RETENTION_MS = ResourceConfigKey(
     "delete.retention.ms",
     LONG,
     "86400000",
@@ -244,7 +244,7 @@ DELETE_RETENTION_MS = TopicConfigKey(
     0,
     broker=(BrokerDefault(LOG_CLEANER_DELETE_RETENTION_MS),),
 )
-MIN_CLEANABLE_DIRTY_RATIO = TopicConfigKey(
+MIN_CLEANABLE_DIRTY_RATIO = ResourceConfigKey(
     "min.cleanable.dirty.ratio",
     DOUBLE_TYPE,
     "0.5",
@@ -281,56 +281,56 @@ HONOURED: Final = (
 """Logs and producers notice these."""
 
 WITHOUT_EFFECT: Final = (
-    TopicConfigKey(
+    ResourceConfigKey(
         "segment.jitter.ms",
         LONG,
         "0",
         "The most ms by which segments are rolled earlier, at random. Without effect: they wait for segment.ms.",
         0,
     ),
-    TopicConfigKey(
+    ResourceConfigKey(
         "preallocate", BOOLEAN, "false", "Whether to allocate the file of a segment at once. Without effect."
     ),
-    TopicConfigKey(
+    ResourceConfigKey(
         "min.insync.replicas",
         INT,
         "1",
         "How many replicas must have a record that is produced with acks=all; not more than there are." + ONE_NODE,
         1,
     ),
-    TopicConfigKey(
+    ResourceConfigKey(
         "unclean.leader.election.enable",
         BOOLEAN,
         "false",
         "Whether a replica that is not in sync may become leader." + ONE_NODE,
     ),
-    TopicConfigKey(
+    ResourceConfigKey(
         "leader.replication.throttled.replicas",
         LIST,
         "",
         "Replicas whose replication is throttled on the leader." + ONE_NODE,
         check=_throttled_replicas,
     ),
-    TopicConfigKey(
+    ResourceConfigKey(
         "follower.replication.throttled.replicas",
         LIST,
         "",
         "Replicas whose replication is throttled on the follower." + ONE_NODE,
         check=_throttled_replicas,
     ),
-    TopicConfigKey(
+    ResourceConfigKey(
         "remote.storage.enable",
         BOOLEAN,
         "false",
         "Whether old segments move to tiered storage. Only false is possible: there is none.",
         check=_no_tiered_storage,
     ),
-    TopicConfigKey("remote.log.copy.disable", BOOLEAN, "false", "Whether no more segments move there." + NO_TIERS),
-    TopicConfigKey(
+    ResourceConfigKey("remote.log.copy.disable", BOOLEAN, "false", "Whether no more segments move there." + NO_TIERS),
+    ResourceConfigKey(
         "remote.log.delete.on.disable", BOOLEAN, "false", "Whether they are deleted when it is disabled." + NO_TIERS
     ),
-    TopicConfigKey("local.retention.ms", LONG, "-2", "The time in ms to keep local segments." + NO_TIERS, -2),
-    TopicConfigKey("local.retention.bytes", LONG, "-2", "The bytes of local segments to keep." + NO_TIERS, -2),
+    ResourceConfigKey("local.retention.ms", LONG, "-2", "The time in ms to keep local segments." + NO_TIERS, -2),
+    ResourceConfigKey("local.retention.bytes", LONG, "-2", "The bytes of local segments to keep." + NO_TIERS, -2),
 )
 """Kafka has these. A value is accepted if nobody can notice that it has no effect here."""
 

@@ -8,7 +8,7 @@ from enum import IntEnum
 from typing import Any, Final, NamedTuple
 
 from coordinator.broker.internal_topic_configs import FIXED, check_internal
-from coordinator.broker.topic_config_key import BrokerDefault, InvalidTopicConfig, TopicConfigKey
+from coordinator.broker.resource_config_key import BrokerDefault, InvalidResourceConfig, ResourceConfigKey
 from coordinator.broker.topic_config_keys import (
     ALL_KEYS,
     CLEANUP_POLICY,
@@ -49,20 +49,21 @@ class ConfigSource(IntEnum):
     TOPIC = 1
     STATIC_BROKER = 4
     DEFAULT = 5
+    GROUP = 8
 
 
 def validate(configs: Mapping[str, str | None], topic: str = "") -> dict[str, str]:
     """Check all configs of a topic together; return what is to be stored.
 
     Raises:
-        InvalidTopicConfig: a config is unknown, null, or its value is not allowed, or two contradict each other.
+        InvalidResourceConfig: a config is unknown, null, or its value is not allowed, or two contradict each other.
     """
     if missing := [name for name, text in configs.items() if text is None]:
-        raise InvalidTopicConfig(f"Null value not supported for topic configs: {','.join(missing)}")
+        raise InvalidResourceConfig(f"Null value not supported for topic configs: {','.join(missing)}")
     texts = {name: text.strip() for name, text in configs.items() if text is not None}
     for name in texts:
         if name not in KEYS_BY_NAME:
-            raise InvalidTopicConfig(f"Unknown topic config name: {name}")
+            raise InvalidResourceConfig(f"Unknown topic config name: {name}")
     for key in ALL_KEYS:
         if key.name in texts:
             key.parse(str(configs[key.name]))
@@ -70,7 +71,7 @@ def validate(configs: Mapping[str, str | None], topic: str = "") -> dict[str, st
         key.parse(texts.get(key.name, key.default)) for key in (MIN_COMPACTION_LAG_MS, MAX_COMPACTION_LAG_MS)
     )
     if least > most:
-        raise InvalidTopicConfig(
+        raise InvalidResourceConfig(
             f"conflict topic config setting {MIN_COMPACTION_LAG_MS.name} ({least}) > "
             f"{MAX_COMPACTION_LAG_MS.name} ({most})"
         )
@@ -84,7 +85,7 @@ def valid_configs(configs: Mapping[str, str], topic: str = "") -> dict[str, str]
     for name, text in configs.items():
         try:
             valid |= validate({name: text}, topic)
-        except InvalidTopicConfig:
+        except InvalidResourceConfig:
             continue
     return valid
 
@@ -100,7 +101,7 @@ class Origin(NamedTuple):
     """The value as it stands in that place: log.retention.hours is not in ms."""
 
 
-def origins(key: TopicConfigKey, topic: str, configs: Mapping[str, str], config: Config) -> list[Origin]:
+def origins(key: ResourceConfigKey, topic: str, configs: Mapping[str, str], config: Config) -> list[Origin]:
     """All places that have a value for a config; the first one counts. `configs` are the topic's own, and valid."""
     found = []
     own = FIXED.get(topic, {}).get(key.name) or configs.get(key.name)
@@ -131,7 +132,7 @@ def log_config(topic: str, configs: Mapping[str, str], config: Config) -> LogCon
     """The settings of the logs of a topic. Configs that are not valid count as not set."""
     own = valid_configs(configs, topic)
 
-    def value(key: TopicConfigKey) -> Any:
+    def value(key: ResourceConfigKey) -> Any:
         return key.parse(origins(key, topic, own, config)[0].text)
 
     policy = frozenset(value(CLEANUP_POLICY))

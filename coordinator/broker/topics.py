@@ -5,7 +5,7 @@ from typing import Final
 
 from _wire.errors import ErrorCode
 from coordinator.broker.partitions import Partitions
-from coordinator.broker.topic_config_key import InvalidTopicConfig
+from coordinator.broker.resource_config_key import InvalidResourceConfig
 from coordinator.broker.topic_configs import valid_configs, validate
 from coordinator.config.group_keys import OFFSETS_TOPIC_NUM_PARTITIONS
 from coordinator.config.server_keys import MAX_BROKER_PARTITIONS, NUM_PARTITIONS
@@ -117,7 +117,7 @@ class Topics:
             raise TopicError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {same}")
         try:
             valid = validate(configs or {}, name)
-        except InvalidTopicConfig as problem:
+        except InvalidResourceConfig as problem:
             raise TopicError(ErrorCode.INVALID_CONFIG, str(problem)) from None
         if partitions != DEFAULT_COUNT and not 1 <= partitions <= PARTITIONS_AT_MOST:
             raise TopicError(
@@ -215,7 +215,7 @@ class Topics:
             raise TopicError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
         try:
             return validate(change(valid_configs(topic.configs, name)), name)
-        except InvalidTopicConfig as problem:
+        except InvalidResourceConfig as problem:
             raise TopicError(ErrorCode.INVALID_CONFIG, str(problem)) from None
 
     def change_configs(self, changes: Mapping[str, dict[str, str]], now_ms: int) -> None:

@@ -1,16 +1,21 @@
 """`coordinator groups`: queries about consumer groups, to this server or to Apache Kafka."""
 
+from typing import Final
+
 import click
 
 from coordinator.cli.describe import BOOTSTRAP_OPTION, describe_command, list_command
 from coordinator.cli.group_history import diff_command, history_command
 from coordinator.cli.what_if_report import report
 from coordinator.cli.why import command as why_command
-from coordinator.client.groups import describe_consumers
+from coordinator.client.consumer_groups import describe_consumers
 from coordinator.client.what_if import what_if, with_new_members, without_member
 from coordinator.client.wire import ClientError
-from coordinator.core.assignors.registry import ASSIGNORS
+from coordinator.core.assignors.registry import ASSIGNORS as CLIENT_ASSIGNORS
+from coordinator.core.consumer.assignors.registry import ASSIGNORS as SERVER_ASSIGNORS
 from coordinator.printable import printable
+
+ASSIGNORS: Final = ", ".join(dict.fromkeys((*CLIENT_ASSIGNORS, *SERVER_ASSIGNORS)))
 
 
 @click.group
@@ -24,7 +29,7 @@ for each in (list_command, describe_command, why_command, history_command, diff_
 
 @command.command("what-if")
 @click.argument("group_id", metavar="GROUP")
-@click.option("--assignor", "assignor_name", required=True, metavar="NAME", help=f"One of {', '.join(ASSIGNORS)}.")
+@click.option("--assignor", "assignor_name", required=True, metavar="NAME", help=f"One of {ASSIGNORS}.")
 @click.option("--without", metavar="MEMBER", help="Leave out this member (member, instance or client id).")
 @click.option("--with", "new_members", metavar="N", type=click.IntRange(min=1), help="Add N new members.")
 @BOOTSTRAP_OPTION
@@ -35,12 +40,16 @@ def print_what_if(
 
     New members subscribe to all topics that the group subscribes to.
     """
-    if assignor_name not in ASSIGNORS:
-        raise click.ClickException(f"there is no assignor {assignor_name}; choose one of {', '.join(ASSIGNORS)}")
+    if assignor_name not in CLIENT_ASSIGNORS and assignor_name not in SERVER_ASSIGNORS:
+        raise click.ClickException(f"there is no assignor {assignor_name}; choose one of {ASSIGNORS}")
     if without is not None and new_members is not None:
         raise click.ClickException("--without and --with cannot be combined")
     try:
         group = describe_consumers(bootstrap, group_id)
+        assignor = group.assignors.get(assignor_name)
+        if assignor is None:
+            known = ", ".join(group.assignors)
+            raise ClientError(f"group {group_id} uses the consumer protocol; choose one of its assignors: {known}")
         members = group.members
         if without is not None:
             members = without_member(group, without)
@@ -48,5 +57,5 @@ def print_what_if(
             members = with_new_members(group, new_members)
     except ClientError as problem:
         raise click.ClickException(printable(str(problem))) from problem
-    for line in report(group, what_if(ASSIGNORS[assignor_name], group.members, members, group.topics)):
+    for line in report(group, what_if(assignor, group.members, members, group.topics)):
         click.echo(line)

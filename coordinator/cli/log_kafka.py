@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from coordinator.broker.topic_config_key import InvalidTopicConfig
+from coordinator.broker.group_config_keys import GROUP_KEYS_BY_NAME
+from coordinator.broker.resource_config_key import InvalidResourceConfig
 from coordinator.broker.topic_configs import validate
 from coordinator.cli.error_lines import ErrorLines
 from coordinator.config.server_keys import NODE_ID
@@ -29,13 +30,13 @@ FOLDERS = click.argument(
 def import_command(folders: tuple[Path, ...]) -> None:
     """Make the data folders of an Apache Kafka of one node (all its log.dirs) ones that this server serves.
 
-    The logs stay as they are. Topics with their ids and configs, quotas and producer ids are taken over from Kafka's
-    metadata, which is set aside as __cluster_metadata-0.*-stray. Users, ACLs and broker configs are not. Kafka must be
-    stopped.
+    The logs stay as they are. Topics with their ids and configs, configs of groups, quotas and producer ids are taken
+    over from Kafka's metadata, which is set aside as __cluster_metadata-0.*-stray. Users, ACLs and broker configs are
+    not. Kafka must be stopped.
     """
     try:
         with lines_of_this_thread_to(ErrorLines()):
-            imported = import_kafka(folders, accept_configs, time.time_ns() // 1_000_000)
+            imported = import_kafka(folders, accept_configs, accept_group_configs, time.time_ns() // 1_000_000)
     except (LogError, KafkaMetadataError, OSError) as problem:
         raise click.ClickException(printable(str(problem))) from problem
     if imported.was_interrupted:
@@ -54,8 +55,9 @@ def import_command(folders: tuple[Path, ...]) -> None:
 def export_command(folders: tuple[Path, ...]) -> None:
     """Make the data folders of this server (all its log.dirs) ones that Apache Kafka 4.0 or newer serves.
 
-    The logs stay as they are. Kafka gets topics with their ids and configs, quotas and producer ids as a snapshot of
-    its metadata log; the one of this server is set aside as __cluster_metadata-0.*-stray. The server must be stopped.
+    The logs stay as they are. Kafka gets topics with their ids and configs, configs of groups, quotas and producer ids
+    as a snapshot of its metadata log; the one of this server is set aside as __cluster_metadata-0.*-stray. The server
+    must be stopped.
     """
     try:
         with lines_of_this_thread_to(ErrorLines()):
@@ -88,6 +90,23 @@ def accept_configs(topic: str, configs: Mapping[str, str]) -> tuple[dict[str, st
     for name, value in configs.items():
         try:
             accepted = validate(accepted | {name: value}, topic)
-        except InvalidTopicConfig:
+        except InvalidResourceConfig:
             left_out.append(name)
     return accepted, left_out
+
+
+def accept_group_configs(group_id: str, configs: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """Return the configs of a group of Kafka that this server has, and the names of the others.
+
+    A value out of the bounds of this server is kept: where it is used, the nearest one counts.
+    """
+    accepted = {}
+    for name, value in configs.items():
+        key = GROUP_KEYS_BY_NAME.get(name)
+        try:
+            if key is not None:
+                key.parse(value)
+                accepted[name] = value
+        except InvalidResourceConfig:
+            continue
+    return accepted, [name for name in configs if name not in accepted]

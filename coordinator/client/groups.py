@@ -1,17 +1,22 @@
-"""Describes a consumer group as a server reports it: members, subscriptions, assignments and topics."""
+"""Describes a group of consumers as a server reports it: members, subscriptions, assignments and topics.
 
-from dataclasses import dataclass
+Here for the classic protocol; `consumer_groups` has both.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from _wire.errors import ErrorCode, MalformedMessage
 from _wire.messages.describe_groups import DescribedGroup, DescribedGroupMember, DescribeGroupsRequest
 from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from coordinator.client.server_assignors import server_assignors
 from coordinator.client.wire import ClientError, WireConnection
 from coordinator.core.assignment import decode_assignment
 from coordinator.core.assignors.consumer_protocol import decode_subscription
 from coordinator.core.assignors.model import MemberSubscription, Topic
-from coordinator.core.assignors.registry import RANGE
+from coordinator.core.assignors.registry import ASSIGNORS, RANGE, Assignor
 from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 
 CLIENT_ID: Final = "coordinator-groups"
@@ -25,29 +30,31 @@ DEAD: Final = "Dead"
 
 @dataclass(frozen=True, slots=True)
 class DescribedConsumers:
-    """A stable consumer group. `members` own their current assignments; `client_ids` maps member id → client id."""
+    """A stable group of consumers. `members` own their current assignments; `client_ids` maps member id → client id."""
 
     group_id: str
     protocol_name: str
     members: tuple[MemberSubscription, ...]
     client_ids: dict[str, str]
     topics: dict[str, Topic]
+    assignors: Mapping[str, Assignor] = field(default_factory=lambda: ASSIGNORS)
+    """Those that can be computed for it, by name."""
 
 
-def describe_consumers(bootstrap: str, group_id: str) -> DescribedConsumers:
-    """Describe a group by its coordinator.
+def describe_classic_consumers(
+    anyone: WireConnection, coordinator: WireConnection, group_id: str
+) -> DescribedConsumers:
+    """Describe a group by its coordinator, and its topics by any broker.
 
     Raises:
-        ClientError: the server cannot be reached, or there is no stable consumer group with this id.
+        ClientError: there is no stable consumer group of the classic protocol with this id.
     """
-    with WireConnection(bootstrap, CLIENT_ID) as anyone:
-        coordinator = coordinator_of(anyone, group_id)
-        with WireConnection(coordinator, CLIENT_ID) as connection:
-            group = _describe(connection, group_id)
-        members = tuple(_member(group_id, each) for each in group.members)
-        topics = _topics(anyone, frozenset[str]().union(*(each.topics for each in members)))
+    group = _describe(coordinator, group_id)
+    members = tuple(_member(group_id, each) for each in group.members)
+    topics, topic_ids = existing_topics(anyone, frozenset[str]().union(*(each.topics for each in members)))
     client_ids = {each.member_id: each.client_id for each in group.members}
-    return DescribedConsumers(group_id, group.protocol_data, members, client_ids, topics)
+    assignors = {**server_assignors(topic_ids), **ASSIGNORS}
+    return DescribedConsumers(group_id, group.protocol_data, members, client_ids, topics, assignors)
 
 
 def coordinator_of(connection: WireConnection, group_id: str) -> str:
@@ -67,7 +74,7 @@ def _describe(connection: WireConnection, group_id: str) -> DescribedGroup:
     described: DescribedGroup = group
     is_dead = group.error_code == ErrorCode.NONE and group.group_state == DEAD
     if is_dead or group.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
-        raise ClientError(f"there is no group {group_id} with the classic protocol on {connection.bootstrap}")
+        raise ClientError(f"there is no group {group_id} on {connection.bootstrap}")
     raise_for_error(group.error_code, f"cannot describe group {group_id}")
     if not group.members:
         raise ClientError(f"group {group_id} has no members; start its consumers and retry")
@@ -92,21 +99,28 @@ def _member(group_id: str, described: DescribedGroupMember) -> MemberSubscriptio
     )
 
 
-def _topics(connection: WireConnection, names: frozenset[str]) -> dict[str, Topic]:
-    """Return the topics that exist. The request does not create missing ones."""
+def topic_names(connection: WireConnection) -> list[str]:
+    """The names of all topics."""
+    return [each.name for each in connection.send_latest(MetadataRequest(topics=None)).topics]
+
+
+def existing_topics(connection: WireConnection, names: frozenset[str]) -> tuple[dict[str, Topic], dict[str, bytes]]:
+    """The topics of these names that exist, and their ids. The request does not create missing ones."""
     response = connection.send_latest(
         MetadataRequest(
             topics=[MetadataRequestTopic(name=name) for name in sorted(names)], allow_auto_topic_creation=False
         )
     )
     rack_of = {broker.node_id: broker.rack for broker in response.brokers}
-    topics = {}
+    topics: dict[str, Topic] = {}
+    topic_ids: dict[str, bytes] = {}
     for topic in response.topics:
         if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             continue
         raise_for_error(topic.error_code, f"cannot describe topic {topic.name}")
         topics[topic.name] = Topic(len(topic.partitions), _replica_racks(topic.partitions, rack_of))
-    return topics
+        topic_ids[topic.name] = topic.topic_id
+    return topics, topic_ids
 
 
 def _replica_racks(partitions: list[Any], rack_of: dict[int, str | None]) -> tuple[frozenset[str], ...]:

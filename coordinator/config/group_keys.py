@@ -107,7 +107,12 @@ OFFSETS_TOPIC_REPLICATION_FACTOR = ConfigKey(
     INT16_MAX,
 )
 GROUP_COORDINATOR_REBALANCE_PROTOCOLS = ConfigKey(
-    "group.coordinator.rebalance.protocols", "classic", "The enabled rebalance protocols.", one_of=("classic",)
+    "group.coordinator.rebalance.protocols",
+    ("classic", "consumer", "streams"),
+    "The enabled rebalance protocols. Without `consumer`, requests for consumer groups (KIP-848) are answered "
+    "UNSUPPORTED_VERSION. `classic` cannot be left out; `share` and `streams` are accepted and have no effect. "
+    "Deprecated, as on Kafka: a protocol is meant to be switched by its feature, `group.version`.",
+    one_of=("consumer", "classic", "share", "streams"),
 )
 GROUP_COORDINATOR_THREADS = ConfigKey(
     "group.coordinator.threads", 4, "Accepted and ignored: one event loop serves all groups.", 1, INT32_MAX

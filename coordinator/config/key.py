@@ -4,7 +4,9 @@ Each one is declared once. Parsing, validation and docs/configuration.md are der
 """
 
 import math
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
 T = TypeVar("T")
@@ -28,7 +30,10 @@ class ConfigError(ValueError):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ConfigKey(Generic[T]):
-    """One setting. `at_least` and `at_most` are inclusive bounds of a number; `one_of` lists the allowed words."""
+    """One setting. `at_least` and `at_most` are inclusive bounds of a number; `one_of` lists the allowed words.
+
+    The default of a list is a tuple. A list is not empty, and has no word twice.
+    """
 
     name: str
     default: T
@@ -36,13 +41,19 @@ class ConfigKey(Generic[T]):
     at_least: float | None = None
     at_most: float | None = None
     one_of: tuple[str, ...] = ()
+    is_case_insensitive: bool = False
+    """Whether a word may be written in any case. Its value is the one of `one_of`."""
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Other names of words of a list."""
 
     @property
     def type_name(self) -> str:
-        return {bool: "boolean", int: "int", float: "double", str: "string"}[type(self.default)]
+        return {bool: "boolean", int: "int", float: "double", str: "string", tuple: "list"}[type(self.default)]
 
     def format(self, value: T) -> str:
         """A value as in a properties file."""
+        if isinstance(value, tuple):
+            return ",".join(value)
         return str(value).lower() if isinstance(value, bool) else str(value)
 
     def parse(self, text: str) -> T:
@@ -60,9 +71,26 @@ class ConfigKey(Generic[T]):
             value = self._parse_int(value)
         elif isinstance(self.default, float):
             value = self._parse_float(value)
-        elif self.one_of and value not in self.one_of:
-            raise ConfigError(f"{self.name}={text}: expected one of {', '.join(self.one_of)}")
+        elif isinstance(self.default, tuple):
+            value = self._parse_list(value)
+        elif self.one_of:
+            value = self._parse_word(value)
         return value  # type: ignore[no-any-return]
+
+    def _parse_word(self, text: str) -> str:
+        word = text.lower() if self.is_case_insensitive else text
+        if word not in self.one_of:
+            raise ConfigError(f"{self.name}={text}: expected one of {', '.join(self.one_of)}")
+        return word
+
+    def _parse_list(self, text: str) -> tuple[str, ...]:
+        words = [word.strip() for word in text.split(",")]
+        words = [self.aliases.get(word, word) for word in words]
+        if unknown := [word for word in words if word not in self.one_of]:
+            raise ConfigError(f"{self.name}={text}: {unknown[0]!r} is not one of {', '.join(self.one_of)}")
+        if repeated := [word for word, times in Counter(words).items() if times > 1]:
+            raise ConfigError(f"{self.name}={text}: {repeated[0]} is named twice")
+        return tuple(words)
 
     def _parse_int(self, text: str) -> int:
         try:

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 from coordinator.config import (
     audit_keys,
     cleaner_keys,
+    consumer_group_keys,
     group_keys,
     log_keys,
     metrics_keys,
@@ -16,15 +17,8 @@ from coordinator.config import (
     server_keys,
     transaction_keys,
 )
-from coordinator.config.cleaner_keys import LOG_CLEANER_MAX_COMPACTION_LAG_MS, LOG_CLEANER_MIN_COMPACTION_LAG_MS
-from coordinator.config.group_keys import GROUP_MAX_SESSION_TIMEOUT_MS, GROUP_MIN_SESSION_TIMEOUT_MS
 from coordinator.config.key import ConfigError, ConfigKey
-from coordinator.config.log_keys import (
-    COMPRESSION_GZIP_LEVEL,
-    LOG_RETENTION_HOURS,
-    LOG_RETENTION_MINUTES,
-    LOG_RETENTION_MS,
-)
+from coordinator.config.rules import check_settings_together
 from coordinator.config.server_keys import LOG_DIRS
 
 T = TypeVar("T")
@@ -36,6 +30,7 @@ KEY_MODULES: Final = (
     log_keys,
     cleaner_keys,
     group_keys,
+    consumer_group_keys,
     transaction_keys,
     audit_keys,
     metrics_keys,
@@ -43,7 +38,7 @@ KEY_MODULES: Final = (
 ALL_KEYS: Final[tuple[ConfigKey[Any], ...]] = tuple(
     value for module in KEY_MODULES for value in vars(module).values() if isinstance(value, ConfigKey)
 )
-_BY_NAME: Final = {key.name: key for key in ALL_KEYS}
+KEYS_BY_NAME: Final = {key.name: key for key in ALL_KEYS}
 CLOSE: Final = 0.85
 """How much of a name a key must have in common with it to be suggested beside others."""
 
@@ -55,9 +50,10 @@ class Config:
         """Parse settings given as text, by name; the others get their defaults.
 
         Raises:
-            ConfigError: names are unknown (the message has all of them), or a value is not allowed.
+            ConfigError: names are unknown (the message has all of them), a value is not allowed, or two contradict
+                each other.
         """
-        unknown = [name for name in texts or {} if name not in _BY_NAME]
+        unknown = [name for name in texts or {} if name not in KEYS_BY_NAME]
         if len(unknown) > 1:
             raise ConfigError(_all_unknown(unknown))
         self._values: dict[ConfigKey[Any], Any] = {key: key.default for key in ALL_KEYS}
@@ -66,23 +62,8 @@ class Config:
             key = find_key(name)
             self._values[key] = key.parse(text)
             self._given.add(key)
-        if self[GROUP_MIN_SESSION_TIMEOUT_MS] > self[GROUP_MAX_SESSION_TIMEOUT_MS]:
-            raise ConfigError(
-                f"{GROUP_MIN_SESSION_TIMEOUT_MS.name}={self[GROUP_MIN_SESSION_TIMEOUT_MS]}: "
-                f"must not be above {GROUP_MAX_SESSION_TIMEOUT_MS.name}={self[GROUP_MAX_SESSION_TIMEOUT_MS]}"
-            )
-
-        if self[LOG_CLEANER_MIN_COMPACTION_LAG_MS] > self[LOG_CLEANER_MAX_COMPACTION_LAG_MS]:
-            raise ConfigError(
-                f"{LOG_CLEANER_MIN_COMPACTION_LAG_MS.name}={self[LOG_CLEANER_MIN_COMPACTION_LAG_MS]}: "
-                f"must not be above {LOG_CLEANER_MAX_COMPACTION_LAG_MS.name}={self[LOG_CLEANER_MAX_COMPACTION_LAG_MS]}"
-            )
         self.log_directories()
-        for retention in (LOG_RETENTION_HOURS, LOG_RETENTION_MINUTES, LOG_RETENTION_MS):
-            if self[retention] == 0:
-                raise ConfigError(f"{retention.name}=0: must be -1 or at least 1")
-        if self[COMPRESSION_GZIP_LEVEL] == 0:
-            raise ConfigError(f"{COMPRESSION_GZIP_LEVEL.name}=0: must be -1 or at least 1")
+        check_settings_together(self)
 
     def __getitem__(self, key: ConfigKey[T]) -> T:
         value: T = self._values[key]
@@ -117,7 +98,7 @@ def _all_unknown(names: list[str]) -> str:
     """One line for all of them, as for the server.properties of a Kafka."""
     told = []
     for name in names:
-        near = difflib.get_close_matches(name, _BY_NAME, n=1, cutoff=CLOSE)
+        near = difflib.get_close_matches(name, KEYS_BY_NAME, n=1, cutoff=CLOSE)
         told.append(f"{name!r} (did you mean {near[0]!r}?)" if near else repr(name))
     return f"unknown settings: {', '.join(told)}"
 
@@ -128,7 +109,7 @@ def find_key(name: str) -> ConfigKey[Any]:
     Raises:
         ConfigError: there is none; the message suggests the nearest name.
     """
-    if name in _BY_NAME:
-        return _BY_NAME[name]
-    near = difflib.get_close_matches(name, _BY_NAME, n=1, cutoff=0.0)
+    if name in KEYS_BY_NAME:
+        return KEYS_BY_NAME[name]
+    near = difflib.get_close_matches(name, KEYS_BY_NAME, n=1, cutoff=0.0)
     raise ConfigError(f"unknown setting {name!r}; did you mean {near[0]!r}?")

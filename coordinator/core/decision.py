@@ -8,6 +8,7 @@ from coordinator.config.settings import Config
 from coordinator.core.address_limits import AddressLimits
 from coordinator.core.causes import Requester
 from coordinator.core.client_connection import ClientConnection
+from coordinator.core.consumer.settings import ConfiguredSettings, ConsumerGroupSettings
 from coordinator.core.event import Event
 from coordinator.core.pauses import NO_PAUSES, Pauses
 from coordinator.core.producer_ids import NO_PRODUCER_IDS, ProducerIds
@@ -31,6 +32,14 @@ class Topics(Protocol):
     def topic_name(self, topic_id: bytes) -> str | None:
         """The name of the topic with that id (16 bytes), None where there is none."""
 
+    @property
+    def topics_version(self) -> int:
+        """A number that rises when a topic is created, deleted or gets partitions; it starts again with the process."""
+
+    @property
+    def created_version(self) -> int:
+        """The `topics_version` at which a topic was last created."""
+
 
 class Environment(NamedTuple):
     """What all operations of a coordinator may read. `new_id` returns a random UUID as text.
@@ -50,6 +59,8 @@ class Environment(NamedTuple):
     """What is stamped on records and events."""
     pauses: Pauses = NO_PAUSES
     """When the coordinator itself stood still."""
+    consumer_groups: ConsumerGroupSettings | None = None
+    """What holds for consumer groups; None: the settings of `config`, for all groups."""
 
     def may_create_group(self, client_host: str) -> bool:
         return self.addresses is None or self.addresses.may_create_group(client_host)
@@ -82,6 +93,10 @@ class OperationContext:
     @property
     def topics(self) -> Topics:
         return self.environment.topics
+
+    @property
+    def consumer_groups(self) -> ConsumerGroupSettings:
+        return self.environment.consumer_groups or ConfiguredSettings(self.environment.config)
 
     def new_id(self) -> str:
         return self.environment.new_id()

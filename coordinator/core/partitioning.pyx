@@ -2,7 +2,7 @@
 transactional id: `Utils.abs(name.hashCode()) % partitions` (GroupCoordinatorService.partitionFor).
 """
 
-from libc.stdint cimport INT32_MIN, int32_t, uint32_t
+from libc.stdint cimport INT32_MIN, int32_t
 
 cdef enum:
     BMP_MAX = 0xFFFF                    # what lies above are two UTF-16 code units

@@ -30,6 +30,16 @@ class SessionTable(Protocol):
 
     def renew(self, group_id: str, member_id: str, timeout_ms: int, now_ms: int) -> None: ...
 
+    def open_heartbeats(
+        self,
+        group_id: str,
+        member_id: str,
+        member_epoch: int,
+        heartbeat_interval_ms: int,
+        client_id: str,
+        client_host: str,
+    ) -> None: ...
+
     def end(self, group_id: str, member_id: str) -> bool: ...
 
 
@@ -79,4 +89,29 @@ class SessionEnded:
         sessions.end(group_id, self.member_id)
 
 
-SessionChange = SessionStarted | SessionRenewed | SessionEnded
+@dataclass(slots=True)
+class HeartbeatsOpened:
+    """ConsumerGroupHeartbeats of the member that ask for nothing renew its session and do nothing else.
+
+    That holds until an event changes its group, or the metadata of the cluster change. They are answered with this
+    interval, and come from this client.
+    """
+
+    member_id: str
+    member_epoch: int
+    heartbeat_interval_ms: int
+    client_id: str
+    client_host: str
+
+    def apply(self, sessions: SessionTable, group_id: str, now_ms: int) -> None:
+        sessions.open_heartbeats(
+            group_id,
+            self.member_id,
+            self.member_epoch,
+            self.heartbeat_interval_ms,
+            self.client_id,
+            self.client_host,
+        )
+
+
+SessionChange = SessionStarted | SessionRenewed | SessionEnded | HeartbeatsOpened

@@ -101,6 +101,9 @@ def _for_removal(removal: Removal, context: Context) -> str | None:
     match removal.cause:
         case Cause.SESSION_EXPIRED:
             return _for_silence(removal)
+        case Cause.REBALANCE_TIMEOUT if context.generation.is_epoch:
+            poll = shorter_poll([removal.member])
+            return f"the member that kept its partitions was busy between two calls of poll(), or stood still: {poll}"
         case Cause.REBALANCE_TIMEOUT:
             if all_are([removal.member], JOIN_IN_POLL):
                 poll = shorter_poll([removal.member])
@@ -154,6 +157,8 @@ _BY_CAUSE: Final[dict[Cause, str]] = {
 def _for_moves(context: Context) -> Iterator[str]:
     """About the assignor, if it moved or stopped more than it had to and that had a price."""
     generation = context.generation
+    if generation.is_epoch:
+        return  # the server's assignors move partitions one by one
     members = [part.member for part in generation.members.values()]
     name = generation.protocol_name
     if generation.moved_needlessly:

@@ -17,6 +17,11 @@ from coordinator.audit.schema import (
 )
 from coordinator.core.causes import Cause
 from coordinator.explain.owners import Absence, Taken
+from coordinator.explain.reconciliation import Reconciliations
+
+CLASSIC: Final = "classic"
+CONSUMER: Final = "consumer"
+"""Types of groups, as ListGroups names them."""
 
 CHANGES_KEPT_MAX: Final = 10_000
 """The largest number of joins, of removals and of replacements that are kept of one generation."""
@@ -212,6 +217,10 @@ class Generation(msgspec.Struct, gc=False):
     generation_started_ms: int | None = None
     ended_ms: int | None = None
     """When it became stable, was superseded, emptied or cut short."""
+    group_type: str = CLASSIC
+    """`consumer` for a group of KIP-848, whose generations are group epochs."""
+    reconciliations: Reconciliations | None = None
+    """Of a consumer group."""
     protocol_type: str = ""
     protocol_name: str = ""
     leader: str = ""
@@ -256,6 +265,11 @@ class Generation(msgspec.Struct, gc=False):
     """The coordinator lost it after it was complete: it counts as if it had never been."""
 
     @property
+    def is_epoch(self) -> bool:
+        """Whether it is a group epoch of KIP-848: members reconcile one by one, and none sends JoinGroup."""
+        return self.group_type == CONSUMER
+
+    @property
     def is_open(self) -> bool:
         return self.outcome is Outcome.IN_PROGRESS
 
@@ -296,7 +310,8 @@ class Generation(msgspec.Struct, gc=False):
 
     def become_stable(self, event: GenerationStable) -> None:
         self.outcome, self.ended_ms = Outcome.STABLE, event.time_ms
-        self.rebalance_started_ms = _began_ms(event)
+        if not self.is_epoch or self.rebalance_started_ms is None:
+            self.rebalance_started_ms = _began_ms(event)
         self.member_count, self.partitions = event.members, event.partitions
         self.partitions_moved, self.partitions_moved_needed = event.partitions_moved, event.partitions_moved_needed
         self.join_ms, self.sync_ms, self.rebalance_ms = event.join_ms, event.sync_ms, event.rebalance_ms
@@ -384,6 +399,8 @@ class KnownMember(msgspec.Struct, gc=False):
     """The assignors that it offers; empty if its first JoinGroup is not among the events."""
     partitions: TopicPartitions = {}
     unnamed_partitions: int = 0
+    revoking: TopicPartitions = {}
+    """In a consumer group: what it was asked to give up and has not given up."""
     was_loaded: bool = False
     """The coordinator has restarted since the member's last JoinGroup."""
 

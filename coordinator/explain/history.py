@@ -11,6 +11,8 @@ from coordinator.audit.schema import AuditEvent, MemberRef, MemberSnapshot
 from coordinator.core.causes import Cause
 from coordinator.explain.generation import (
     CHANGES_KEPT_MAX,
+    CLASSIC,
+    CONSUMER,
     Changes,
     Gap,
     Generation,
@@ -21,7 +23,8 @@ from coordinator.explain.generation import (
     Replacement,
     Resubscription,
 )
-from coordinator.explain.owners import Owners, is_cooperative
+from coordinator.explain.owners import Owners, is_cooperative, without
+from coordinator.explain.reconciliation import Reconciliations
 from coordinator.explain.replaced_clients import remember_client, with_clients
 
 GENERATIONS_KEPT: Final = 1_000
@@ -32,6 +35,10 @@ EMPTY: Final = "Empty"
 STABLE: Final = "Stable"
 PREPARING: Final = "PreparingRebalance"
 COMPLETING: Final = "CompletingRebalance"
+REBALANCE_STATES: Final = frozenset({PREPARING, COMPLETING, "Assigning", "Reconciling"})
+
+
+WholeGroup = schema.GroupLoaded | schema.GroupSnapshot | schema.GroupConverted
 
 
 class GroupHistory:
@@ -54,6 +61,7 @@ class GroupHistory:
         """Those that the last event applied ended, oldest first: each generation ends once."""
         self.members: dict[str, KnownMember] = {}
         self.state = ""
+        self.group_type = CLASSIC
         self.generation_id = 0
         self.created_seq = 0
         self.coordinator_epoch = 0
@@ -175,7 +183,8 @@ class GroupHistory:
     def _begin(self, event: AuditEvent, generation_id: int) -> Generation:
         self._close(Outcome.UNKNOWN, None)
         begun = Generation(self.group_id, event.created_seq, generation_id, event.seq, event.seq)
-        begun.coordinator_epoch = event.coordinator_epoch
+        begun.coordinator_epoch, begun.group_type = event.coordinator_epoch, self.group_type
+        begun.reconciliations = Reconciliations() if begun.is_epoch else None
         self.generations.append(begun)
         return begun
 
@@ -194,6 +203,16 @@ class GroupHistory:
     def _pending(self) -> Changes:
         """Where a change of the members belongs: to the join phase in progress, else to the next rebalance."""
         return self.pending_changes if self._joining is None else self._joining.changes
+
+    # ---- its type
+
+    def _created(self, event: schema.GroupCreated) -> None:
+        self.group_type = event.group_type
+
+    def _converted(self, event: schema.GroupConverted) -> None:
+        """A rebalance in progress is given up: the members are asked to join again, or reconcile from now on."""
+        self._close(Outcome.SUPERSEDED, event.time_ms)
+        self._take_members(event, event.members)
 
     # ---- members
 
@@ -219,7 +238,7 @@ class GroupHistory:
             pending.add(pending.resubscribed, _resubscription(event, known))
         known.joined_ms, known.subscribed_topics = event.time_ms, tuple(event.subscribed_topics)
         known.was_loaded = False
-        if not self._keeps_what_it_owns(known):
+        if self.group_type != CONSUMER and not self._keeps_what_it_owns(known):
             self.owners.gave_up(event.member.member_id, event.time_ms)
         self._note_join(event.member, event.join_ms, event.time_ms)
 
@@ -260,6 +279,9 @@ class GroupHistory:
             event.connection_closed_in_pause_ms,
         )
         self.owners.gave_up(event.member.member_id, removal.stopped_ms)
+        latest = self.latest
+        if latest is not None and latest.reconciliations is not None and latest.is_open:
+            latest.reconciliations.removed(event.member.member_id, event.time_ms)
         pending = self._pending
         pending.add(pending.removed, removal)
         if self._joining is not None:
@@ -274,7 +296,7 @@ class GroupHistory:
         known.member, known.joined_ms = event.member, event.time_ms
         known.subscribed_topics = tuple(event.subscribed_topics) or known.subscribed_topics
         self.owners.replaced(event.old_member_id, event.member)
-        if event.state != STABLE:
+        if event.state != STABLE and self.group_type != CONSUMER:
             self.owners.gave_up(event.member.member_id, event.time_ms)  # the new process has nothing yet
         change = Replacement(
             event.member,
@@ -297,7 +319,9 @@ class GroupHistory:
 
     def _rebalance_started(self, event: schema.RebalanceStarted) -> None:
         previous = self.latest
-        generation = self._begin(event, event.generation_id + 1)
+        # A group epoch has risen already; a classic generation is counted when all members have joined.
+        is_epoch = self.group_type == CONSUMER
+        generation = self._begin(event, event.generation_id + (not is_epoch))
         changes, self.pending_changes = self.pending_changes, Changes()
         earlier = [each for each in changes.replaced if each.at_ms < event.time_ms]
         if previous is not None and previous.outcome is Outcome.STABLE:
@@ -332,6 +356,8 @@ class GroupHistory:
         generation.protocol_type, generation.protocol_name = event.protocol_type, event.protocol_name
         generation.leader, generation.member_count = event.leader, event.members
         generation.join_ms = event.join_ms
+        if generation.is_epoch:
+            generation.join_ms = max(0, event.time_ms - generation.rebalance_started_ms)
         generation.slowest_join = generation.slowest_of(event)
         for known in self.members.values():
             generation.part_of(known.member)
@@ -352,6 +378,27 @@ class GroupHistory:
         self.owners.assigned(member, partitions, event.time_ms)
         if event.lost:
             self.owners.revoked(member.member_id, event.lost, event.time_ms)
+
+    def _reconciled(self, event: schema.MemberReconciled) -> None:
+        member, partitions = event.member, event.partitions
+        latest = self.latest
+        if latest is not None and latest.is_open and latest.reconciliations is not None:
+            part = self._open(event, event.generation_id).part_of(member)
+            part.member, part.is_assigned = member, True
+            part.partitions, part.unnamed_partitions = partitions, event.unnamed_partitions
+            part.gained, part.lost, part.kept = event.gained, event.lost, event.kept
+            part.sync_ms = event.reconcile_ms
+            latest.reconciliations.apply(event)
+        known = self.members.get(member.member_id)
+        if known is None:
+            known = self.members[member.member_id] = KnownMember(member)
+        self.owners.assigned(member, partitions, event.time_ms)
+        # Partitions that it was asked to give up are its own until it has done so.
+        for given_up in (known.revoking, event.lost):
+            released = without(without(given_up, event.revoking), partitions)
+            self.owners.revoked(member.member_id, released, event.time_ms)
+        known.partitions, known.unnamed_partitions = partitions, event.unnamed_partitions
+        known.revoking = event.revoking
 
     def _is_of_a_rebalance(self, event: schema.MemberAssigned) -> bool:
         """In a group of KIP-848, what a member holds also changes while its generation is stable, or before any."""
@@ -394,24 +441,31 @@ class GroupHistory:
     def _loaded(self, event: schema.GroupLoaded) -> None:
         """Take back the events that did not take effect; what they told stays visible as cut short."""
         self.loads.append(event)
-        self._close(Outcome.CUT_SHORT, event.time_ms)
+        latest = self.latest
+        # Each step of a reconciliation is stored, so it goes on; a join phase begins anew.
+        goes_on = event.group_type == CONSUMER and event.state in REBALANCE_STATES
+        kept = latest if goes_on and latest is not None and latest.generation_id == event.generation_id else None
+        if kept is None:
+            self._close(Outcome.CUT_SHORT, event.time_ms)
         if event.void_from_seq is not None:
             for generation in self.generations:
-                generation.take_back(event.void_from_seq)
+                if generation is not kept:
+                    generation.take_back(event.void_from_seq)
         self.pending_changes = Changes()
         self._take_members(event, event.members)
 
     def _snapshot(self, event: schema.GroupSnapshot) -> None:
         self._take_members(event, event.members)
         latest = self.latest
-        if event.state in (PREPARING, COMPLETING) and (latest is None or not latest.is_open):
+        if event.state in REBALANCE_STATES and (latest is None or not latest.is_open):
             generation = self._open(event, event.generation_id + (event.state == PREPARING))
             generation.member_count = len(event.members)
 
-    def _take_members(self, event: schema.GroupLoaded | schema.GroupSnapshot, members: list[MemberSnapshot]) -> None:
-        known = self.members
+    def _take_members(self, event: WholeGroup, members: list[MemberSnapshot]) -> None:
+        known, self.group_type = self.members, event.group_type
         self.members = {}
         for each in members:
+            progress = event.progress.get(each.member.member_id)
             before = known.get(each.member.member_id) or KnownMember(each.member)
             # Only the events of this run of the coordinator know the software of the client.
             member = each.member if each.member.client_software_name else before.member
@@ -421,6 +475,7 @@ class GroupHistory:
                 subscribed_topics=tuple(each.subscribed_topics),
                 partitions=each.partitions,
                 unnamed_partitions=each.unnamed_partitions,
+                revoking={} if progress is None else progress.revoking,
             )
             self.owners.found(member, each.partitions)
         self.owners.is_known |= event.state == STABLE and not any(each.unnamed_partitions for each in members)
@@ -432,7 +487,7 @@ class GroupHistory:
         if event.state == STABLE and not is_known:
             self._inherit(event, members)
 
-    def _inherit(self, event: schema.GroupLoaded | schema.GroupSnapshot, members: list[MemberSnapshot]) -> None:
+    def _inherit(self, event: WholeGroup, members: list[MemberSnapshot]) -> None:
         """A stable generation whose rebalance is not among the events."""
         generation = self._begin(event, event.generation_id)
         generation.outcome, generation.ended_ms, generation.has_gap = Outcome.STABLE, event.time_ms, True
@@ -476,6 +531,9 @@ def _resubscription(event: schema.MemberRejoined, known: KnownMember) -> Resubsc
 
 
 _HANDLERS: Final[dict[type[AuditEvent], Callable[[GroupHistory, Any], None]]] = {
+    schema.GroupCreated: GroupHistory._created,
+    schema.GroupConverted: GroupHistory._converted,
+    schema.MemberReconciled: GroupHistory._reconciled,
     schema.MemberJoined: GroupHistory._joined,
     schema.MemberRejoined: GroupHistory._rejoined,
     schema.MemberRemoved: GroupHistory._removed,

@@ -170,5 +170,15 @@ class Owners(msgspec.Struct, gc=False):
         self.names[member.member_id] = member
 
 
+def without(partitions: TopicPartitions, others: TopicPartitions) -> TopicPartitions:
+    """Those partitions that are not among the others."""
+    if not others:
+        return partitions
+    left = {
+        topic: [each for each in indexes if each not in others.get(topic, ())] for topic, indexes in partitions.items()
+    }
+    return {topic: indexes for topic, indexes in left.items() if indexes}
+
+
 def flat(partitions: TopicPartitions) -> list[Partition]:
     return [(topic, index) for topic, indexes in partitions.items() for index in indexes]

@@ -108,6 +108,8 @@ def _metadata_changed(trigger: Trigger, context: Context) -> str:
     ]
     if changes:
         return f"{who} {' and '.join(changes)}{_said(trigger)}"
+    if context.generation.is_epoch:
+        return f"{who} subscribed to another regular expression"
     if found.is_first_since_load:
         return (
             f"{who} rejoined with the same topics{_said(trigger)}; whether anything else changed is not known, because"
@@ -149,7 +151,8 @@ def _member_left(trigger: Trigger, context: Context) -> str:
         return f"{who} unsubscribed from all topics and left"
     if leaving.is_closed:
         return f"{who} was closed and left"
-    return f"{who} left{_said(trigger) or ' without giving a reason'}"
+    unsaid = "" if context.generation.is_epoch else " without giving a reason"  # KIP-848 has no reasons
+    return f"{who} left{_said(trigger) or unsaid}"
 
 
 def _session_expired(trigger: Trigger, context: Context) -> str:
@@ -186,9 +189,10 @@ def several_unheard(removals: list[Removal], names: Names) -> str:
 
 def _late(what: str) -> Callable[[Trigger, Context], str]:
     def late(trigger: Trigger, context: Context) -> str:
+        did_not = "give up its partitions" if context.generation.is_epoch else what
         timeout_ms = context.removal_of(trigger).rebalance_timeout_ms
         limit = f", {duration(timeout_ms)}" if timeout_ms else ""
-        return f"{_who(trigger, context)} did not {what} within the rebalance timeout{limit}"
+        return f"{_who(trigger, context)} did not {did_not} within the rebalance timeout{limit}"
 
     return late
 
@@ -225,6 +229,10 @@ def _assignment_too_large(trigger: Trigger, context: Context) -> str:
     return f"the assignment that the leader, {_who(trigger, context)}, sent is larger than message.max.bytes allows"
 
 
+def _topics_changed(trigger: Trigger, context: Context) -> str:
+    return topic_changes(context.generation) or "the topics that it subscribes to changed"
+
+
 def _fixed(text: str) -> Callable[[Trigger, Context], str]:
     return lambda trigger, context: text
 
@@ -232,6 +240,7 @@ def _fixed(text: str) -> Callable[[Trigger, Context], str]:
 _CLAUSES: Final[dict[Cause, Callable[[Trigger, Context], str]]] = {
     Cause.NEW_MEMBER: _new_member,
     Cause.METADATA_CHANGED: _metadata_changed,
+    Cause.TOPICS_CHANGED: _topics_changed,
     Cause.LEADER_REJOINED: _leader_rejoined,
     Cause.MEMBER_REJOINED: _member_rejoined,
     Cause.MEMBER_LEFT: _member_left,

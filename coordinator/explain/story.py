@@ -7,6 +7,7 @@ import msgspec
 
 from coordinator.audit.schema import MemberRef, Trigger
 from coordinator.core.causes import Cause
+from coordinator.explain import epoch_story
 from coordinator.explain.absences import absences_in, unheard_since_start
 from coordinator.explain.advice import advice_for
 from coordinator.explain.generation import Generation, Outcome
@@ -27,6 +28,9 @@ from coordinator.explain.words import Clock, Names, counted, duration, listed, p
 
 HOLD_UP_MS: Final = 500
 """From how many ms on a member that came later than all others is said to have held up the rebalance."""
+
+TELLS_TOPIC_CHANGES: Final = frozenset({Cause.LEADER_REJOINED, Cause.TOPICS_CHANGED})
+"""Causes whose clause names the topics that changed."""
 
 IDS_NAMED: Final = 3
 SAME_CAUSES_NAMED: Final = 3
@@ -120,7 +124,7 @@ class _Telling:
 
     def headline(self) -> str:
         generation = self._generation
-        number = f"generation {generation.generation_id}"
+        number = f"{'group epoch' if generation.is_epoch else 'generation'} {generation.generation_id}"
         trigger = first_trigger(generation)
         if trigger is None:
             if generation.outcome is Outcome.STABLE and generation.ended_ms is not None:
@@ -137,7 +141,7 @@ class _Telling:
         sentences = [f"{text[0].upper()}{text[1:]}." for text in self._other_triggers()]
         changes = topic_changes(self._generation)
         first = first_trigger(self._generation)
-        if changes and (first is None or first.cause is not Cause.LEADER_REJOINED):
+        if changes and (first is None or first.cause not in TELLS_TOPIC_CHANGES):
             sentences.append(f"Since the generation before, {changes}.")
         sentences += self._unknown_leaves()
         sentences += absences_in(self._history, self._generation, self._clock)
@@ -149,6 +153,8 @@ class _Telling:
         return " ".join(sentences)
 
     def _unknown_leaves(self) -> list[str]:
+        if self._generation.is_epoch:
+            return []  # the protocol has no reasons at all
         left = (Leaving(each) for each in self._generation.changes.removed if each.cause is Cause.MEMBER_LEFT)
         unknown = [each for each in left if each.is_unknown]
         if len(unknown) > 1:
@@ -169,7 +175,7 @@ class _Telling:
             elif is_unheard:
                 yield f"also, {several_unheard([self._context.removal_of(each) for each in triggers], self._names)}"
             else:
-                yield f"also, {_several(cause, triggers, self._names)}"
+                yield f"also, {_several(cause, triggers, self._context)}"
         if self._generation.unnamed_triggers:
             count = self._generation.unnamed_triggers
             yield f"{counted(count, 'further cause')} {were(count)} recorded without a name"
@@ -191,6 +197,8 @@ class _Telling:
         if total_ms < HOLD_UP_MS:
             return f"It took {duration(total_ms)}."
         count = generation.member_count or 0
+        if generation.is_epoch:
+            return epoch_story.how_long(generation.join_ms, generation.sync_ms, count)
         if self._waited_for_more():
             waited = (
                 "in which the group, which was empty, waited for further members (group.initial.rebalance.delay.ms)"
@@ -211,6 +219,10 @@ class _Telling:
 
     def _join_delays(self) -> Iterator[str]:
         generation, names = self._generation, self._names
+        if generation.is_epoch:
+            if (told := epoch_story.held_up(generation, names, HOLD_UP_MS)) is not None:
+                yield told
+            return
         late = [each for each in generation.late_members if each.cause is Cause.REBALANCE_TIMEOUT]
         if late:
             timeout = max((each.rebalance_timeout_ms or 0 for each in late), default=0)
@@ -240,6 +252,8 @@ class _Telling:
 
     def _sync_delays(self) -> Iterator[str]:
         generation, names = self._generation, self._names
+        if generation.is_epoch:
+            return
         late = [each for each in generation.late_members if each.cause is Cause.SYNC_TIMEOUT]
         if late:
             yield f"{names.listed([each.member for each in late])} never sent SyncGroup and {were(len(late))} removed."
@@ -345,6 +359,8 @@ class _Telling:
 
     def _ended_superseded(self) -> str:
         generation = self._generation
+        if generation.is_epoch:
+            return epoch_story.superseded(generation.rebalance_ms)
         took = f" after {duration(generation.rebalance_ms)}" if generation.rebalance_ms is not None else ""
         text = f"It never became stable:{took} the next rebalance began before its assignment was stored."
         if generation.never_synced:
@@ -370,6 +386,8 @@ class _Telling:
 
     def _in_progress(self) -> str:
         generation = self._generation
+        if generation.is_epoch:
+            return epoch_story.in_progress(generation)
         if self._history.last_ms is None or generation.generation_started_ms is not None:
             return "It is still in progress: the leader's assignment has not come yet."
         came = {each for each, part in generation.members.items() if part.join_ms is not None}
@@ -428,9 +446,10 @@ _SEVERAL: Final = {
 """What several members did, after their names."""
 
 
-def _several(cause: Cause, triggers: list[Trigger], names: Names) -> str:
+def _several(cause: Cause, triggers: list[Trigger], context: Context) -> str:
     members = [each.member for each in triggers if each.member is not None]
-    return f"{names.listed(members, SAME_CAUSES_NAMED)} {_SEVERAL.get(cause, f'caused it ({cause.value})')}"
+    words = _SEVERAL | epoch_story.SEVERAL if context.generation.is_epoch else _SEVERAL
+    return f"{context.names.listed(members, SAME_CAUSES_NAMED)} {words.get(cause, f'caused it ({cause.value})')}"
 
 
 def _longest(absences: list[Absence]) -> str:
@@ -454,6 +473,8 @@ def _moved(generation: Generation) -> str:
         return f"None of {counted(total, 'partition')} moved{later}.{new}"
     text = f"{moved:,} of {counted(total, 'partition')} moved{later}"
     needless = generation.moved_needlessly
+    if needless is None and generation.is_epoch:
+        return f"{text}.{new}"
     if needless is None:
         return f"{text}; how many of them had to is unknown.{new}"
     if not needless:

@@ -4,6 +4,7 @@ Counterpart in Kafka: `GroupCoordinatorService`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from time import perf_counter
 from typing import Any, Final
 
@@ -11,10 +12,12 @@ from coordinator.audit.schema import CoordinatorEvent
 from coordinator.config.group_keys import OFFSETS_RETENTION_CHECK_INTERVAL_MS
 from coordinator.core.address_limits import PendingMember
 from coordinator.core.causes import Cause
+from coordinator.core.consumer.patterns import UNRESOLVED, ResolvedTopics
 from coordinator.core.decision import Environment, OperationContext
 from coordinator.core.groups import operations
 from coordinator.core.groups.group import Group, is_oversized
 from coordinator.core.groups.kinds import KINDS
+from coordinator.core.groups.membership import Membership
 from coordinator.core.groups.requests import SessionExpired
 from coordinator.core.offsets.delete import GoneTopics
 from coordinator.core.operation import Operation
@@ -23,6 +26,7 @@ from coordinator.deadlines import deadline_after
 from coordinator.groups.audit_checkpoints import AuditCheckpoints
 from coordinator.groups.audit_schedule import AuditSchedule, audit_of
 from coordinator.groups.deleted_topics import DeletedTopics
+from coordinator.groups.pattern_resolver import ResolvesPatterns
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.groups.timer_keys import (
@@ -59,9 +63,13 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
         *,
         checkpoints: AuditCheckpoints,
         request_iteration: Callable[[], None],
+        pattern_resolver: ResolvesPatterns | None = None,
         seconds: Callable[[], float] = perf_counter,
     ) -> None:
-        """`seconds` is a clock for nothing but the length of slices."""
+        """`pattern_resolver` finds the topics of regular expressions; None: they match none.
+
+        `seconds` is a clock for nothing but the length of slices.
+        """
         progress = LoadProgress(OFFSETS_TOPIC, "groups")
         super().__init__(progress, wheel, timers, environment, request_iteration, seconds)
         self.sessions = sessions
@@ -72,6 +80,7 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
         self.audit = AuditSchedule(
             wheel, environment.config, checkpoints, self._submit_first, self._mark_dirty, environment.wall
         )
+        self.pattern_resolver = pattern_resolver
         self._announcement: CoordinatorEvent | None = None
         self._announced_to: set[int] = set()
         """The partitions in which the start is reported."""
@@ -119,6 +128,10 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
                 self._deleted_topics.forgotten(shard.partition)
             if writes_snapshots:
                 self.audit.drained(shard, now_ms)
+        if shard.machine.to_resume:
+            self._resume_loaded(shard)
+        if shard.machine.patterns_to_resolve:
+            self._resolve_patterns(shard)
         if self._addresses is not None and self._addresses.excess:
             self._remove_pending(self._addresses.pop_excess())
 
@@ -191,6 +204,31 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
             check = QueuedOperation(operations.REBALANCE_OVERSIZED_GROUP, group_id, None, self._internal_context())
             shard.failed_keys.by_key[group_id].missed.append(check)
 
+    def _resolve_patterns(self, shard: Shard[GroupStateMachine]) -> None:
+        """Have the topics found that match regular expressions; without a resolver none are."""
+        machine = shard.machine
+        to_resolve, machine.patterns_to_resolve = machine.patterns_to_resolve, []
+        for started in to_resolve:
+            done = partial(self.patterns_resolved, started.group_id)
+            group = machine.groups.get(started.group_id)
+            asking = None if group is None else group.membership.members.get(started.member_id)
+            if self.pattern_resolver is None:
+                done(UNRESOLVED)
+            elif group is not None:
+                host = "" if asking is None else asking.client_host
+                is_wanted = partial(_has_membership, machine, group.group_id, group.membership)
+                self.pattern_resolver.resolve(started.patterns, host, is_wanted, done)
+
+    def patterns_resolved(self, group_id: str, resolved: ResolvedTopics) -> None:
+        """The topics that match the regular expressions of a group were found."""
+        self._enqueue_internal(operations.RESOLVE_PATTERNS, group_id, resolved)
+
+    def _resume_loaded(self, shard: Shard[GroupStateMachine]) -> None:
+        machine = shard.machine
+        to_resume, machine.to_resume = machine.to_resume, []
+        for group_id in to_resume:
+            self._enqueue_internal(operations.RESUME_LOADED_GROUP, group_id)
+
     def _loaded(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
         # First of all: operations that were queued during the load may commit to topics that were created again.
         gone = self._deleted_topics.gone_for(shard.partition)
@@ -200,6 +238,7 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
             for group in shard.machine.groups.values():
                 if is_oversized(group, config):
                     self._enqueue_internal(operations.REBALANCE_OVERSIZED_GROUP, group.group_id)
+        self._resume_loaded(shard)
         self._check_later(shard, (), deadline_after(now_ms, self._check_interval_ms))
         self.audit.loaded(shard, now_ms)
         self._announce_to(shard)
@@ -223,3 +262,9 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
         if shard.partition in self._checks:
             self._wheel.cancel(self._checks[shard.partition])
         self._checks[shard.partition] = self._wheel.start(OffsetsCheckKey(shard.partition, group_ids), at_ms)
+
+
+def _has_membership(machine: GroupStateMachine, group_id: str, membership: Membership) -> bool:
+    """Whether the group is there, and no other one of its name: nobody waits for what another one asked for."""
+    group = machine.groups.get(group_id)
+    return group is not None and group.membership is membership

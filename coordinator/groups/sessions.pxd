@@ -2,6 +2,7 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
+from _wire.heartbeat_frames cimport ConsumerHeartbeatFields
 from coordinator.timers.wheel cimport TimerWheel
 
 
@@ -11,6 +12,7 @@ cdef class GroupSessions:
     cdef readonly bint open             # heartbeats of this generation change nothing but the deadline
     cdef bytes group_id
     cdef dict sessions                    # member id → Session
+    cdef uint64_t changes               # counts what closes the heartbeats of all members
 
 
 @cython.final
@@ -25,6 +27,12 @@ cdef class Session:
     cdef int64_t first_deadline_ms      # deadline_ms until the session is renewed
     cdef int64_t timer_deadline_ms      # when the wheel will ask; not after deadline_ms
     cdef uint64_t timer                 # 0: the wheel has fired and nobody renewed
+    cdef int32_t steady_epoch           # of ConsumerGroupHeartbeats that are answered here; -1: none are
+    cdef int32_t heartbeat_interval_ms  # what they are answered
+    cdef bytes client_id                # who sends them: from anybody else the core learns something
+    cdef bytes client_host
+    cdef uint64_t group_changes         # those that were counted when they were opened
+    cdef uint64_t all_changes
 
 
 @cython.final
@@ -36,6 +44,7 @@ cdef class SessionTable:
     cdef size_t mask
     cdef size_t used
     cdef public bint leaves_heartbeats  # to the core, all of them
+    cdef uint64_t changes               # counts what closes the ConsumerGroupHeartbeats of all groups
 
     cdef inline bint has_due_timer(self, int64_t now_ms) noexcept:
         """Whether a timer of the wheel is due, of a session or of anything else."""
@@ -48,6 +57,12 @@ cdef class SessionTable:
         const uint8_t *member_id, Py_ssize_t member_id_size,
         const uint8_t *group_instance_id, Py_ssize_t group_instance_id_size,
         int32_t generation_id, int64_t now_ms,
+    ) noexcept
+    cdef int32_t consumer_heartbeat(
+        self, const ConsumerHeartbeatFields *fields, bytes client_host, int64_t now_ms
+    ) noexcept
+    cdef inline PyObject *probe(
+        self, const uint8_t *group_id, Py_ssize_t group_id_size, const uint8_t *member_id, Py_ssize_t member_id_size
     ) noexcept
     cdef Session find_or_add(self, str group_id, str member_id, str group_instance_id)
     cdef int arm(self, Session session, str group_id, str member_id, int64_t now_ms) except -1

@@ -35,12 +35,40 @@ class SessionTable:
         """When a request or a heartbeat last renewed the session; None if none did since it began, or without one."""
     def set_group(self, group_id: str, generation_id: int, open: bool) -> None:
         """Open or close the fast path for a generation of the group."""
+    def open_heartbeats(
+        self,
+        group_id: str,
+        member_id: str,
+        member_epoch: int,
+        heartbeat_interval_ms: int,
+        client_id: str,
+        client_host: str,
+    ) -> None:
+        """Answer the ConsumerGroupHeartbeats of the member that ask for nothing, until something is closed.
+
+        KeyError when it has no session. The heartbeats of a very long member id are left to the core.
+        """
+    def close_heartbeats(self, group_id: str) -> None:
+        """Leave the ConsumerGroupHeartbeats of a group to the core: something of the group has changed."""
+    def close_all_heartbeats(self) -> None:
+        """Leave all ConsumerGroupHeartbeats to the core: topics, configs or features may have changed."""
     def end(self, group_id: str, member_id: str) -> bool:
         """End the session of a member that is gone; False when it had none."""
     def end_all(self, group_id: str) -> None:
         """End all sessions of a group that is gone or no longer served here."""
     def members(self, group_id: str) -> list[str]:
         """The ids of the group's members that have a session."""
+    def take_consumer_heartbeat(
+        self,
+        group_id: str,
+        member_id: str,
+        instance_id: str | None,
+        member_epoch: int,
+        client_id: str,
+        client_host: str,
+        now_ms: int,
+    ) -> int:
+        """As `take_heartbeat`, of a ConsumerGroupHeartbeat that asks for nothing: the interval to answer, or -1."""
     def take_heartbeat(
         self, group_id: str, member_id: str, group_instance_id: str | None, generation_id: int, now_ms: int
     ) -> bool:

@@ -14,6 +14,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
+from _wire.heartbeat_frames cimport CONSUMER_MEMBER_ID_BYTES_MAX, ConsumerHeartbeatFields
 from coordinator.timers.wheel cimport TimerWheel
 
 from coordinator.groups.timer_keys import SessionKey
@@ -59,6 +60,13 @@ cdef class Session:
     """The session of one member."""
 
 
+cdef inline bint is_instance(Session session, const uint8_t *instance_id, Py_ssize_t size) noexcept:
+    """Whether a heartbeat names the instance id of the member. One of size -1 is null, which a dynamic member has."""
+    if size < 0:
+        return session.group_instance_id is None
+    return session.group_instance_id is not None and same_bytes(session.group_instance_id, instance_id, size)
+
+
 @cython.final
 cdef class SessionTable:
     """All sessions of one process. `seed` is a random number that clients cannot know."""
@@ -83,6 +91,7 @@ cdef class SessionTable:
         """Begin a session, or begin that of a pending member id again as its member's."""
         cdef Session session = self.find_or_add(group_id, member_id, group_instance_id)
         session.may_heartbeat = may_heartbeat
+        session.steady_epoch = -1
         session.timeout_ms = timeout_ms
         session.deadline_ms = session.first_deadline_ms = now_ms + first_timeout_ms
         self.arm(session, group_id, member_id, now_ms)
@@ -130,6 +139,31 @@ cdef class SessionTable:
         group.generation_id = generation_id
         group.open = open
 
+    def open_heartbeats(self, str group_id not None, str member_id not None, int32_t member_epoch,
+                        int32_t heartbeat_interval_ms, str client_id not None, str client_host not None):
+        """Answer the ConsumerGroupHeartbeats of the member that ask for nothing, until something is closed."""
+        cdef Session session = self.find(group_id, member_id)
+        if session is None:
+            raise KeyError(member_id)
+        if PyBytes_GET_SIZE(session.member_id) > CONSUMER_MEMBER_ID_BYTES_MAX:
+            return
+        session.steady_epoch = member_epoch
+        session.heartbeat_interval_ms = heartbeat_interval_ms
+        session.client_id = client_id.encode()
+        session.client_host = client_host.encode()
+        session.group_changes = session.group.changes
+        session.all_changes = self.changes
+
+    def close_heartbeats(self, str group_id not None):
+        """Leave the ConsumerGroupHeartbeats of a group to the core: something of the group has changed."""
+        cdef GroupSessions group = <GroupSessions>self.groups.get(group_id)
+        if group is not None:
+            group.changes += 1
+
+    def close_all_heartbeats(self):
+        """Leave all ConsumerGroupHeartbeats to the core: topics, configs or features may have changed."""
+        self.changes += 1
+
     def end(self, str group_id not None, str member_id not None):
         """End the session of a member that is gone; False when it had none."""
         cdef GroupSessions group = <GroupSessions>self.groups.get(group_id)
@@ -156,6 +190,23 @@ cdef class SessionTable:
         cdef GroupSessions group = <GroupSessions>self.groups.get(group_id)
         return [] if group is None else list(group.sessions)
 
+    def take_consumer_heartbeat(self, str group_id not None, str member_id not None, str instance_id,
+                                int32_t member_epoch, str client_id not None, str client_host not None,
+                                int64_t now_ms):
+        """As `take_heartbeat`, of a ConsumerGroupHeartbeat that asks for nothing: the interval to answer, or -1."""
+        cdef bytes group_bytes = group_id.encode(), member_bytes = member_id.encode(), client_bytes = client_id.encode()
+        cdef bytes instance_bytes = b"" if instance_id is None else instance_id.encode()
+        cdef ConsumerHeartbeatFields fields
+        fields.group_id.data, fields.group_id.size = <const uint8_t *>PyBytes_AS_STRING(group_bytes), len(group_bytes)
+        fields.member_id.data = <const uint8_t *>PyBytes_AS_STRING(member_bytes)
+        fields.member_id.size = len(member_bytes)
+        fields.client_id.data = <const uint8_t *>PyBytes_AS_STRING(client_bytes)
+        fields.client_id.size = len(client_bytes)
+        fields.instance_id.data = <const uint8_t *>PyBytes_AS_STRING(instance_bytes)
+        fields.instance_id.size = -1 if instance_id is None else len(instance_bytes)
+        fields.member_epoch = member_epoch
+        return self.consumer_heartbeat(&fields, client_host.encode(), now_ms)
+
     def take_heartbeat(self, str group_id not None, str member_id not None, str group_instance_id,
                        int32_t generation_id, int64_t now_ms):
         """The fast path as Python sees it: true when the heartbeat changed nothing but the deadline."""
@@ -180,38 +231,72 @@ cdef class SessionTable:
 
         A null instance id of a static member is left to the core too: rare, and its answer says less.
         """
-        cdef uint64_t hash
-        cdef size_t index
+        cdef PyObject *found
         cdef Session session
         if self.leaves_heartbeats:
             return False
-        hash = hash_bytes(hash_bytes(self.seed, group_id, group_id_size), member_id, member_id_size)
-        index = hash & self.mask
+        found = self.probe(group_id, group_id_size, member_id, member_id_size)
+        if found == NULL:
+            return False
+        session = <Session>found
+        if (
+            not session.may_heartbeat
+            or not session.group.open
+            or session.group.generation_id != generation_id
+            or session.deadline_ms <= now_ms
+            or not is_instance(session, group_instance_id, group_instance_id_size)
+        ):
+            return False
+        session.deadline_ms = now_ms + session.timeout_ms
+        return True
+
+    cdef int32_t consumer_heartbeat(
+        self, const ConsumerHeartbeatFields *fields, bytes client_host, int64_t now_ms
+    ) noexcept:
+        """Renew the live session of a member whose heartbeats are open; the interval to answer. -1: the core answers.
+
+        The fields are those of a heartbeat that asks for nothing.
+        """
+        cdef PyObject *found
+        cdef Session session
+        if self.leaves_heartbeats:
+            return -1
+        found = self.probe(fields.group_id.data, fields.group_id.size, fields.member_id.data, fields.member_id.size)
+        if found == NULL:
+            return -1
+        session = <Session>found
+        if (
+            session.steady_epoch != fields.member_epoch
+            or session.steady_epoch < 0
+            or session.group_changes != session.group.changes
+            or session.all_changes != self.changes
+            or session.deadline_ms <= now_ms
+            or not is_instance(session, fields.instance_id.data, fields.instance_id.size)
+            or not same_bytes(session.client_id, fields.client_id.data, fields.client_id.size)
+            or not same_bytes(
+                session.client_host,
+                <const uint8_t *>PyBytes_AS_STRING(client_host), PyBytes_GET_SIZE(client_host),
+            )
+        ):
+            return -1
+        session.deadline_ms = now_ms + session.timeout_ms
+        return session.heartbeat_interval_ms
+
+    cdef inline PyObject *probe(
+        self, const uint8_t *group_id, Py_ssize_t group_id_size, const uint8_t *member_id, Py_ssize_t member_id_size
+    ) noexcept:
+        """The session of that member, borrowed; NULL if there is none."""
+        cdef uint64_t hash = hash_bytes(hash_bytes(self.seed, group_id, group_id_size), member_id, member_id_size)
+        cdef size_t index = hash & self.mask
         while self.slots[index] != NULL:
-            session = <Session>self.slots[index]
             if (
-                session.hash == hash
-                and same_bytes(session.member_id, member_id, member_id_size)
-                and same_bytes(session.group.group_id, group_id, group_id_size)
+                (<Session>self.slots[index]).hash == hash
+                and same_bytes((<Session>self.slots[index]).member_id, member_id, member_id_size)
+                and same_bytes((<Session>self.slots[index]).group.group_id, group_id, group_id_size)
             ):
-                if (
-                    not session.may_heartbeat
-                    or not session.group.open
-                    or session.group.generation_id != generation_id
-                    or session.deadline_ms <= now_ms
-                ):
-                    return False
-                if group_instance_id_size < 0:
-                    if session.group_instance_id is not None:
-                        return False
-                elif session.group_instance_id is None or not same_bytes(
-                    session.group_instance_id, group_instance_id, group_instance_id_size
-                ):
-                    return False
-                session.deadline_ms = now_ms + session.timeout_ms
-                return True
+                return self.slots[index]
             index = (index + 1) & self.mask
-        return False
+        return NULL
 
     def _group(self, str group_id):
         cdef GroupSessions group = <GroupSessions>self.groups.get(group_id)

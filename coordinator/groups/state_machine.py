@@ -3,7 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
+from coordinator.config.settings import Config
 from coordinator.core.address_limits import AddressLimits, PendingMember
+from coordinator.core.consumer.events import PatternResolutionStarted
+from coordinator.core.consumer.settings import ConfiguredSettings, ConsumerGroupSettings
 from coordinator.core.decision import NOTHING, Decision, OperationContext
 from coordinator.core.event import Event
 from coordinator.core.groups.events import GroupCreated, GroupRemoved
@@ -27,7 +30,10 @@ GROUPS_PER_STEP: Final = 100
 
 PENDING_MEMBER_ADDED: Final = frozenset(event for kind in KINDS.values() for event in kind.events.pending_member_added)
 
-PENDING_CHANGES: Final = frozenset({TransactionalOffsetsCommitted, TransactionCompleted, OffsetsDeleted})
+NOTED_EVENTS: Final = frozenset(
+    {TransactionalOffsetsCommitted, TransactionCompleted, OffsetsDeleted, PatternResolutionStarted}
+)
+"""Those by which more than their group changes."""
 
 
 class GroupObserver(Protocol):
@@ -46,10 +52,12 @@ class GroupStateMachine:
         observer: GroupObserver | None = None,
         addresses: AddressLimits | None = None,
         on_applied: Callable[[Sequence[Event]], None] | None = None,
+        consumer_groups: ConsumerGroupSettings | None = None,
     ) -> None:
         """`observer` is called after each event, `on_applied` with the events of each decision that was applied.
 
-        `addresses` counts what the clients of each address create; None: nobody limits it.
+        `addresses` counts what the clients of each address create; None: nobody limits it. `consumer_groups` are the
+        settings that consumer groups are loaded with; None: the defaults.
         """
         self.groups: dict[str, Group[Any]] = {}
         self._in_transaction = GroupsInTransaction()
@@ -61,6 +69,11 @@ class GroupStateMachine:
         self._observer = observer
         self._addresses = addresses
         self._on_applied = on_applied
+        self._consumer_groups = consumer_groups or ConfiguredSettings(Config({}))
+        self.patterns_to_resolve: list[PatternResolutionStarted] = []
+        """The resolutions of regular expressions that were decided, and that nobody has begun yet."""
+        self.to_resume: list[str] = []
+        """Ids of loaded groups that need the operation `resume loaded group`."""
 
     # ------------------------------------------------------------------------------------------------------- operations
 
@@ -100,8 +113,8 @@ class GroupStateMachine:
                 self._count_pending_member(event, self._addresses)
             membership = group.membership
             state, generation_id = membership.state, membership.generation_id
-            if type(event) in PENDING_CHANGES:
-                self._apply_to_pending(event, group)
+            if type(event) in NOTED_EVENTS:
+                self._apply_and_note(event, group)
             else:
                 event.apply(group)
             if observer is not None:
@@ -109,6 +122,8 @@ class GroupStateMachine:
             after = group.membership
             if after.state is not state or after.generation_id != generation_id or after is not membership:
                 self._state_changed(event, group, state)
+        if not decision.no_step_follows and decision.events:
+            self._sessions.close_heartbeats(key)
         # At once: an expiry later in the same batch finds the member alive. A batch that fails ends all sessions.
         for effect in decision.effects:
             effect.apply(self._sessions, key, now_ms)
@@ -118,8 +133,12 @@ class GroupStateMachine:
     def _count_pending_member(self, event: Any, addresses: AddressLimits) -> None:
         addresses.member_pending(PendingMember(event.group_id, event.member_id), event.client_host)
 
-    def _apply_to_pending(self, event: Event, group: Group[Any]) -> None:
-        """Apply an event that may change which transactions have offsets of the group pending."""
+    def _apply_and_note(self, event: Event, group: Group[Any]) -> None:
+        """Apply an event that starts a resolution, or may change which transactions have offsets pending."""
+        if isinstance(event, PatternResolutionStarted):
+            event.apply(group)
+            self.patterns_to_resolve.append(event)
+            return
         if isinstance(event, TransactionalOffsetsCommitted):
             event.apply(group)
             self._in_transaction.add(event.producer.producer_id, group.group_id)
@@ -179,8 +198,10 @@ class GroupStateMachine:
 
     def _start_sessions(self, group: Group[Any], now_ms: int) -> None:
         self._sessions.set_group(group.group_id, group.membership.generation_id, has_fast_heartbeats(group))
-        for started in group.kind.sessions_of_loaded(group.membership):
+        for started in group.kind.sessions_of_loaded(group.membership, self._consumer_groups):
             started.apply(self._sessions, group.group_id, now_ms)
+        if group.kind.has_to_resume(group.membership):
+            self.to_resume.append(group.group_id)
 
     def discard(self, key: str) -> list[int]:
         self._newly_stable.pop(key, None)
@@ -218,6 +239,7 @@ class GroupStateMachine:
         self.groups, self._loading, self._rebuilding = {}, StoredGroups(), StoredGroups()
         self._in_transaction = GroupsInTransaction()
         self._newly_stable = {}
+        self.patterns_to_resolve, self.to_resume = [], []
         return waiting
 
 

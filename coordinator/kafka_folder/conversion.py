@@ -13,7 +13,13 @@ from typing import Final
 
 from coordinator.config.key import INT32_MAX
 from coordinator.kafka_folder.change import METADATA_FOLDER, NEW_FOLDER, FolderChange, locked
-from coordinator.kafka_folder.metadata_log import TOPIC_RESOURCE, KafkaImage, read_kafka_metadata, write_kafka_snapshot
+from coordinator.kafka_folder.metadata_log import (
+    GROUP_RESOURCE,
+    TOPIC_RESOURCE,
+    KafkaImage,
+    read_kafka_metadata,
+    write_kafka_snapshot,
+)
 from coordinator.kafka_folder.records import (
     KafkaConfig,
     KafkaFeature,
@@ -43,6 +49,7 @@ from coordinator.metadata.features import HIGHEST_LEVELS, levels
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.records import (
     FeatureRecord,
+    GroupConfigsRecord,
     LeaderEpochRecord,
     MetadataRecord,
     ProducerIdsRecord,
@@ -53,7 +60,6 @@ from coordinator.metadata.store import MetadataStore
 
 METADATA_VERSION: Final = 25
 """4.0-IV3, the first of which Kafka 4 knows all; later ones upgrade it."""
-GROUP_VERSION: Final = 1
 
 THIS_IMPORT: Final = "import-kafka"
 """In place of the id of the boot: the system has kept what a Kafka wrote that was killed. What it has not kept is
@@ -63,7 +69,7 @@ LEADER_EPOCHS: Final = "leader-epoch-checkpoint"
 EPOCH: Final = re.compile(rb"[0-9]{1,10}")
 
 Accept = Callable[[str, Mapping[str, str]], tuple[dict[str, str], list[str]]]
-"""Topic and its configs → those that this server can have, and the names of the others."""
+"""Name and configs of a topic or group → those that this server can have, and the names of the others."""
 
 
 @dataclass(slots=True)
@@ -74,13 +80,15 @@ class Imported:
     partitions: int = 0
     quotas: int = 0
     left_out: list[str] = field(default_factory=list)
-    """Configs that this server does not have: `topic: name=value`."""
+    """Configs that this server does not have: `topic: name=value`, or `group ID: name=value`."""
     was_interrupted: bool = False
     """Whether this was the end of an import that was interrupted; then nothing was counted."""
 
 
-def import_kafka(roots: Sequence[Path], accept: Accept, now_ms: int) -> Imported:
+def import_kafka(roots: Sequence[Path], accept: Accept, accept_of_group: Accept, now_ms: int) -> Imported:
     """Let this server use what Kafka has in `roots`, all its log.dirs, or end an import that was interrupted.
+
+    `accept` says which configs of topics are taken over, `accept_of_group` which of groups.
 
     Raises:
         DataDirectoryError: these are not all folders of one node of Kafka, or they are in use.
@@ -94,13 +102,13 @@ def import_kafka(roots: Sequence[Path], accept: Accept, now_ms: int) -> Imported
         if not imported.was_interrupted:
             for root in filter(change.is_changed, roots):
                 raise DataDirectoryError(f"{root} is a folder of this server, not of Kafka")
-            _make_our_metadata(change, accept, imported, now_ms)
+            _make_our_metadata(change, (accept, accept_of_group), imported, now_ms)
             change.mark()
         change.finish(lambda root: _recover(change, root))
     return imported
 
 
-def _make_our_metadata(change: FolderChange, accept: Accept, imported: Imported, now_ms: int) -> None:
+def _make_our_metadata(change: FolderChange, accept: tuple[Accept, Accept], imported: Imported, now_ms: int) -> None:
     kafka = read_kafka_metadata(change.fs, change.metadata_root / METADATA_FOLDER)
     _check_partitions(kafka, change)
     change.remove_marks()
@@ -253,16 +261,22 @@ def _leader_epoch(roots: Sequence[Path]) -> int:
     return last + 1
 
 
-def _our_records(kafka: KafkaImage, accept: Accept, imported: Imported) -> Iterator[MetadataRecord]:
+def _our_records(kafka: KafkaImage, accept: tuple[Accept, Accept], imported: Imported) -> Iterator[MetadataRecord]:
+    accept_of_topic, accept_of_group = accept
     yield ProducerIdsRecord(kafka.next_producer_id)
     for topic_id, name in kafka.topics.items():
         count = len(kafka.partitions.get(topic_id, {}))
         given = kafka.configs.get(name, {})
-        configs, left_out = accept(name, given)
+        configs, left_out = accept_of_topic(name, given)
         imported.left_out += [f"{name}: {each}={given[each]}" for each in left_out]
         imported.topics += 1
         imported.partitions += count
         yield TopicRecord(name, topic_id.hex(), count, configs)
+    for group_id, given in kafka.group_configs.items():
+        configs, left_out = accept_of_group(group_id, given)
+        imported.left_out += [f"group {group_id}: {each}={given[each]}" for each in left_out]
+        if configs:
+            yield GroupConfigsRecord(group_id, configs)
     for name, highest in HIGHEST_LEVELS.items():
         if (level := kafka.features.get(name, highest)) < highest:
             yield FeatureRecord(name, level, epoch=1)
@@ -288,7 +302,7 @@ def _write_our_metadata(fs: DiskFileSystem, made: Path, records: list[MetadataRe
 
 def _kafka_records(image: MetadataImage, directories: LogDirectories) -> Iterator[KafkaRecord]:
     node_id = directories.metadata.node_id
-    for name, level in {"metadata.version": METADATA_VERSION, "group.version": GROUP_VERSION, **levels(image)}.items():
+    for name, level in {"metadata.version": METADATA_VERSION, **levels(image)}.items():
         yield KafkaFeature(name, level)
     for topic in image.topics.values():
         yield KafkaTopic(topic.name, topic.topic_id)
@@ -297,6 +311,9 @@ def _kafka_records(image: MetadataImage, directories: LogDirectories) -> Iterato
             yield KafkaPartition(topic.topic_id, index, (node_id,), (_id_bytes(home.directory_id),), image.leader_epoch)
         for name, value in topic.configs.items():
             yield KafkaConfig(TOPIC_RESOURCE, topic.name, name, value)
+    for group_id, configs in image.group_configs.items():
+        for name, value in configs.items():
+            yield KafkaConfig(GROUP_RESOURCE, group_id, name, value)
     for entity, quotas in image.quotas.items():
         for key, quota in quotas.items():
             yield KafkaQuota(entity, key, quota)

@@ -36,6 +36,7 @@ from coordinator.log.segments.segment import Segment
 SNAPSHOT: Final = re.compile(r"([0-9]{20})-[0-9]{10}\.checkpoint")
 """End offset and epoch of a snapshot (Snapshots.java)."""
 TOPIC_RESOURCE: Final = 2
+GROUP_RESOURCE: Final = 32
 SNAPSHOT_OFFSET: Final = 1
 SNAPSHOT_EPOCH: Final = 1
 SNAPSHOT_HEADER: Final = struct.pack(">hh", 0, 3)
@@ -54,6 +55,7 @@ class KafkaImage:
         self.partitions: dict[bytes, dict[int, KafkaPartition]] = {}
         self.configs: dict[str, dict[str, str]] = {}
         """Those of topics."""
+        self.group_configs: dict[str, dict[str, str]] = {}
         self.quotas: dict[tuple[tuple[str, str | None], ...], dict[str, float]] = {}
         self.next_producer_id = 0
         self.features: dict[str, int] = {}
@@ -94,10 +96,9 @@ class KafkaImage:
                 self.configs.pop(self.topics.pop(record.topic_id, ""), None)
                 self.partitions.pop(record.topic_id, None)
             case KafkaConfig() if record.resource_type == TOPIC_RESOURCE:
-                configs = self.configs.setdefault(record.resource_name, {})
-                configs.pop(record.name, None)
-                if record.value is not None:
-                    configs[record.name] = record.value
+                _change_config(self.configs, record)
+            case KafkaConfig() if record.resource_type == GROUP_RESOURCE:
+                _change_config(self.group_configs, record)
             case KafkaQuota():
                 quotas = self.quotas.setdefault(record.entity, {})
                 quotas.pop(record.key, None)
@@ -107,6 +108,13 @@ class KafkaImage:
                 self.features[record.name] = record.level
             case KafkaProducerIds():
                 self.next_producer_id = record.next_producer_id
+
+
+def _change_config(resources: dict[str, dict[str, str]], record: KafkaConfig) -> None:
+    configs = resources.setdefault(record.resource_name, {})
+    configs.pop(record.name, None)
+    if record.value is not None:
+        configs[record.name] = record.value
 
 
 def read_kafka_metadata(fs: FileSystem, folder: Path) -> KafkaImage:

@@ -10,10 +10,11 @@ from coordinator.metadata.image import MetadataImage
 
 LOWEST_LEVEL: Final = 0
 """Of every feature; a feature at this level is not in use."""
-HIGHEST_LEVELS: Final = {"transaction.version": 2}
-"""Feature → its highest level, which a new cluster uses. A level below 2 of `transaction.version` lets
-clients add partitions before they write to them, as before KIP-890. No other feature of Kafka is of use to a client of
-this server."""
+GROUP_VERSION: Final = "group.version"
+HIGHEST_LEVELS: Final = {GROUP_VERSION: 1, "transaction.version": 2}
+"""Feature → its highest level, which a new cluster uses. Level 0 of `group.version` switches consumer groups off
+(KIP-848). A level below 2 of `transaction.version` lets clients add partitions before they write to them, as before
+KIP-890. No other feature of Kafka is of use to a client of this server."""
 
 UPGRADE: Final = 1
 SAFE_DOWNGRADE: Final = 2
@@ -35,8 +36,13 @@ class InvalidFeatureUpdate(Exception):
 
 def levels(image: MetadataImage) -> dict[str, int]:
     """The features that are in use, by name. At level 0 a feature is not in use."""
-    found = {name: image.feature_levels.get(name, highest) for name, highest in HIGHEST_LEVELS.items()}
+    found = {name: level_of(image, name) for name in HIGHEST_LEVELS}
     return {name: level for name, level in found.items() if level > 0}
+
+
+def level_of(image: MetadataImage, name: str) -> int:
+    """The level of one of the features that this server supports."""
+    return image.feature_levels.get(name, HIGHEST_LEVELS[name])
 
 
 def changed_levels(image: MetadataImage, updates: Iterable[FeatureUpdate], node_id: int) -> Iterator[tuple[str, int]]:

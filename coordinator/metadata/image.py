@@ -10,6 +10,7 @@ from coordinator.internal_topics import INTERNAL_TOPICS
 from coordinator.log.names import check_topic_name, collision_key
 from coordinator.metadata.records import (
     FeatureRecord,
+    GroupConfigsRecord,
     LeaderEpochRecord,
     LogDirectoriesRecord,
     MetadataRecord,
@@ -51,7 +52,7 @@ class Topic:
 
 
 class MetadataImage:
-    """The topics, the quotas, the levels of features and the next producer id.
+    """The topics, the configs of groups, the quotas, the levels of features and the next producer id.
 
     Only records change it; each topic has a valid name.
     """
@@ -67,6 +68,8 @@ class MetadataImage:
         """That of all partitions: none ever changes its leader, but for those that were imported from Kafka."""
         self.quotas: dict[QuotaEntity, dict[str, float]] = {}
         """Quotas by entity and key. No entity is without a quota."""
+        self.group_configs: dict[str, Mapping[str, str]] = {}
+        """The configs of groups by group id. No group is without a config."""
         self.log_directories: dict[str, str] = {}
         """Id → path of the log directories; empty if there never was more than one."""
         self.partitions_by_directory: Counter[str] = Counter()
@@ -74,6 +77,10 @@ class MetadataImage:
         self.feature_levels: dict[str, int] = {}
         """Features whose level was changed; the others have that of `metadata/features.py`."""
         self.features_epoch = 0
+        self.topics_version = 0
+        """Rises when a topic is created, deleted or gets partitions; it is not stored."""
+        self.created_version = 0
+        """The `topics_version` at which a topic was last created."""
 
     def directory_id(self, topic: str, partition: int) -> str:
         """The id of the log directory of a partition; empty if it has none, is not known, or there is only one."""
@@ -99,20 +106,28 @@ class MetadataImage:
                 self.topics[topic.name] = self.topics_by_id[topic_id] = topic
                 self.names_by_collision_key[collision_key(topic.name)] = topic.name
                 self.partitions += topic.partitions
+                self.topics_version += 1
+                self.created_version = self.topics_version
             case PartitionsRecord():
                 before = self.topics[record.name]
                 topic = replace(before, partitions=record.partitions)
                 if record.directories:
                     topic = self._moved(topic, record.directories)
                 self.partitions += topic.partitions - before.partitions
+                self.topics_version += 1
                 self.topics[topic.name] = self.topics_by_id[topic.topic_id] = topic
             case TopicConfigsRecord():
                 topic = replace(self.topics[record.name], configs=dict(record.configs))
                 self.topics[topic.name] = self.topics_by_id[topic.topic_id] = topic
+            case GroupConfigsRecord():
+                self.group_configs.pop(record.name, None)
+                if record.configs:
+                    self.group_configs[record.name] = dict(record.configs)
             case RemoveTopicRecord():
                 topic = self.topics.pop(record.name)
                 self.names_by_collision_key.pop(collision_key(topic.name), None)
                 self._forget(topic)
+                self.topics_version += 1
             case PartitionDirectoriesRecord():
                 topic = self._moved(self.topics[record.name], record.directories)
                 self.topics[topic.name] = self.topics_by_id[topic.topic_id] = topic
@@ -154,6 +169,8 @@ class MetadataImage:
         for topic in self.topics.values():
             directories = list(topic.directories)
             yield TopicRecord(topic.name, topic.topic_id.hex(), topic.partitions, dict(topic.configs), directories)
+        for name, configs in self.group_configs.items():
+            yield GroupConfigsRecord(name, dict(configs))
         for entity, quotas in self.quotas.items():
             for key, value in quotas.items():
                 yield QuotaRecord(dict(entity), key, repr(value))

@@ -52,6 +52,13 @@ class TopicConfigsRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="top
     configs: dict[str, str]
 
 
+class GroupConfigsRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="group_configs"):
+    """The configs of a group were changed (KIP-848). `configs` are all that it has now; the group need not exist."""
+
+    name: str
+    configs: dict[str, str]
+
+
 class RemoveTopicRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="remove_topic"):
     """A topic was deleted."""
 
@@ -94,6 +101,7 @@ MetadataRecord = (
     TopicRecord
     | PartitionsRecord
     | TopicConfigsRecord
+    | GroupConfigsRecord
     | RemoveTopicRecord
     | ProducerIdsRecord
     | QuotaRecord

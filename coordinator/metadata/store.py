@@ -25,6 +25,7 @@ from coordinator.metadata.commits import CallSoon, MetadataCommits
 from coordinator.metadata.image import MetadataImage, Topic
 from coordinator.metadata.records import (
     FeatureRecord,
+    GroupConfigsRecord,
     LogDirectoriesRecord,
     MetadataRecord,
     PartitionDirectoriesRecord,
@@ -99,6 +100,7 @@ class MetadataStore:
         self._place = place
         self._on_disk_error = on_disk_error
         self._commit_listeners: list[Callable[[], None]] = []
+        self._record_listeners: list[Callable[[], None]] = []
         try:
             for _, batch in log.batches(log.log_start_offset):
                 for record in parse_records(batch):
@@ -109,7 +111,7 @@ class MetadataStore:
         log.flush()
         self.latest_image: Final = self.image.copy()
         """The image with all changes that were appended. Who answers from it waits: `when_committed`."""
-        self._commits = MetadataCommits(log, self.image.apply, self._committed)
+        self._commits = MetadataCommits(log, self._apply, self._committed)
 
     def _replay(self, record: Record) -> None:
         try:
@@ -121,6 +123,15 @@ class MetadataStore:
     def add_commit_listener(self, listener: Callable[[], None]) -> None:
         """Call `listener` after each commit."""
         self._commit_listeners.append(listener)
+
+    def add_record_listener(self, listener: Callable[[], None]) -> None:
+        """Call `listener` whenever `image` has changed, before anybody is answered."""
+        self._record_listeners.append(listener)
+
+    def _apply(self, record: MetadataRecord) -> None:
+        self.image.apply(record)
+        for listener in self._record_listeners:
+            listener()
 
     def _committed(self) -> None:
         for listener in self._commit_listeners:
@@ -218,6 +229,11 @@ class MetadataStore:
         """Give topics, which must exist, other configs, with one append. Name → all that it has then."""
         if changes:
             self._append([TopicConfigsRecord(name, configs) for name, configs in changes.items()], now_ms, applied)
+
+    def change_group_configs(self, changes: Mapping[str, dict[str, str]], now_ms: int) -> None:
+        """Give groups other configs, with one append. Group id → all that it has then; none: they are removed."""
+        if changes:
+            self._append([GroupConfigsRecord(name, configs) for name, configs in changes.items()], now_ms)
 
     def remove_topics(self, names: Sequence[str], now_ms: int, applied: Applied = _nothing) -> None:
         """Remove topics, which must exist, with one append."""

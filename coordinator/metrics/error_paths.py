@@ -53,6 +53,8 @@ PATHS: Final[dict[int, tuple[tuple[str, ...], ...]]] = {
     61: (("topics", "partitions"),),
     65: (("transaction_states",),),
     66: (OWN,),
+    68: (OWN,),
+    69: (("groups",),),
     74: (OWN,),
     75: (("topics",), ("topics", "partitions")),
 }

@@ -15,7 +15,6 @@ from _wire.messages.offset_fetch cimport (
 from coordinator.metrics.error_paths import error_paths
 
 cdef enum:
-    HEARTBEAT = 12
     NANOSECONDS_PER_SECOND = 1_000_000_000
 
 TIME_BOUNDS_MS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 500, 1_000, 5_000, 30_000, 120_000)
@@ -44,10 +43,10 @@ cdef class RequestMeter:
     def __dealloc__(self):
         PyMem_Free(self.apis)
 
-    cdef void heartbeat(self, int version) noexcept:
-        """Count a Heartbeat that its connection answered at once, with NONE."""
-        self.answered(HEARTBEAT, version, 0)
-        self.apis[HEARTBEAT].errors[1] += 1
+    cdef void heartbeat(self, int api_key, int version) noexcept:
+        """Count a heartbeat that its connection answered at once, with NONE."""
+        self.answered(api_key, version, 0)
+        self.apis[api_key].errors[1] += 1
 
     cdef void answered(self, int api_key, int version, int64_t time_ns) noexcept:
         """Count a request whose answer took `time_ns`."""

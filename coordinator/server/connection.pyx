@@ -8,12 +8,13 @@ iteration are sent with one write.
 from collections import deque
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from _wire.frames cimport FrameSplitter
 from _wire.headers cimport encode_response, frame_parts
 from _wire.heartbeat_frames cimport (
-    HEARTBEAT_ANSWER_BYTES_MAX, HeartbeatFields, read_heartbeat, write_heartbeat_answer,
+    ANSWER_BYTES_MAX, CONSUMER_GROUP_HEARTBEAT, HEARTBEAT, ConsumerHeartbeatFields, HeartbeatFields,
+    read_consumer_heartbeat, read_heartbeat, write_consumer_heartbeat_answer, write_heartbeat_answer,
 )
 from _wire.primitives cimport Message, load_uint32
 from coordinator.metrics.request_meter cimport ListenerMeter, monotonic_ns
@@ -55,6 +56,7 @@ cdef class Connection:
     cdef int64_t read_ns                # the last reading of the clock: of received data, or of the last response
     cdef int64_t began_ns               # when the request in progress came
     cdef readonly str client_host
+    cdef bytes client_host_bytes
     cdef readonly int64_t last_heard_ms
     cdef readonly int64_t begun_ms      # since when the client has to send the rest of a request; 0: it has not
     cdef readonly int64_t congested_ms  # since when the client has to read what it was sent
@@ -81,6 +83,7 @@ cdef class Connection:
         self.frames = deque()
         self.out = []
         self.client_host = ""
+        self.client_host_bytes = b""
         self.software = ("", "")
         self.meter = meter
 
@@ -88,6 +91,7 @@ cdef class Connection:
         self.transport = transport
         peer = transport.get_extra_info("peername")
         self.client_host = f"/{peer[0]}" if peer else "/"
+        self.client_host_bytes = self.client_host.encode()
         self.last_heard_ms = self.now_ms()
         if self.meter is not None:
             self.meter.created += 1
@@ -425,7 +429,7 @@ cdef class Connection:
                 self.dispatcher.holds_responses(self, self.transport.get_write_buffer_size())
 
     cdef Py_ssize_t answer_heartbeats(self, bytes data, int64_t now_ms) except -1:
-        """Handle the Heartbeats of live sessions at the start of `data`; return how many bytes of it were handled.
+        """Handle the heartbeats of live sessions at the start of `data`; return how many bytes of it were handled.
 
         Responses are written from the receive buffer to the send buffer, without a Python object per message.
         """
@@ -441,7 +445,7 @@ cdef class Connection:
                 break
             made += answer_bytes
             answered += LENGTH_BYTES + frame_bytes
-            if made > HEARTBEAT_ANSWERS_BYTES - HEARTBEAT_ANSWER_BYTES_MAX:
+            if made > HEARTBEAT_ANSWERS_BYTES - ANSWER_BYTES_MAX:
                 self.buffer_response(PyBytes_FromStringAndSize(<const char *>answers, made))
                 made = 0
                 if self.out_bytes > BYTES_HELD_AT_MOST:
@@ -455,20 +459,37 @@ cdef class Connection:
     cdef Py_ssize_t answer_heartbeat(
         self, const uint8_t *frame, Py_ssize_t frame_bytes, int64_t now_ms, uint8_t *answer
     ) noexcept:
-        """Write the response if the frame is a Heartbeat of a live session; return its bytes, 0 for any other frame."""
+        """Write the response if the frame is a heartbeat of a live session; return its bytes, 0 for any other frame."""
         cdef HeartbeatFields fields
-        if not read_heartbeat(frame, frame_bytes, &fields) or not self.sessions.heartbeat(
+        if not read_heartbeat(frame, frame_bytes, &fields):
+            return self.answer_consumer_heartbeat(frame, frame_bytes, now_ms, answer)
+        if not self.sessions.heartbeat(
             fields.group_id.data, fields.group_id.size, fields.member_id.data, fields.member_id.size,
             fields.group_instance_id.data, fields.group_instance_id.size, fields.generation_id, now_ms,
         ):
             return 0
         if self.meter is not None:
-            self.meter.requests.heartbeat(fields.api_version)
+            self.meter.requests.heartbeat(HEARTBEAT, fields.api_version)
         return write_heartbeat_answer(answer, &fields)
 
+    cdef Py_ssize_t answer_consumer_heartbeat(
+        self, const uint8_t *frame, Py_ssize_t frame_bytes, int64_t now_ms, uint8_t *answer
+    ) noexcept:
+        """As `answer_heartbeat`, of a ConsumerGroupHeartbeat that asks for nothing."""
+        cdef ConsumerHeartbeatFields fields
+        cdef int32_t heartbeat_interval_ms
+        if not read_consumer_heartbeat(frame, frame_bytes, &fields):
+            return 0
+        heartbeat_interval_ms = self.sessions.consumer_heartbeat(&fields, self.client_host_bytes, now_ms)
+        if heartbeat_interval_ms < 0:
+            return 0
+        if self.meter is not None:
+            self.meter.requests.heartbeat(CONSUMER_GROUP_HEARTBEAT, fields.api_version)
+        return write_consumer_heartbeat_answer(answer, &fields, heartbeat_interval_ms)
+
     cdef bint try_heartbeat(self, bytes frame, int64_t now_ms) except -1:
-        """Handle a queued frame if it is a Heartbeat of a live session; return False if the dispatcher has to."""
-        cdef uint8_t answer[HEARTBEAT_ANSWER_BYTES_MAX]
+        """Handle a queued frame if it is a heartbeat of a live session; return False if the dispatcher has to."""
+        cdef uint8_t answer[ANSWER_BYTES_MAX]
         cdef Py_ssize_t size = self.answer_heartbeat(
             <const uint8_t *>PyBytes_AS_STRING(frame), PyBytes_GET_SIZE(frame), now_ms, answer
         )

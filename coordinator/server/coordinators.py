@@ -21,6 +21,7 @@ from coordinator.groups.audit_stream import AuditStream
 from coordinator.groups.checked import make_state_machine
 from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.groups.offsets_stream import OffsetsStream
+from coordinator.groups.pattern_resolver import ResolvesPatterns
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
@@ -51,6 +52,7 @@ def make_group_coordinator(
     request_iteration: Callable[[], None],
     coordinator_epoch: int,
     checkpoints: AuditCheckpoints,
+    pattern_resolver: ResolvesPatterns,
     when_durable: WhenDurable | None,
     metrics: "NodeMetrics | None",
 ) -> GroupCoordinator:
@@ -95,7 +97,9 @@ def make_group_coordinator(
             coordinator_epoch=coordinator_epoch,
             cluster=partitions,
         )
-        machine = make_state_machine(sessions, audit, timers, environment.addresses, on_applied)
+        machine = make_state_machine(
+            sessions, audit, timers, environment.addresses, on_applied, environment.consumer_groups
+        )
         return shard_class(index, machine, store, timers, pending, request_drain=request_drain, projection=audit)
 
     partition_count = environment.topics.partition_count(OFFSETS_TOPIC)
@@ -108,6 +112,7 @@ def make_group_coordinator(
         timers,
         checkpoints=checkpoints,
         request_iteration=request_iteration,
+        pattern_resolver=pattern_resolver,
     )
 
 

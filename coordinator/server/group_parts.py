@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from coordinator import __version__
 from coordinator.audit.schema import CoordinatorStarted
+from coordinator.broker.group_configs import CurrentGroupSettings
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.retention import Retention
 from coordinator.config.server_keys import NODE_ID
@@ -18,6 +19,7 @@ from coordinator.core.pauses import Pauses
 from coordinator.groups.audit_checkpoints import AuditCheckpoints
 from coordinator.groups.audit_retention import AuditRetention
 from coordinator.groups.coordinator import GroupCoordinator
+from coordinator.groups.pattern_resolver import PatternResolver
 from coordinator.groups.sessions import SessionTable
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.log.data_dirs.checkpoints import GROUP_AUDIT
@@ -49,6 +51,8 @@ def make_groups(config: Config, loop: NodeLoop, storage: Storage, metrics: "Node
     """Make the group coordinator; no partition is loaded yet."""
     pending, pauses = PendingRequests(), Pauses()
     sessions = SessionTable(loop.wheel, random.SystemRandom().getrandbits(64))
+    # Topics, configs of groups and features are in the metadata.
+    storage.metadata.add_record_listener(sessions.close_all_heartbeats)
     environment = Environment(
         config,
         storage.image,
@@ -58,6 +62,7 @@ def make_groups(config: Config, loop: NodeLoop, storage: Storage, metrics: "Node
         producer_ids=storage.producer_ids,
         wall=loop.wall,
         pauses=pauses,
+        consumer_groups=CurrentGroupSettings(config, storage.image),
     )
     drain_meter = None if metrics is None else metrics.drain_meter(loop.scheduler.request_iteration)
     coordinator_epoch = storage.directories.next_coordinator_epoch()
@@ -71,6 +76,7 @@ def make_groups(config: Config, loop: NodeLoop, storage: Storage, metrics: "Node
         request_iteration=(drain_meter or loop.scheduler).request_iteration,
         coordinator_epoch=coordinator_epoch,
         checkpoints=AuditCheckpoints(storage.directories.metadata_checkpoint(GROUP_AUDIT)),
+        pattern_resolver=PatternResolver(storage.image, lambda: storage.metadata.end_offset, loop.slices.start),
         when_durable=storage.when_durable,
         metrics=metrics,
     )

@@ -251,6 +251,14 @@ REQUIREMENTS: Final[Mapping[str, tuple[Requirement, ...]]] = {
     "SyncGroup": _READ_GROUP,
     "Heartbeat": _READ_GROUP,
     "LeaveGroup": _READ_GROUP,
+    "ConsumerGroupHeartbeat": (
+        *_READ_GROUP,
+        Requirement(AclOperation.DESCRIBE, ResourceType.TOPIC, _listed("subscribed_topic_names")),
+    ),
+    "ConsumerGroupDescribe": (
+        _on_each(AclOperation.DESCRIBE, ResourceType.GROUP, _listed("group_ids")),
+        _on_found(AclOperation.DESCRIBE, ResourceType.TOPIC),
+    ),
     "OffsetCommit": (*_READ_GROUP, _on_each_topic(AclOperation.READ, _topics("topics"))),
     "OffsetFetch": (
         _on_each(AclOperation.DESCRIBE, ResourceType.GROUP, _fetched_groups),

@@ -3,6 +3,7 @@
 from typing import Final
 
 from coordinator.audit import schema
+from interop.builds import CLASSIC
 from interop.scenarios.scenario import Scenario, all_read, check
 from interop.scene import SECONDS, Scene
 from tests.waiting import wait_for
@@ -58,5 +59,6 @@ SCENARIOS = (
         server_restarts_in_a_rebalance,
         session_ms=SESSION_MS,
         own_server=True,
+        protocol=CLASSIC,
     ),
 )

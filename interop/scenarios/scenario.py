@@ -37,6 +37,8 @@ class Scenario:
     """The clients that it is played with; all if empty."""
     others: tuple[str, ...] = ()
     """Other clients that it plays with; at least one of them has to be there."""
+    protocol: str = ""
+    """The group protocol of the clients that it is played with; any if empty."""
 
     @property
     def name(self) -> str:

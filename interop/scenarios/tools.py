@@ -69,4 +69,4 @@ def _rows(printed: str) -> list[dict[str, str]]:
     return [dict(zip(lines[heads[0]], words, strict=False)) for words in lines[heads[0] + 1 :]]
 
 
-SCENARIOS = (Scenario("kafka-consumer-groups.sh", consumer_groups_tool, clients=("java",)),)
+SCENARIOS = (Scenario("kafka-consumer-groups.sh", consumer_groups_tool, clients=("java", "java-consumer")),)

@@ -8,6 +8,7 @@ from typing import Final
 
 from coordinator.audit import schema
 from coordinator.core.causes import Cause
+from interop.builds import CLASSIC
 from interop.driver import Event, Member, Partition
 from interop.scenarios.scenario import Scenario, all_read, check
 from interop.scene import SECONDS, Scene
@@ -125,12 +126,20 @@ def _positions(committed: Event) -> dict[Partition, int]:
 
 
 SCENARIOS = (
-    Scenario("NOT_COORDINATOR for a while", not_coordinator, needs=("commit",), session_ms=SESSION_MS, faults=True),
+    Scenario(
+        "NOT_COORDINATOR for a while",
+        not_coordinator,
+        needs=("commit",),
+        session_ms=SESSION_MS,
+        faults=True,
+        protocol=CLASSIC,
+    ),
     Scenario(
         "COORDINATOR_LOAD_IN_PROGRESS for a while",
         load_in_progress,
         needs=("commit",),
         session_ms=SESSION_MS,
         faults=True,
+        protocol=CLASSIC,
     ),
 )

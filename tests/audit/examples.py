@@ -3,7 +3,9 @@
 from typing import Any, Final, get_args
 
 from coordinator.audit import schema
+from tests.audit.consumer_stories import named
 from tests.audit.stories import Partitions, subscription, sync
+from tests.core.consumer.world import World
 from tests.simulation.simulation import SESSION_TIMEOUT_MS, Simulation
 
 MINUTE_MS: Final = 60_000
@@ -24,11 +26,30 @@ def examples() -> dict[str, bytes]:
         schema.CoordinatorPaused(from_ms=sim.now_ms - 5_750, until_ms=sim.now_ms, pause_kind="suspended", **IDENTITY)
     )
     sim.coordinator.stop(sim.now_ms, schema.CoordinatorStopped(**IDENTITY))
+    return _last_of_each_kind(_consumer_group()) | _last_of_each_kind(sim)
+
+
+def _last_of_each_kind(sim: Simulation) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     for key, value, _ in sim.replay_audit():
         decode = schema.decode_event if key is not None else schema.decode_coordinator_event
         found[str(decode(value).__struct_config__.tag)] = value
     return found
+
+
+def _consumer_group() -> World:
+    """An empty classic group becomes a consumer group; its second member waits for the first one."""
+    world = named(World(topics={"orders": 3}))
+    (member_id,) = world.stable_with("billing-1")
+    world.leave(member_id)
+    world.enter("billing-2", pattern="ord.*")
+    world.beat("billing-2", 2)
+    world.advance(1_000)
+    world.enter("billing-3", "orders")
+    world.advance(200)
+    world.beat("billing-2", 3)
+    world.beat("billing-3", 4)
+    return world
 
 
 def _assign(sim: Simulation, plan: dict[str, Partitions]) -> None:

@@ -33,6 +33,9 @@ class Cluster:
     def partition_count(self, topic: str) -> int:
         return self.counts.get(topic, 0)
 
+    def topic_name(self, topic_id: bytes) -> str | None:
+        return None
+
     def topic_id(self, topic: str) -> bytes:
         return bytes([topic in self.counts, *bytes(14), self.ids.get(topic, 0)])
 

@@ -53,6 +53,11 @@ VALUES: dict[Any, st.SearchStrategy[Any]] = {
     list[schema.Trigger]: st.lists(
         st.builds(schema.Trigger, st.sampled_from(Cause), st.none() | MEMBERS, TEXT, INT64), max_size=3
     ),
+    dict[str, schema.MemberProgress]: st.dictionaries(
+        TEXT, st.builds(schema.MemberProgress, INT32, TEXT, INT32, TOPIC_PARTITIONS, INT32), max_size=3
+    ),
+    list[schema.WaitedFor]: st.lists(st.builds(schema.WaitedFor, MEMBERS, TOPIC_PARTITIONS), max_size=3),
+    dict[str, list[str]]: st.dictionaries(TEXT, st.lists(TEXT, max_size=3), max_size=3),
     dict[str, list[list[int]]]: st.dictionaries(TEXT, st.lists(st.lists(INT64, max_size=3), max_size=3), max_size=3),
 }
 """What a field of each type may hold."""

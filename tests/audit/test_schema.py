@@ -30,6 +30,9 @@ SAMPLES: dict[Any, Any] = {
     schema.Requester | None: schema.Requester("admin", "/127.0.0.1", "User:ANONYMOUS"),
     list[schema.Trigger]: [schema.Trigger(Cause.NEW_MEMBER, MEMBER, "why", 5)],
     dict[str, list[list[int]]]: {"orders": [[0, -1, 17]]},
+    dict[str, list[str]]: {"ord.*": ["orders", "ordinals"]},
+    dict[str, schema.MemberProgress]: {"a-1": schema.MemberProgress(4, "UNREVOKED_PARTITIONS", 2, {"orders": [1]}, 1)},
+    list[schema.WaitedFor]: [schema.WaitedFor(MEMBER, {"orders": [1, 2]})],
 }
 
 

@@ -27,6 +27,7 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest  # noqa: E402
 from _wire.messages.offset_commit import (  # noqa: E402
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -47,6 +48,8 @@ START_SECONDS: Final = 300
 LONG_SESSION_MS: Final = 300_000
 IDLE_SECONDS: Final = 5
 
+CONSUMER_GROUP: Final = "consumers"
+CONSUMER_MEMBER_ID: Final = "U3Vpk1sCTd-kRLk1BCpuGw"
 Requests = Mapping[str, Callable[[], object]]
 
 
@@ -109,14 +112,36 @@ def requests_of(client: WireClient) -> Requests:
     fetch_offsets = OffsetFetchRequest(
         group_id=GROUP, topics=[OffsetFetchRequestTopic(name=TOPIC, partition_indexes=list(range(PARTITIONS)))]
     )
+    consumer_heartbeat = steady_consumer(client)
     batch = build_batch([(None, bytes(100), ())], timestamp_ms=round(time.time() * 1000))
     return {
         "Heartbeat": lambda: client.heartbeat_error(GROUP, member_id),
+        "ConsumerGroupHeartbeat": lambda: client.request(consumer_heartbeat, 1),
         "OffsetCommit of 10 partitions": lambda: client.request(commit, 8),
         "OffsetFetch of 10 partitions": lambda: client.request(fetch_offsets, 7),
         "Produce of one record": lambda: client.request(produce_request(TOPIC, batch), 9),
         "Fetch of 2 KB": lambda: client.request(fetch_request(TOPIC, max_bytes=2_000), 11),
     }
+
+
+def steady_consumer(client: WireClient) -> ConsumerGroupHeartbeatRequest:
+    """The heartbeat of the only member of a consumer group, which has all that it is to have."""
+    joining = ConsumerGroupHeartbeatRequest(
+        group_id=CONSUMER_GROUP,
+        member_id=CONSUMER_MEMBER_ID,
+        rebalance_timeout_ms=LONG_SESSION_MS,
+        subscribed_topic_names=[TOPIC],
+        topic_partitions=[],
+    )
+
+    def epoch() -> int:
+        found: int = client.request(joining, 1).member_epoch
+        return found
+
+    member_epoch = wait_for(epoch, START_SECONDS, "the consumer group")
+    return ConsumerGroupHeartbeatRequest(
+        group_id=CONSUMER_GROUP, member_id=CONSUMER_MEMBER_ID, member_epoch=member_epoch
+    )
 
 
 def joined(client: WireClient) -> str:

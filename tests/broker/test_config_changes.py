@@ -4,6 +4,8 @@ import pytest
 
 from _wire.errors import ErrorCode
 from coordinator.broker.config_changes import Operation, changed, replaced
+from coordinator.broker.group_config_keys import GROUP_KEYS_BY_NAME
+from coordinator.broker.topic_config_keys import KEYS_BY_NAME
 from coordinator.broker.topics import TopicError
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
@@ -29,7 +31,7 @@ SET, DELETE, APPEND, SUBTRACT = range(4)
 )
 def test_an_operation_changes_one_config(before, operation, after):
     unchanged = dict(before)
-    assert changed(before, [Operation(*operation)]) == after
+    assert changed(before, [Operation(*operation)], KEYS_BY_NAME) == after
     assert before == unchanged
 
 
@@ -62,8 +64,13 @@ def test_an_operation_changes_one_config(before, operation, after):
 )
 def test_an_operation_that_cannot_be_is_refused(operations, error, message):
     with pytest.raises(TopicError) as refused:
-        changed({}, [Operation(*each) for each in operations])
+        changed({}, [Operation(*each) for each in operations], KEYS_BY_NAME)
     assert (refused.value.error, str(refused.value)) == (error, message)
+
+
+def test_a_config_of_another_kind_of_resource_is_no_list():
+    with pytest.raises(TopicError, match=r"Can't APPEND to key cleanup\.policy because its type is not LIST."):
+        changed({}, [Operation("cleanup.policy", APPEND, "compact")], GROUP_KEYS_BY_NAME)
 
 
 def test_all_configs_are_replaced():

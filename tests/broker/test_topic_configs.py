@@ -2,7 +2,7 @@
 
 import pytest
 
-from coordinator.broker.topic_config_key import InvalidTopicConfig
+from coordinator.broker.resource_config_key import InvalidResourceConfig
 from coordinator.broker.topic_config_keys import ALL_KEYS, KEYS_BY_NAME
 from coordinator.broker.topic_configs import ConfigSource, log_config, origins, valid_configs, validate
 from coordinator.config.key import INT64_MAX, ConfigError
@@ -130,7 +130,7 @@ def test_the_defaults_of_a_log_are_those_of_its_topic():
     ],
 )
 def test_what_kafka_refuses_is_refused_with_its_message(name, text, message):
-    with pytest.raises(InvalidTopicConfig) as refused:
+    with pytest.raises(InvalidResourceConfig) as refused:
         validate({name: text})
     assert str(refused.value) == message
 
@@ -161,20 +161,20 @@ def test_what_kafka_accepts_is_accepted(name, text):
 
 
 def test_values_have_a_limit():
-    with pytest.raises(InvalidTopicConfig, match="more than 2048 characters"):
+    with pytest.raises(InvalidResourceConfig, match="more than 2048 characters"):
         validate({"cleanup.policy": ",".join(["delete"] * 1000)})
 
 
 def test_two_lags_of_compaction_must_not_contradict_each_other():
-    with pytest.raises(InvalidTopicConfig) as refused:
+    with pytest.raises(InvalidResourceConfig) as refused:
         validate({"max.compaction.lag.ms": "5", "min.compaction.lag.ms": "10"})
     assert str(refused.value) == "conflict topic config setting min.compaction.lag.ms (10) > max.compaction.lag.ms (5)"
 
 
 def test_internal_topics_keep_their_cleanup_policy():
-    with pytest.raises(InvalidTopicConfig, match="always compact"):
+    with pytest.raises(InvalidResourceConfig, match="always compact"):
         validate({"cleanup.policy": "delete"}, OFFSETS_TOPIC)
-    with pytest.raises(InvalidTopicConfig, match="always delete"):
+    with pytest.raises(InvalidResourceConfig, match="always delete"):
         validate({"cleanup.policy": "compact"}, AUDIT_TOPIC)
     assert validate({"cleanup.policy": "compact"}, OFFSETS_TOPIC) == {"cleanup.policy": "compact"}
     assert log_config(OFFSETS_TOPIC, {}, Config()).cleanup_policy == {"compact"}
@@ -190,7 +190,7 @@ def test_internal_topics_keep_their_cleanup_policy():
     ],
 )
 def test_internal_topics_have_lower_bounds(topic, name, refused, accepted):
-    with pytest.raises(InvalidTopicConfig, match=f"for configuration {name}: Value must be at least"):
+    with pytest.raises(InvalidResourceConfig, match=f"for configuration {name}: Value must be at least"):
         validate({name: refused}, topic)
     assert validate({name: accepted}, topic) == {name: accepted}
 
@@ -206,7 +206,7 @@ def test_internal_topics_have_lower_bounds(topic, name, refused, accepted):
     ],
 )
 def test_a_config_that_could_harm_an_internal_topic_is_refused_with_those_that_may_be_set(topic, name, text):
-    with pytest.raises(InvalidTopicConfig) as refused:
+    with pytest.raises(InvalidResourceConfig) as refused:
         validate({name: text}, topic)
     message = str(refused.value)
     assert message.startswith(f"Topic {topic} is internal: {name} cannot be set, only ")

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from _wire.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from _wire.messages.offset_commit import (
@@ -115,8 +116,41 @@ def test_it_changes_nothing(server, group):
     assert printed(server.bootstrap, group, "--assignor", "sticky", "--with", "2") == before
 
 
+def consumer_group_heartbeat(client: WireClient, group_id: str, member_id: str, topic: str) -> None:
+    request = ConsumerGroupHeartbeatRequest(
+        group_id=group_id,
+        member_id=member_id,
+        rebalance_timeout_ms=30_000,
+        subscribed_topic_names=[topic],
+        topic_partitions=[],
+    )
+    assert client.request(request, 1).error_code == 0
+
+
+def test_it_knows_the_assignors_of_consumer_groups(server, name):
+    with WireClient(server.bootstrap, "app") as client:
+        consumer_group_heartbeat(client, f"consumers-of-{name}", "only", name)
+        assert printed(server.bootstrap, f"consumers-of-{name}", "--assignor", "range", "--with", "1") == [
+            f"group consumers-of-{name}, assigned by uniform: 1 member, 6 partitions of 1 topic",
+            "member kept gained lost what",
+            f"new-1 0 3 0 + {name}[0-2]",
+            f"only 3 0 3 - {name}[0-2]",
+            "total 3 3 3",
+            "3 partitions would move; it takes 1 rebalance",
+        ]
+        assert printed(server.bootstrap, f"consumers-of-{name}", "--assignor", "uniform")[-1].startswith("0 partitions")
+        assert refused(server.bootstrap, f"consumers-of-{name}", "--assignor", "sticky") == (
+            f"Error: group consumers-of-{name} uses the consumer protocol; choose one of its assignors: uniform, range"
+        )
+
+
+def test_it_tells_what_uniform_would_give_a_classic_group(server, group):
+    lines = printed(server.bootstrap, group, "--assignor", "uniform", "--with", "1")
+    assert lines[-1] == "2 partitions would move, 1 without owner would be assigned; it takes 1 rebalance"
+
+
 def test_errors_are_reported_in_one_line(server, group):
-    known = "range, roundrobin, sticky, cooperative-sticky"
+    known = "range, roundrobin, sticky, cooperative-sticky, uniform"
     assert refused(server.bootstrap, group, "--assignor", "fair") == (
         f"Error: there is no assignor fair; choose one of {known}"
     )

@@ -3,6 +3,7 @@
 import pytest
 
 from coordinator.client.groups import DescribedConsumers
+from coordinator.client.server_assignors import server_assignors
 from coordinator.client.what_if import what_if, with_new_members, without_member
 from coordinator.client.wire import ClientError
 from coordinator.core.assignors.model import MemberSubscription
@@ -67,6 +68,24 @@ def test_a_member_is_known_by_any_of_its_ids():
 def test_an_unknown_or_ambiguous_member_is_rejected(name, complaint):
     with pytest.raises(ClientError, match=complaint):
         without_member(GROUP, name)
+
+
+def test_the_assignors_of_the_server_take_what_is_owned_for_the_target():
+    uniform = server_assignors({"t": bytes(16)})["uniform"]
+    answer = what_if(uniform, GROUP.members, with_new_members(GROUP, 1), TOPICS)
+    assert (len(answer.moved), answer.rounds) == (2, 1)
+    assert [len(each.kept) + len(each.gained) for each in answer.changes] == [2, 2, 2]
+    assert not any(each.gained for each in answer.changes if each.member_id != "new-1")
+
+
+def test_members_of_different_topics_are_a_heterogeneous_group():
+    """As a homogeneous group the first member would get topics that it does not subscribe to."""
+    members = (member("one", "t"), member("two", "tu"))
+    for assignor in server_assignors({"t": bytes(16), "u": bytes(15) + b"u"}).values():
+        answer = what_if(assignor, members, members, counts(t=2, u=4))
+        one, two = answer.changes
+        assert {name for name, _ in one.gained} <= {"t"} and {name for name, _ in two.gained} >= {"u"}
+        assert len(answer.newly_assigned) == 6
 
 
 def test_the_only_member_cannot_be_left_out():

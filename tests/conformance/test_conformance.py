@@ -15,11 +15,30 @@ from tests.servers import QUICK_GROUPS, RunningServer
 HERE: Final = Path(__file__).parent
 SCENARIOS: Final = Path(os.environ.get("CONFORMANCE_DIR", HERE)) / "scenarios"
 NAMES: Final = sorted(str(path.relative_to(SCENARIOS))[: -len(".json")] for path in SCENARIOS.rglob("*.json"))
+CONSUMER: Final = {
+    "group.consumer.min.session.timeout.ms": "500",
+    "group.consumer.min.heartbeat.interval.ms": "100",
+    "group.consumer.heartbeat.interval.ms": "500",
+    "group.consumer.assignment.interval.ms": "0",
+}
 PROFILES: Final = {
     "default": {},
     "max-size": {"group.max.size": "2"},
     "initial-delay": {"group.initial.rebalance.delay.ms": "1500"},
     "auto-create": {"auto.create.topics.enable": "true"},
+    "consumer": CONSUMER,
+    "consumer-strict": CONSUMER
+    | {
+        "group.consumer.session.timeout.ms": "4000",
+        "group.consumer.max.size": "2",
+        "group.consumer.assignors": "range",
+        "group.consumer.migration.policy": "disabled",
+    },
+    "consumer-interval": {
+        "group.consumer.min.session.timeout.ms": "500",
+        "group.consumer.assignors": "range,uniform",
+        "group.consumer.migration.policy": "upgrade",
+    },
 }
 
 

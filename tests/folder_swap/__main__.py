@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.differential.kafka import KafkaMissing, RunningKafka
+from tests.folder_swap.consumer_groups import differences_of_groups, fill_groups
 from tests.folder_swap.content import COMPACTED_TOPICS, Seen, differences, fill, go_on, look
 from tests.folder_swap.dump import dump
 from tests.servers import RunningServer
@@ -28,6 +29,7 @@ CLEANING: Final = {
     "offsets.topic.num.partitions": "4",
     "transaction.state.log.num.partitions": "2",
     "auto.create.topics.enable": "false",
+    "group.consumer.assignment.interval.ms": "0",
 }
 NO_CLEANING: Final = CLEANING | {"log.cleaner.enable": "false"}
 """What serves the folders does not compact them further, so that the same records are there."""
@@ -68,7 +70,7 @@ def main() -> int:
 def _to_kafka(folder: Path, seed: int, *, is_killed: bool) -> tuple[str, list[str]]:
     with RunningServer(folder, CLEANING, log_dirs=LOG_DIRS) as server:
         fill(server.bootstrap, seed)
-        before = look(server.bootstrap)
+        before, groups = look(server.bootstrap), fill_groups(server.bootstrap)
         if is_killed:
             server.kill()
             server.start()  # what the tool reads has been recovered
@@ -82,7 +84,7 @@ def _to_kafka(folder: Path, seed: int, *, is_killed: bool) -> tuple[str, list[st
     kafka_folder.mkdir()
     settings = NO_CLEANING | {"log.dirs": ",".join(map(str, roots))}
     with RunningKafka(kafka_folder, settings, {}, is_formatted=True) as kafka:
-        problems += _compare(kafka.bootstrap, before)
+        problems += differences_of_groups(kafka.bootstrap, groups) + _compare(kafka.bootstrap, before)
         kafka.stop()
     return f"{_figures(before)}, {dumped.files} files with {dumped.records} records dumped", problems
 
@@ -92,6 +94,7 @@ def _to_us(folder: Path, seed: int, *, is_killed: bool) -> tuple[str, list[str]]
     settings = CLEANING | {"log.dirs": ",".join(map(str, roots))}
     with RunningKafka(folder, settings, {}) as kafka:
         fill(kafka.bootstrap, seed)
+        groups = fill_groups(kafka.bootstrap)
         kafka.stop()
         # What it serves until it is killed is not compacted further.
         _add_settings(folder, NO_CLEANING)
@@ -105,7 +108,7 @@ def _to_us(folder: Path, seed: int, *, is_killed: bool) -> tuple[str, list[str]]
             kafka.stop()
     _run("import-kafka", roots)
     with RunningServer(folder, NO_CLEANING, log_dirs=LOG_DIRS) as server:
-        problems = _compare(server.bootstrap, before)
+        problems = differences_of_groups(server.bootstrap, groups) + _compare(server.bootstrap, before)
         server.stop()
     problems += _run("verify", roots, is_checked=False)
     return _figures(before), problems

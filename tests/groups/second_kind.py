@@ -178,7 +178,13 @@ def heartbeat(group: Group[EpochGroup] | None, request: Any, context: OperationC
 
 
 def validate_commit(
-    group: EpochGroup, member_id: str, group_instance_id: str | None, epoch: int, api_version: int
+    group: EpochGroup,
+    member_id: str,
+    group_instance_id: str | None,
+    epoch: int,
+    api_version: int,
+    committed: object,
+    topics: object,
 ) -> ErrorCode:
     return NONE if member_id in group.members and epoch == group.generation_id else ErrorCode.STALE_MEMBER_EPOCH
 
@@ -195,7 +201,8 @@ KIND: Final = GroupKind(
     next_deadline_ms=lambda group: None,
     waiting_requests=lambda group: [],
     session_ids=lambda group: list(group.members),
-    sessions_of_loaded=lambda group: [
+    has_to_resume=lambda group: False,
+    sessions_of_loaded=lambda group, settings: [
         SessionStarted(each.member_id, None, each.session_timeout_ms, each.session_timeout_ms)
         for each in group.members.values()
     ],
@@ -204,7 +211,7 @@ KIND: Final = GroupKind(
     validate_removal=lambda group: NONE if group.state is EMPTY else ErrorCode.NON_EMPTY_GROUP,
     offsets=OffsetRules(
         validate_commit=validate_commit,
-        validate_transactional_commit=lambda group, member_id, instance_id, epoch: NONE,
+        validate_transactional_commit=lambda group, member_id, instance_id, epoch, committed, topics: NONE,
         validate_fetch=lambda group, member_id, epoch: NONE if epoch < 0 else ErrorCode.STALE_MEMBER_EPOCH,
         validate_delete=lambda group: NONE,
         sessions_renewed=lambda group, member_id: (),
@@ -251,6 +258,7 @@ def _added(
         "reason": "",
         "join_ms": None,
         "protocol_type": "consumer",
+        "subscribed_pattern": "",
     }
 
 
@@ -259,7 +267,11 @@ def _remember(group: EpochGroup, state: GroupAuditState, world: World) -> None:
         state.remember_member(member, (), 0)
 
 
-AUDIT: Final = KindAudit(projections={EpochMemberAdded: (Projection(schema.MemberJoined, _added),)}, remember=_remember)
+AUDIT: Final = KindAudit(
+    projections={EpochMemberAdded: (Projection(schema.MemberJoined, _added),)},
+    remember=_remember,
+    mark=lambda member: member.member_id,
+)
 
 
 def register(monkeypatch: pytest.MonkeyPatch) -> None:

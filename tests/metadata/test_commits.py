@@ -84,6 +84,14 @@ def test_who_waits_is_called_when_the_changes_before_are_in_the_image(running):
     assert running.calls == ["first: orders", "second: orders,payments"]
 
 
+def test_who_listens_to_records_knows_before_anybody_is_answered(running):
+    running.store.add_record_listener(running.note("changed"))
+    running.create("orders", "payments")
+    running.store.when_committed(running.note("answered"))
+    running.threads.end()
+    assert running.calls == ["changed: orders", "changed: orders,payments", "answered: orders,payments"]
+
+
 def test_who_has_nothing_to_wait_for_is_called_at_once(running):
     running.store.when_committed(running.note("at once"))
     assert running.calls == ["at once: "]

@@ -31,13 +31,13 @@ MUTANTS: Final = (
     ),
     Mutant(
         "the audit loses the partitions of a static member that came back",
-        "_replaced",
+        "classic._replaced",
         "state.replace_member(event.old_member_id, member)",
         "state.members.pop(event.old_member_id)\nstate.remember_member(member, (), 0)",
     ),
     Mutant(
         "the audit describes a static member that came back by its new client",
-        "_replaced",
+        "classic._replaced",
         '"described_client_id": member.client_id,',
         '"described_client_id": event.client_id,',
     ),
@@ -55,13 +55,13 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a removed member is no trigger",
-        "_removed",
+        "classic._removed",
         "state.note_trigger(event.cause, member, event.reason, event.at_ms)\nstate.note_removal(",
         "state.note_removal(",
     ),
     Mutant(
         "who was removed before it synced is not told",
-        "_removed",
+        "classic._removed",
         "if before is COMPLETING_REBALANCE:\n    state.note_never_synced",
         "if before is STABLE:\n    state.note_never_synced",
     ),

@@ -9,7 +9,12 @@ MUTANTS: Final = (
         "offsets in a transaction are accepted from any generation",
         "transactional._check",
         "return group.kind.offsets.validate_transactional_commit(\n"
-        "    group.membership, request.member_id, request.group_instance_id, request.generation_id\n"
+        "    group.membership,\n"
+        "    request.member_id,\n"
+        "    request.group_instance_id,\n"
+        "    request.generation_id,\n"
+        "    request.topics,\n"
+        "    context.topics,\n"
         ")",
         "return NONE",
     ),

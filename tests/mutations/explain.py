@@ -68,7 +68,7 @@ MUTANTS: Final = (
     Mutant(
         "a member that joins an eager rebalance goes on consuming",
         "GroupHistory._rejoined",
-        "if not self._keeps_what_it_owns(known):",
+        "if self.group_type != CONSUMER and not self._keeps_what_it_owns(known):",
         "if False:",
     ),
     Mutant(
@@ -92,8 +92,8 @@ MUTANTS: Final = (
     Mutant(
         "a rebalance that a crash cut short is told as in progress",
         "GroupHistory._loaded",
-        "self.loads.append(event)\nself._close(Outcome.CUT_SHORT, event.time_ms)",
-        "self.loads.append(event)",
+        "if kept is None:\n    self._close(Outcome.CUT_SHORT, event.time_ms)",
+        "",
     ),
     Mutant(
         "who left before a rebalance is not told of it",

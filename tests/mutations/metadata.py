@@ -20,7 +20,7 @@ MUTANTS: Final = (
     Mutant(
         "a change is seen before it is durable",
         "MetadataStore.__init__",
-        "self._commits = MetadataCommits(log, self.image.apply, self._committed)",
+        "self._commits = MetadataCommits(log, self._apply, self._committed)",
         "self._commits = MetadataCommits(log, lambda record: None, self._committed); self.latest_image = self.image",
     ),
     Mutant(

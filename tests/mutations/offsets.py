@@ -268,7 +268,7 @@ FETCH_AND_DELETE_MUTANTS: Final = (
 ADMIN_MUTANTS: Final = (
     Mutant(
         "a group that rebalances is deleted",
-        "validate_removal",
+        "classic.kind.validate_removal",
         "group.state is EMPTY",
         "group.state is not STABLE",
     ),

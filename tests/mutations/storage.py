@@ -8,7 +8,7 @@ RECORD_MUTANTS: Final = (
     Mutant(
         "a created group is not stored",
         "EVENT_RECORDS",
-        "GroupCreated: EventRecords(_created_group),",
+        "GroupCreated: EventRecords(_created_group, lambda event: KINDS[event.kind].records.stores_creation),",
         "",
     ),
     Mutant(

@@ -21,7 +21,19 @@ from _wire.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
+from coordinator.config.consumer_group_keys import (
+    GROUP_CONSUMER_ASSIGNMENT_INTERVAL_MS,
+    GROUP_CONSUMER_HEARTBEAT_INTERVAL_MS,
+    GROUP_CONSUMER_MAX_ASSIGNMENT_INTERVAL_MS,
+    GROUP_CONSUMER_MAX_HEARTBEAT_INTERVAL_MS,
+    GROUP_CONSUMER_MAX_SESSION_TIMEOUT_MS,
+    GROUP_CONSUMER_MIN_ASSIGNMENT_INTERVAL_MS,
+    GROUP_CONSUMER_MIN_HEARTBEAT_INTERVAL_MS,
+    GROUP_CONSUMER_MIN_SESSION_TIMEOUT_MS,
+    GROUP_CONSUMER_SESSION_TIMEOUT_MS,
+)
 from coordinator.config.group_keys import (
+    GROUP_COORDINATOR_REBALANCE_PROTOCOLS,
     GROUP_INITIAL_REBALANCE_DELAY_MS,
     GROUP_MAX_SESSION_TIMEOUT_MS,
     GROUP_MIN_SESSION_TIMEOUT_MS,
@@ -67,7 +79,7 @@ def bounds(key: ConfigKey[Any]) -> list[str]:
     if isinstance(key.default, int | float):
         assert key.at_least is not None and key.at_most is not None, f"{key.name} has no bounds"
         return [str(key.at_least), str(key.at_most)]
-    return list(key.one_of)
+    return [*key.one_of, ",".join(key.one_of)] if isinstance(key.default, tuple) else list(key.one_of)
 
 
 CASES: Final = [(key, text) for key in ALL_KEYS for text in bounds(key)]
@@ -141,6 +153,22 @@ INSTEAD: Final[dict[tuple[ConfigKey[Any], str], Outcome | None]] = {
     (GROUP_INITIAL_REBALANCE_DELAY_MS, str(INT32_MAX)): waits_for_more_members,
     (GROUP_MIN_SESSION_TIMEOUT_MS, str(INT32_MAX)): NOT_TAKEN,  # above the default of the longest timeout
     (GROUP_MAX_SESSION_TIMEOUT_MS, "1"): NOT_TAKEN,  # below the default of the shortest timeout
+    # Of consumer groups each value has a least and a most one, with defaults.
+    (GROUP_CONSUMER_SESSION_TIMEOUT_MS, "1"): NOT_TAKEN,
+    (GROUP_CONSUMER_SESSION_TIMEOUT_MS, str(INT32_MAX)): NOT_TAKEN,
+    (GROUP_CONSUMER_MIN_SESSION_TIMEOUT_MS, str(INT32_MAX)): NOT_TAKEN,
+    (GROUP_CONSUMER_MAX_SESSION_TIMEOUT_MS, "1"): NOT_TAKEN,
+    (GROUP_CONSUMER_HEARTBEAT_INTERVAL_MS, "1"): NOT_TAKEN,
+    (GROUP_CONSUMER_HEARTBEAT_INTERVAL_MS, str(INT32_MAX)): NOT_TAKEN,
+    (GROUP_CONSUMER_MIN_HEARTBEAT_INTERVAL_MS, str(INT32_MAX)): NOT_TAKEN,
+    (GROUP_CONSUMER_MAX_HEARTBEAT_INTERVAL_MS, "1"): NOT_TAKEN,
+    (GROUP_CONSUMER_ASSIGNMENT_INTERVAL_MS, str(INT32_MAX)): NOT_TAKEN,
+    (GROUP_CONSUMER_MIN_ASSIGNMENT_INTERVAL_MS, str(INT32_MAX)): NOT_TAKEN,
+    (GROUP_CONSUMER_MAX_ASSIGNMENT_INTERVAL_MS, "0"): NOT_TAKEN,
+    # Classic groups cannot be switched off.
+    (GROUP_COORDINATOR_REBALANCE_PROTOCOLS, "consumer"): NOT_TAKEN,
+    (GROUP_COORDINATOR_REBALANCE_PROTOCOLS, "share"): NOT_TAKEN,
+    (GROUP_COORDINATOR_REBALANCE_PROTOCOLS, "streams"): NOT_TAKEN,
 }
 
 
@@ -172,7 +200,7 @@ def test_every_setting_with_bounds_is_tried():
 def test_a_server_works_with_a_setting_at_its_bound(tmp_path, key, text):
     outcome = INSTEAD.get((key, text), joins_and_commits)
     if outcome is NOT_TAKEN:
-        with pytest.raises(ConfigError, match="must not be above"):
+        with pytest.raises(ConfigError, match=f"^{key.name}={text}: must"):
             Config({key.name: text})
         return
     uvloop.run(serve(tmp_path, {key.name: text}, outcome))

@@ -147,10 +147,9 @@ class InstrumentedAudit(AuditProjection):
                 continue
             assert found is not None, group_id
             assert (found.seq, found.created_seq) == (expected.seq, expected.created_seq), group_id
-            membership = group.membership
-            assert found.agrees_with(membership) == expected.agrees_with(membership), group_id
+            assert found.agrees_with(group) == expected.agrees_with(group), group_id
             if not self._twins.power_was_ever_lost:
-                assert found.void_from(membership) == expected.void_from(membership), group_id
+                assert found.void_from(group) == expected.void_from(group), group_id
 
     def write_snapshots(self, groups: Mapping[str, Group[Any]], now_ms: int) -> list[AuditRecord]:
         before = self.checkpoint_offset

@@ -59,6 +59,9 @@ class AllTopicsBut:
 class AnyTopics:
     """Every topic but the missing ones exists, with more partitions than any test names; its id is made of its name."""
 
+    topics_version = 0
+    created_version = 0
+
     def __init__(self) -> None:
         self.missing: set[str] = set()
 

@@ -51,6 +51,14 @@ class WideTopics:
     def __init__(self, image: MetadataImage) -> None:
         self._image = image
 
+    @property
+    def topics_version(self) -> int:
+        return self._image.topics_version
+
+    @property
+    def created_version(self) -> int:
+        return self._image.created_version
+
     def partition_count(self, name: str) -> int:
         is_internal = name.startswith("__")
         return self._image.partition_count(name) if is_internal or name not in self._image.topics else 1 << 30

@@ -1,9 +1,10 @@
-"""A door for Python to the Heartbeat that is read and answered without a message object."""
+"""A door for Python to the heartbeats that are read and answered without a message object."""
 
 from libc.stdint cimport uint8_t
 
 from _wire.heartbeat_frames cimport (
-    HEARTBEAT_ANSWER_BYTES_MAX, HeartbeatFields, Span, read_heartbeat, write_heartbeat_answer,
+    ANSWER_BYTES_MAX, ConsumerHeartbeatFields, HEARTBEAT_ANSWER_BYTES_MAX, HeartbeatFields, Span,
+    read_consumer_heartbeat, read_heartbeat, write_consumer_heartbeat_answer, write_heartbeat_answer,
 )
 
 
@@ -29,3 +30,23 @@ def answer(bytes frame not None):
     if not read_heartbeat(<const uint8_t *>frame, len(frame), &fields):
         raise ValueError("not a plain Heartbeat")
     return (<const char *>out)[: write_heartbeat_answer(out, &fields)]
+
+
+def read_consumer(bytes frame not None):
+    """(version, client id, group id, member id, member epoch, instance id) of such a frame; None if declined."""
+    cdef ConsumerHeartbeatFields fields
+    if not read_consumer_heartbeat(<const uint8_t *>frame, len(frame), &fields):
+        return None
+    return (
+        fields.api_version, text(&fields.client_id), text(&fields.group_id), text(&fields.member_id),
+        fields.member_epoch, text(&fields.instance_id),
+    )
+
+
+def answer_consumer(bytes frame not None, int heartbeat_interval_ms):
+    """The answer frame to a frame that `read_consumer` takes."""
+    cdef ConsumerHeartbeatFields fields
+    cdef uint8_t out[ANSWER_BYTES_MAX]
+    if not read_consumer_heartbeat(<const uint8_t *>frame, len(frame), &fields):
+        raise ValueError("not a plain ConsumerGroupHeartbeat")
+    return (<const char *>out)[: write_consumer_heartbeat_answer(out, &fields, heartbeat_interval_ms)]

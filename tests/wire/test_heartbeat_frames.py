@@ -1,10 +1,12 @@
-"""The Heartbeat read in place says what the codec says, in every version, or declines."""
+"""A heartbeat read in place says what the codec says, in every version, or declines."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from _wire.errors import MalformedMessage
 from _wire.headers import decode_request_header, encode_request, encode_response
+from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.wire import heartbeat_calls
 
@@ -90,3 +92,85 @@ def test_declines_other_requests_and_unknown_versions():
 def test_declines_strings_that_the_codec_has_to_judge():
     assert heartbeat_calls.read(frame_of(4, group_id="g" * (1 << 14), member_id="member")) is None
     assert heartbeat_calls.read(frame_of(4, group_id="g" * ((1 << 14) - 2), member_id="member")) is not None
+
+
+CONSUMER_VERSIONS = st.integers(ConsumerGroupHeartbeatRequest.MIN_VERSION, ConsumerGroupHeartbeatRequest.MAX_VERSION)
+EPOCHS = st.integers(-(2**31), 2**31 - 1)
+
+
+def consumer_frame(version, client_id="client", **fields):
+    return encode_request(7, client_id, ConsumerGroupHeartbeatRequest(**fields), version)[LENGTH_BYTES:]
+
+
+@given(CONSUMER_VERSIONS, IDS, IDS, EPOCHS, IDS, INSTANCE_IDS)
+def test_reads_what_the_codec_reads_of_a_consumer(version, client_id, group_id, epoch, member_id, instance_id):
+    frame = consumer_frame(
+        version, client_id, group_id=group_id, member_id=member_id, member_epoch=epoch, instance_id=instance_id
+    )
+    instance = None if instance_id is None else instance_id.encode()
+    expected = version, client_id.encode(), group_id.encode(), member_id.encode(), epoch, instance
+    assert heartbeat_calls.read_consumer(frame) == expected
+    assert heartbeat_calls.read(frame) is None
+
+
+@given(CONSUMER_VERSIONS, EPOCHS, EPOCHS, st.text("ab", max_size=126))
+def test_answers_a_consumer_as_the_codec_does(version, epoch, interval_ms, member_id):
+    frame = consumer_frame(version, group_id="g", member_id=member_id, member_epoch=epoch)
+    response = ConsumerGroupHeartbeatResponse(
+        member_id=member_id, member_epoch=epoch, heartbeat_interval_ms=interval_ms
+    )
+    assert heartbeat_calls.answer_consumer(frame, interval_ms) == encode_response(7, response, version)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"rack_id": "r"},
+        {"rack_id": ""},
+        {"rebalance_timeout_ms": 0},
+        {"rebalance_timeout_ms": 30_000},
+        {"subscribed_topic_names": []},
+        {"subscribed_topic_names": ["t"]},
+        {"subscribed_topic_regex": ""},
+        {"server_assignor": "uniform"},
+        {"topic_partitions": []},
+    ],
+)
+def test_declines_a_consumer_that_says_more_than_that_it_is_alive(said):
+    steady = {"group_id": "g", "member_id": "m", "member_epoch": 3}
+    for version in (0, 1):
+        assert heartbeat_calls.read_consumer(consumer_frame(version, **steady)) is not None
+        if version or "subscribed_topic_regex" not in said:
+            assert heartbeat_calls.read_consumer(consumer_frame(version, **steady, **said)) is None
+
+
+@given(CONSUMER_VERSIONS, st.data())
+def test_declines_or_agrees_on_any_change_of_a_byte_of_a_consumer(version, data):
+    frame = bytearray(consumer_frame(version, group_id="group", member_epoch=3, member_id="member"))
+    where = data.draw(st.integers(0, len(frame) - 1))
+    frame[where] = data.draw(st.integers(0, 255))
+    read = heartbeat_calls.read_consumer(bytes(frame))
+    if read is not None and all(is_utf8(each) for each in read[1:4]):
+        header, start = decode_request_header(bytes(frame))
+        request = ConsumerGroupHeartbeatRequest.decode(bytes(frame), header.api_version, start, whole=False)
+        instance = None if request.instance_id is None else request.instance_id.encode()
+        assert read == (
+            header.api_version,
+            (header.client_id or "").encode(),
+            request.group_id.encode(),
+            request.member_id.encode(),
+            request.member_epoch,
+            instance,
+        )
+
+
+@given(CONSUMER_VERSIONS, st.data())
+def test_declines_every_frame_of_a_consumer_cut_short(version, data):
+    frame = consumer_frame(version, group_id="group", member_epoch=3, member_id="member")
+    assert heartbeat_calls.read_consumer(frame[: data.draw(st.integers(0, len(frame) - 1))]) is None
+
+
+def test_declines_a_consumer_without_a_client_id_or_with_tags():
+    assert heartbeat_calls.read_consumer(consumer_frame(1, None, group_id="g", member_id="m")) is None
+    frame = consumer_frame(1, group_id="g", member_id="m")
+    assert heartbeat_calls.read_consumer(frame[:-1] + b"\x01\x00\x00") is None

@@ -1,14 +1,9 @@
 """The orders in which Kafka's assignors iterate over members, so that both give a group the same assignment."""
 
 from collections.abc import Iterable
-from typing import Final
 
 from coordinator.core.assignors.model import MemberSubscription
-from coordinator.core.partitioning import java_string_hash
-
-HASH_MAP_SMALLEST: Final = 16
-HASH_MAP_LOAD_FACTOR: Final = 0.75
-"""Java's HashMap: its initial number of buckets, and how full it may be before their number is doubled."""
+from coordinator.core.hash_map_order import texts_in_hash_map_order
 
 
 def text_key(text: str) -> bytes:
@@ -33,13 +28,4 @@ def hash_map_order(texts: Iterable[str]) -> list[str]:
     It decides which of several members with too many partitions keeps one more. Keys of the same bucket are sorted
     here, while Java has them in insertion order, so that the result does not depend on the order of the members.
     """
-    keys = sorted(texts, key=text_key)
-    buckets = HASH_MAP_SMALLEST
-    while len(keys) > buckets * HASH_MAP_LOAD_FACTOR:
-        buckets *= 2
-    return sorted(keys, key=lambda key: _spread(java_string_hash(key)) & (buckets - 1))
-
-
-def _spread(value: int) -> int:
-    """Mix the upper half of a hash into the lower one, as Java's HashMap does, because low bits choose the bucket."""
-    return value ^ (value >> 16)
+    return texts_in_hash_map_order(sorted(texts, key=text_key))

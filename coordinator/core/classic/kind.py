@@ -90,6 +90,7 @@ CLASSIC: Final = GroupKind(
     waiting_requests=waiting_requests,
     session_ids=session_ids,
     sessions_of_loaded=members.sessions_of_loaded_group,
+    has_to_resume=lambda group: False,
     has_fast_heartbeats=True,
     max_size=GROUP_MAX_SIZE,
     validate_removal=validate_removal,

@@ -318,7 +318,7 @@ def last_heard_ms(group_id: str, member: Member, context: OperationContext) -> i
     return max(filter(None, (heard_ms, member.joined_ms)), default=None)
 
 
-def sessions_of_loaded_group(group: ClassicGroup) -> list[SessionStarted]:
+def sessions_of_loaded_group(group: ClassicGroup, settings: object) -> list[SessionStarted]:
     """Every member of a loaded group gets a fresh session."""
     return [
         SessionStarted(member.member_id, member.group_instance_id, member.session_timeout_ms, member.session_timeout_ms)

@@ -15,7 +15,13 @@ from coordinator.core.groups.states import COMPLETING_REBALANCE, EMPTY, STABLE
 
 
 def validate_commit(
-    group: ClassicGroup, member_id: str, group_instance_id: str | None, generation_id: int, api_version: int
+    group: ClassicGroup,
+    member_id: str,
+    group_instance_id: str | None,
+    generation_id: int,
+    api_version: int,
+    committed: object,
+    topics: object,
 ) -> ErrorCode:
     """Whether the commit comes from a member of the generation, or nobody else can commit."""
     if generation_id < 0 and group.state is EMPTY:
@@ -30,7 +36,12 @@ def validate_commit(
 
 
 def validate_transactional_commit(
-    group: ClassicGroup, member_id: str, group_instance_id: str | None, generation_id: int
+    group: ClassicGroup,
+    member_id: str,
+    group_instance_id: str | None,
+    generation_id: int,
+    committed: object,
+    topics: object,
 ) -> ErrorCode:
     """Whether the commit comes from a member of the generation. Clients before v3 name none: theirs is accepted."""
     if generation_id < 0 and group.state is EMPTY:

@@ -6,14 +6,15 @@ The rows of all kinds are in `kinds.py`. Everything outside the folder of a kind
 Counterpart in Kafka: the interface `Group`, its `GroupType`, and what `GroupMetadataManager` does for each type.
 """
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from _wire.errors import ErrorCode
 from coordinator.config.key import ConfigKey
 from coordinator.core.causes import Cause
-from coordinator.core.decision import Decision, OperationContext
+from coordinator.core.consumer.settings import ConsumerGroupSettings
+from coordinator.core.decision import Decision, OperationContext, Topics
 from coordinator.core.groups.membership import Membership, WaitingRequest
 from coordinator.core.groups.states import GroupState
 from coordinator.core.sessions import SessionChange, SessionStarted
@@ -21,6 +22,8 @@ from coordinator.core.stored import StoredRecord
 
 CLASSIC_NAME: Final = "classic"
 """The kind of a group that a commit creates: a "simple" group, which no client joined."""
+CONSUMER_NAME: Final = "consumer"
+"""The kind of the groups of ConsumerGroupHeartbeat (KIP-848)."""
 
 Handler = Callable[[Any, Any, OperationContext], Decision]
 """(group, request, context) → decision."""
@@ -60,22 +63,28 @@ class KindRecords:
 
     of_events: Mapping[type, EventRecords]
     of_creation: Callable[[Any], list[StoredRecord]]
-    """The event `GroupCreated` → records."""
+    """The event `GroupCreated` → records. Also those of a group without members that becomes one of this kind."""
     of_state: Callable[[Any], list[StoredRecord]]
     """The records of the current state; a load of them restores it, but for waiting requests."""
     of_removal: Callable[[Any], list[StoredRecord]]
     """The tombstones of a group that is removed. Kafka: `createGroupTombstoneRecords`."""
     types: tuple[RecordType, ...]
+    stores_creation: bool = True
+    """Whether `of_creation` makes records; if not, the events after `GroupCreated` have to."""
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetRules:
     """What a kind of group says about the committed offsets of its groups."""
 
-    validate_commit: Callable[[Any, str, str | None, int, int], ErrorCode]
-    """(membership, member id, instance id, generation or member epoch, API version). Kafka: `validateOffsetCommit`."""
-    validate_transactional_commit: Callable[[Any, str, str | None, int], ErrorCode]
-    """(membership, member id, instance id, generation or member epoch), for TxnOffsetCommit."""
+    validate_commit: Callable[[Any, str, str | None, int, int, Sequence[Any], Topics], ErrorCode]
+    """(membership, member id, instance id, generation or member epoch, API version, committed, topics).
+
+    `committed` are the topics of the request (structs with `name` and `partitions`, which have a `partition_index`);
+    `topics` are those of the cluster. Kafka: `validateOffsetCommit`.
+    """
+    validate_transactional_commit: Callable[[Any, str, str | None, int, Sequence[Any], Topics], ErrorCode]
+    """(membership, member id, instance id, generation or member epoch, committed, topics), for TxnOffsetCommit."""
     validate_fetch: Callable[[Any, str | None, int], ErrorCode]
     """(membership, member id, member epoch). Kafka: `validateOffsetFetch`."""
     validate_delete: Callable[[Any], ErrorCode]
@@ -151,8 +160,10 @@ class GroupKind:
     """The requests that are answered when the group is discarded or its partition is unloaded."""
     session_ids: Callable[[Any], list[str]]
     """The member ids that have a session, those of pending members too."""
-    sessions_of_loaded: Callable[[Any], list[SessionStarted]]
+    sessions_of_loaded: Callable[[Any, ConsumerGroupSettings], list[SessionStarted]]
     """The sessions that begin when the group was loaded."""
+    has_to_resume: Callable[[Any], bool]
+    """Whether the group was loaded in a state that needs the operation `resume loaded group`."""
     has_fast_heartbeats: bool
     """Whether a Heartbeat for a Stable generation does nothing but renew a session, so that `groups/sessions.pyx` may
     answer it."""

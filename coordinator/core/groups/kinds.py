@@ -3,11 +3,12 @@
 from typing import Any, Final
 
 from coordinator.core.classic.kind import CLASSIC
+from coordinator.core.consumer.kind import CONSUMER
 from coordinator.core.decision import Decision, OperationContext
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.kind import CLASSIC_NAME, GroupKind, Handler
 
-KINDS: Final[dict[str, GroupKind]] = {kind.name: kind for kind in (CLASSIC,)}
+KINDS: Final[dict[str, GroupKind]] = {kind.name: kind for kind in (CLASSIC, CONSUMER)}
 """Name → kind. Each kind of the coordinator has one line here; all tables of events and records are made from it."""
 
 

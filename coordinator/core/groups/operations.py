@@ -4,10 +4,13 @@ The server, the simulation, the generated pages and the tests read this one tabl
 the API's name.
 """
 
+from functools import partial
 from typing import Final
 
 from coordinator.core.classic import joining, members
 from coordinator.core.classic.kind import CLASSIC
+from coordinator.core.consumer import conversion, describe, heartbeat_requests
+from coordinator.core.consumer.kind import CONSUMER
 from coordinator.core.groups import admin, rejections
 from coordinator.core.groups.kinds import by_kind, too_large_by_kind
 from coordinator.core.offsets import commit as offset_commit
@@ -35,6 +38,16 @@ HEARTBEAT: Final = Operation(
 )
 LEAVE_GROUP: Final = Operation("LeaveGroup", by_kind("LeaveGroup", CLASSIC), members.leave_error, members.prepare_leave)
 
+CONSUMER_GROUP_HEARTBEAT: Final = Operation(
+    "ConsumerGroupHeartbeat",
+    by_kind("ConsumerGroupHeartbeat", CONSUMER, of_other_kind=partial(conversion.join_classic, CONSUMER)),
+    heartbeat_requests.error_response,
+    heartbeat_requests.prepare,
+)
+CONSUMER_GROUP_DESCRIBE: Final = Operation(
+    "ConsumerGroupDescribe", by_kind("ConsumerGroupDescribe", CONSUMER), describe.error_response, describe.prepare
+)
+
 OFFSET_COMMIT: Final = Operation(
     "OffsetCommit", offset_commit.commit, offset_commit.error_response, offset_commit.prepare
 )
@@ -52,6 +65,8 @@ EXPIRE_SESSION: Final = Operation("expire session", by_kind("expire session", CL
 REMOVE_PENDING_MEMBER: Final = Operation("remove pending member", by_kind("remove pending member", CLASSIC))
 EXPIRE_OFFSETS: Final = Operation("expire offsets", offset_expiry.expire)
 REBALANCE_OVERSIZED_GROUP: Final = Operation("rebalance oversized group", by_kind("rebalance oversized group", CLASSIC))
+RESOLVE_PATTERNS: Final = Operation("resolve patterns", by_kind("resolve patterns", CONSUMER))
+RESUME_LOADED_GROUP: Final = Operation("resume loaded group", by_kind("resume loaded group", CONSUMER))
 TAKE_INSTANCE: Final = Operation("take instance", by_kind("take instance", CLASSIC), joining.take_instance_error)
 FORCE_REBALANCE: Final = Operation("force rebalance", by_kind("force rebalance", CLASSIC))
 REPORT_REJECTION: Final = Operation("report rejection", rejections.report)

@@ -31,6 +31,14 @@ class MemberRequest(Protocol):
     def group_instance_id(self) -> str | None: ...
 
 
+class NamedMember(NamedTuple):
+    """The member that a ConsumerGroupHeartbeat names, and the epoch that it says it has."""
+
+    member_id: str
+    group_instance_id: str | None
+    member_epoch: int
+
+
 def rejecting(
     group: Group[Any] | None,
     api: str,
@@ -95,6 +103,8 @@ def _asked_for(request: MemberRequest) -> dict[str, Any]:
             }
         case HeartbeatRequest() | SyncGroupRequest():
             return {"request_generation_id": request.generation_id}
+        case NamedMember():
+            return {"request_generation_id": request.member_epoch}
     return {}
 
 

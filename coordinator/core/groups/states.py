@@ -40,6 +40,15 @@ class GroupState(StrEnum):
     Left to PreparingRebalance by a change of membership, of metadata, or by the leader's JoinGroup.
     """
 
+    ASSIGNING = "Assigning"
+    """A consumer group whose target assignment is older than its group epoch (KIP-848).
+
+    The next ConsumerGroupHeartbeat of a member computes the target assignment, unless the last one is too recent.
+    """
+
+    RECONCILING = "Reconciling"
+    """A consumer group in which some member has not reached its target assignment yet (KIP-848)."""
+
     DEAD = "Dead"
     """The group is removed. No request is handled in this state: DescribeGroups and the audit show it for a group that
     does not exist. It is final."""
@@ -51,4 +60,6 @@ EMPTY: Final = GroupState.EMPTY
 PREPARING_REBALANCE: Final = GroupState.PREPARING_REBALANCE
 COMPLETING_REBALANCE: Final = GroupState.COMPLETING_REBALANCE
 STABLE: Final = GroupState.STABLE
+ASSIGNING: Final = GroupState.ASSIGNING
+RECONCILING: Final = GroupState.RECONCILING
 DEAD: Final = GroupState.DEAD

@@ -81,7 +81,7 @@ EVENT_RECORDS: Final[dict[type, EventRecords]] = {
     OffsetsCommitted: EventRecords(_committed_offsets, stores_group=False),
     TransactionalOffsetsCommitted: EventRecords(_committed_offsets, stores_group=False),
     OffsetsDeleted: EventRecords(_deleted_offsets, stores_group=False),
-    GroupCreated: EventRecords(_created_group),
+    GroupCreated: EventRecords(_created_group, lambda event: KINDS[event.kind].records.stores_creation),
     GroupRemoved: EventRecords(_removed_group, stores_group=False),
 } | {event: records for kind in KINDS.values() for event, records in kind.records.of_events.items()}
 """Class of event → its records; other events are not stored. This table alone says what is stored."""

@@ -84,6 +84,8 @@ def commit(group: Group[Any] | None, prepared: KnownTopics, context: OperationCo
             request.group_instance_id,
             request.generation_id_or_member_epoch,
             context.api_version,
+            prepared.topics,
+            context.environment.topics,
         )
     if error is not NONE:
         rejected = (Reply(context.request_id, error_response(prepared, error, context.api_version)),)

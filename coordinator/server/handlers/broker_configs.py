@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from _wire.messages.describe_configs import DescribeConfigsResourceResult, DescribeConfigsSynonym
-from coordinator.broker.topic_config_key import ConfigType
+from coordinator.broker.resource_config_key import ConfigType
 from coordinator.broker.topic_configs import ConfigSource
 from coordinator.config.kafka_broker_configs import KafkaBrokerConfig, kafka_broker_configs
 from coordinator.config.key import ConfigKey

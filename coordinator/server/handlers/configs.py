@@ -15,8 +15,10 @@ from _wire.messages.describe_configs import (
     DescribeConfigsSynonym,
 )
 from coordinator.broker.config_changes import Operation, OperationType, changed, replaced
-from coordinator.broker.topic_config_key import TopicConfigKey
-from coordinator.broker.topic_config_keys import ALL_KEYS
+from coordinator.broker.group_config_keys import GROUP_KEYS_BY_NAME
+from coordinator.broker.group_configs import group_config_change
+from coordinator.broker.resource_config_key import ResourceConfigKey
+from coordinator.broker.topic_config_keys import ALL_KEYS, KEYS_BY_NAME
 from coordinator.broker.topic_configs import ConfigSource, Origin, origins, valid_configs
 from coordinator.broker.topics import TopicError, Topics
 from coordinator.config.kafka_broker_configs import kafka_broker_configs
@@ -30,11 +32,12 @@ from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.handlers.broker_configs import broker_configs
 from coordinator.server.handlers.deferred import answer_when_committed
+from coordinator.server.handlers.group_configs import group_configs
 from coordinator.server.protocol_types import ConfigResourceType
 from coordinator.server.request_context import RequestContext
 
-TOPICS_AT_ONCE: Final = 100
-"""Topics of one request whose configs are changed with one append, before other requests have their turn."""
+RESOURCES_AT_ONCE: Final = 100
+"""Resources of one request whose configs are changed with one append, before other requests have their turn."""
 
 REPLICATION_THROTTLES: Final = frozenset(
     {
@@ -74,7 +77,7 @@ class Wanted(NamedTuple):
 
 
 class ConfigHandlers:
-    """Tells and changes configs: those of topics can change, those of brokers only with a restart."""
+    """Tells and changes configs: those of topics and groups can change, those of brokers only with a restart."""
 
     def __init__(
         self,
@@ -132,12 +135,13 @@ class ConfigHandlers:
             case ConfigResourceType.BROKER_LOGGER:
                 self._check_broker(name, "Broker")
                 configs = ()
-            case ConfigResourceType.CLIENT_METRICS | ConfigResourceType.GROUP:
+            case ConfigResourceType.GROUP:
                 if not name:
-                    kind = (
-                        "Group" if wanted.resource_type == ConfigResourceType.GROUP else "Client metrics subscription"
-                    )
-                    raise TopicError(ErrorCode.INVALID_REQUEST, f"{kind} name must not be empty")
+                    raise TopicError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
+                configs = group_configs(self._image.group_configs.get(name, {}), self._config)
+            case ConfigResourceType.CLIENT_METRICS:
+                if not name:
+                    raise TopicError(ErrorCode.INVALID_REQUEST, "Client metrics subscription name must not be empty")
                 configs = ()
             case _:
                 raise TopicError(ErrorCode.INVALID_REQUEST, UNREADABLE)
@@ -197,7 +201,7 @@ class ConfigHandlers:
             operations = [Operation(entry.name, entry.config_operation, entry.value) for entry in each.configs]
             resource = Resource(each.resource_type, each.resource_name)
             names = [entry.name for entry in each.configs if not _removes_throttle(resource, entry)]
-            wanted.append(Wanted(resource, names, _incremental(operations)))
+            wanted.append(Wanted(resource, names, _incremental(resource, operations)))
             yield
         results = yield from self._change(wanted, request.validate_only)
         responses = [incremental_alter_configs.AlterConfigsResourceResponse(**each) for each in results]
@@ -221,22 +225,26 @@ class ConfigHandlers:
         """Change the configs of each resource, or none of its; return the fields of the responses."""
         times = Counter(each.resource for each in wanted)
         results = []
-        for first in range(0, len(wanted), TOPICS_AT_ONCE):
-            changes: dict[str, dict[str, str]] = {}
-            for each in wanted[first : first + TOPICS_AT_ONCE]:
+        for first in range(0, len(wanted), RESOURCES_AT_ONCE):
+            topics: dict[str, dict[str, str]] = {}
+            groups: dict[str, dict[str, str]] = {}
+            for each in wanted[first : first + RESOURCES_AT_ONCE]:
                 error, message = ErrorCode.NONE, None
                 try:
                     if times[each.resource] > 1:
                         raise TopicError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
                     if each.resource.type == ConfigResourceType.TOPIC:
-                        changes[each.resource.name] = self._topic_change(each)
+                        topics[each.resource.name] = self._topic_change(each)
+                    elif each.resource.type == ConfigResourceType.GROUP:
+                        groups[each.resource.name] = self._group_change(each, groups)
                     else:
                         self._refuse(each)
                 except TopicError as problem:
                     error, message = problem.error, str(problem) or None
                 results.append(_altered(each.resource, error, message))
             if not validate_only:
-                self._topics.change_configs(changes, self._now_ms())
+                self._topics.change_configs(topics, self._now_ms())
+                self._metadata.change_group_configs(groups, self._now_ms())
             yield
         return results
 
@@ -245,8 +253,13 @@ class ConfigHandlers:
             raise TopicError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
         return self._topics.config_change(wanted.resource.name, wanted.change)
 
+    def _group_change(self, wanted: Wanted, pending: Mapping[str, dict[str, str]]) -> dict[str, str]:
+        """`pending` are the changes of other groups in the same append."""
+        configs = self._metadata.latest_image.group_configs
+        return group_config_change(configs, wanted.resource.name, wanted.change, self._config, pending)
+
     def _refuse(self, wanted: Wanted) -> None:
-        """Raises TopicError unless nothing is to be changed: only the configs of topics can change."""
+        """Raises TopicError unless nothing is to be changed: only the configs of topics and groups can change."""
         kind, name = wanted.resource
         match kind:
             case ConfigResourceType.BROKER:
@@ -256,9 +269,6 @@ class ConfigHandlers:
             case ConfigResourceType.BROKER_LOGGER:
                 self._check_broker(name, "Node", or_empty="")
                 message = f"Logger {next(iter(wanted.names), '')} does not exist!"
-                error = ErrorCode.INVALID_CONFIG
-            case ConfigResourceType.GROUP:
-                message = f"Unknown group config name: {next(iter(wanted.names), '')}"
                 error = ErrorCode.INVALID_CONFIG
             case ConfigResourceType.CLIENT_METRICS:
                 message = f"Unknown client metrics configuration: {next(iter(wanted.names), '')}"
@@ -275,7 +285,7 @@ def _removes_throttle(resource: Resource, entry: incremental_alter_configs.Alter
     return is_removal and entry.name in REPLICATION_THROTTLES
 
 
-def _synonyms(key: TopicConfigKey, places: list[Origin]) -> list[DescribeConfigsSynonym]:
+def _synonyms(key: ResourceConfigKey, places: list[Origin]) -> list[DescribeConfigsSynonym]:
     """The places of a value as Kafka tells them: a default only where it is that of a config of the broker."""
     synonyms = []
     for each in places:
@@ -287,15 +297,16 @@ def _synonyms(key: TopicConfigKey, places: list[Origin]) -> list[DescribeConfigs
     return synonyms
 
 
-def _broker_default(key: TopicConfigKey) -> str | None:
+def _broker_default(key: ResourceConfigKey) -> str | None:
     """The name of the config of the broker that has the default for topics, if Kafka has one."""
     known = kafka_broker_configs()
     names = [key.broker[0].key.name] if key.broker else [f"log.{key.name}", key.name]
     return next((name for name in names if name in known and known[name].default is not None), None)
 
 
-def _incremental(operations: list[Operation]) -> Change:
-    return lambda configs: changed(configs, operations)
+def _incremental(resource: Resource, operations: list[Operation]) -> Change:
+    keys = GROUP_KEYS_BY_NAME if resource.type == ConfigResourceType.GROUP else KEYS_BY_NAME
+    return lambda configs: changed(configs, operations, keys)
 
 
 def _replacing(entries: list[tuple[str, str | None]]) -> Change:

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from _wire.errors import ErrorCode
 from coordinator.core.classic import joining
+from coordinator.core.consumer import describe
 from coordinator.core.groups import admin, operations
 from coordinator.core.groups.rejections import RejectedRequest
 from coordinator.core.offsets import commit as offset_commit
@@ -50,6 +51,7 @@ ONE_GROUP: Final = (
     OneGroup(operations.SYNC_GROUP, 0, 5),
     OneGroup(operations.HEARTBEAT, 0, 4),
     OneGroup(operations.LEAVE_GROUP, 0, 5),
+    OneGroup(operations.CONSUMER_GROUP_HEARTBEAT, 0, 1),
     OneGroup(operations.OFFSET_COMMIT, 0, 10, offset_commit.request_error),
     OneGroup(operations.OFFSET_DELETE, 0, 0),
 )
@@ -64,6 +66,7 @@ MANY_GROUPS: Final = (
         offset_fetch.downgrade,
     ),
     ManyGroups(operations.DESCRIBE_GROUPS, 0, 6, admin.describe_per_group, admin.merge_described),
+    ManyGroups(operations.CONSUMER_GROUP_DESCRIBE, 0, 1, describe.per_group, describe.merge),
     ManyGroups(operations.DELETE_GROUPS, 0, 2, admin.delete_per_group, admin.merge_deleted),
 )
 

@@ -170,14 +170,19 @@ class InspectionHandlers:
     def list_config_resources(
         self, request: ListConfigResourcesRequest, call: RequestContext
     ) -> Steps[ListConfigResourcesResponse]:
-        """Groups and client metrics have no configs of their own here. No type asks for all types."""
+        """Client metrics have no configs here. No type asks for all types."""
         if call.api_version < RESOURCE_TYPES_VERSION:
             return ListConfigResourcesResponse()
         wanted = set(request.resource_types) or set(ConfigResourceType)
         if not wanted <= set(ConfigResourceType):
             return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
         node_id = str(self._node_id)
-        found = [
+        found = []
+        if ConfigResourceType.GROUP in wanted:
+            for name in list(self._image.group_configs):
+                found.append(ConfigResource(resource_name=name, resource_type=ConfigResourceType.GROUP))
+                yield
+        found += [
             ConfigResource(resource_name=node_id, resource_type=each)
             for each in (ConfigResourceType.BROKER_LOGGER, ConfigResourceType.BROKER)
             if each in wanted

@@ -22,6 +22,7 @@ type Command struct {
 	Pattern             string   `json:"pattern"`
 	ClientID            string   `json:"client_id"`
 	InstanceID          string   `json:"instance_id"`
+	Protocol            string   `json:"protocol"`
 	Assignors           []string `json:"assignors"`
 	SessionTimeoutMs    int      `json:"session_timeout_ms"`
 	HeartbeatIntervalMs int      `json:"heartbeat_interval_ms"`

@@ -62,6 +62,10 @@ func open(options contract.Command, report *contract.Report) (contract.Consumer,
 		kgo.OnPartitionsRevoked(tell("revoked")),
 		kgo.OnPartitionsLost(tell("lost")),
 	}
+	if options.Protocol == "consumer" {
+		settings = append(settings, kgo.Balancers(kgo.StickyBalancer()))
+		settings = append(settings, serverSideBalancer()...)
+	}
 	if options.InstanceID != "" {
 		settings = append(settings, kgo.InstanceID(options.InstanceID))
 	}
@@ -164,5 +168,8 @@ func (m *member) Close() error {
 
 func main() {
 	can := []string{"pattern", "static", "subscribe", "range", "roundrobin", "sticky", "cooperative-sticky"}
+	if len(serverSideBalancer()) > 0 {
+		can = append(can, "consumer-protocol")
+	}
 	contract.Run("franz-go", contract.Version("github.com/twmb/franz-go"), can, open)
 }

@@ -124,7 +124,7 @@ public final class Driver {
             }
         }
 
-        private void open() {
+        private void open() throws Exception {
             Properties settings = new Properties();
             settings.put("bootstrap.servers", options.get("bootstrap").asText());
             settings.put("group.id", options.get("group").asText());
@@ -152,7 +152,7 @@ public final class Driver {
             }
             consumer = new KafkaConsumer<>(settings, new ByteArrayDeserializer(), new ByteArrayDeserializer());
             if (options.hasNonNull("pattern")) {
-                consumer.subscribe(Pattern.compile(options.get("pattern").asText()), this);
+                subscribePattern(options.get("pattern").asText(), settings.containsKey("group.protocol"));
             } else {
                 subscribe(options.get("topics"));
             }
@@ -162,6 +162,17 @@ public final class Driver {
             List<String> names = new ArrayList<>();
             topics.forEach(topic -> names.add(topic.asText()));
             consumer.subscribe(names, this);
+        }
+
+        /** With the new protocol the server looks for topics; versions before 4.0 have no such method. */
+        private void subscribePattern(String pattern, boolean isForServer) throws Exception {
+            if (!isForServer) {
+                consumer.subscribe(Pattern.compile(pattern), this);
+                return;
+            }
+            Class<?> type = Class.forName("org.apache.kafka.clients.consumer.SubscriptionPattern");
+            consumer.getClass().getMethod("subscribe", type, ConsumerRebalanceListener.class)
+                .invoke(consumer, type.getConstructor(String.class).newInstance(pattern), this);
         }
 
         private void poll() {
@@ -214,7 +225,8 @@ public final class Driver {
                 action.run();
                 return true;
             } catch (Exception problem) {
-                boolean fatal = during.equals("start") || problem instanceof FencedInstanceIdException;
+                boolean fatal = during.equals("start") || problem instanceof FencedInstanceIdException
+                    || problem.getClass().getSimpleName().equals("UnreleasedInstanceIdException");
                 isOver = isOver || fatal;
                 failed(name, during, problem.getClass().getSimpleName(), problem.getMessage(), fatal);
                 return false;

@@ -237,7 +237,6 @@ def test_the_default_of_a_topic_is_that_of_the_broker_where_the_broker_has_one(c
         (BROKER, "x", ErrorCode.INVALID_REQUEST, "Broker id must be an integer, but it is: x"),
         (GROUP, "", ErrorCode.INVALID_REQUEST, "Group name must not be empty"),
         (METRICS, "", ErrorCode.INVALID_REQUEST, "Client metrics subscription name must not be empty"),
-        (GROUP, "g", ErrorCode.NONE, ""),
         (LOGGER, "1", ErrorCode.NONE, ""),
     ],
 )

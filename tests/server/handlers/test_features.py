@@ -12,6 +12,7 @@ from tests.servers import RunningServer
 from tests.wire_client import WireClient
 
 NAME: Final = "transaction.version"
+GROUPS: Final = "group.version"
 SAFE_DOWNGRADE: Final = 2
 
 
@@ -34,27 +35,27 @@ def update(server: RunningServer, level: int, version: int = 2, name: str = NAME
         return client.request(UpdateFeaturesRequest(feature_updates=[key], validate_only=validate_only), version)
 
 
-@pytest.mark.parametrize("version, supported", [(3, []), (4, [(NAME, 0, 2)])])
+@pytest.mark.parametrize("version, supported", [(3, []), (4, [(GROUPS, 0, 1), (NAME, 0, 2)])])
 def test_lowest_level_0_is_offered_from_version_4_on(server, version, supported):
     """The `ApiVersionsResponse` of Java clients 3.3 to 3.7 rejects a supported feature whose lowest level is 0."""
     with WireClient(server.bootstrap) as client:
         answer = client.request(ApiVersionsRequest(client_software_name="a", client_software_version="1"), version)
     assert [(each.name, each.min_version, each.max_version) for each in answer.supported_features] == supported
-    assert [each.name for each in answer.finalized_features] == [NAME]
+    assert [each.name for each in answer.finalized_features] == [GROUPS, NAME]
 
 
 def test_a_change_is_told_and_survives_a_restart(server):
     epoch, before = finalized(server)
-    assert before == {NAME: 2}
+    assert before == {GROUPS: 1, NAME: 2}
     response = update(server, 1, 1, upgrade_type=SAFE_DOWNGRADE)
     assert (response.error_code, response.error_message) == (ErrorCode.NONE, None)
     assert [(each.feature, each.error_code, each.error_message) for each in response.results] == [(NAME, 0, "NONE")]
-    assert finalized(server) == (epoch + 1, {NAME: 1})
+    assert finalized(server) == (epoch + 1, {GROUPS: 1, NAME: 1})
     server.kill()
     server.start()
-    assert finalized(server) == (epoch + 1, {NAME: 1})
+    assert finalized(server) == (epoch + 1, {GROUPS: 1, NAME: 1})
     assert update(server, 2).error_code == ErrorCode.NONE
-    assert finalized(server) == (epoch + 2, {NAME: 2})
+    assert finalized(server) == (epoch + 2, {GROUPS: 1, NAME: 2})
 
 
 def test_what_changes_nothing_raises_no_epoch(server):
@@ -74,9 +75,9 @@ def test_version_0_only_raises(server):
 
 
 def test_an_update_that_fails_says_why(server):
-    response = update(server, 1, name="group.version")
+    response = update(server, 1, name="share.version")
     assert response.error_code == ErrorCode.INVALID_UPDATE_VERSION
-    assert "feature group.version. Local controller" in response.error_message
+    assert "feature share.version. Local controller" in response.error_message
 
 
 def test_one_bad_update_stops_all(server):

@@ -15,8 +15,16 @@ use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const POLL: Duration = Duration::from_millis(100);
-const CAN: [&str; 7] =
-    ["pattern", "static", "subscribe", "max-poll", "range", "roundrobin", "cooperative-sticky"];
+const CAN: [&str; 8] = [
+    "pattern",
+    "static",
+    "subscribe",
+    "max-poll",
+    "range",
+    "roundrobin",
+    "cooperative-sticky",
+    "consumer-protocol",
+];
 
 type Where = (String, i32);
 
@@ -103,16 +111,21 @@ impl Member {
             .set("client.id", options["client_id"].as_str().unwrap_or(name))
             .set("auto.offset.reset", "earliest")
             .set("enable.auto.commit", "false")
-            .set("session.timeout.ms", session_ms.to_string())
-            .set("heartbeat.interval.ms", number(options, "heartbeat_interval_ms", 500).to_string())
             .set("max.poll.interval.ms", number(options, "max_poll_interval_ms", 300_000).max(session_ms).to_string())
             .set("topic.metadata.refresh.interval.ms", number(options, "metadata_max_age_ms", 300_000).to_string())
             .set("reconnect.backoff.ms", "20")
-            .set("reconnect.backoff.max.ms", "200")
-            .set(
-                "partition.assignment.strategy",
-                if assignors.is_empty() { "range".to_string() } else { assignors.join(",") },
-            );
+            .set("reconnect.backoff.max.ms", "200");
+        if options["protocol"] == "consumer" {
+            settings.set("group.protocol", "consumer");
+        } else {
+            settings
+                .set("session.timeout.ms", session_ms.to_string())
+                .set("heartbeat.interval.ms", number(options, "heartbeat_interval_ms", 500).to_string())
+                .set(
+                    "partition.assignment.strategy",
+                    if assignors.is_empty() { "range".to_string() } else { assignors.join(",") },
+                );
+        }
         if let Some(instance) = options["instance_id"].as_str() {
             settings.set("group.instance.id", instance);
         }

@@ -1,4 +1,4 @@
-"""A config of topics: name (Kafka's), type, default, bounds and documentation (ConfigDef.java)."""
+"""A config of topics or of groups: name (Kafka's), type, default, bounds and documentation (ConfigDef.java)."""
 
 import re
 from collections.abc import Callable
@@ -27,13 +27,13 @@ class ConfigType(IntEnum):
     LIST = 7
 
 
-class InvalidTopicConfig(ValueError):
+class InvalidResourceConfig(ValueError):
     """A config is unknown, or its value is not allowed. The message is Kafka's, where Kafka has one."""
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerDefault:
-    """The setting of the broker that a config of topics falls back to, and how many of its units one of it is."""
+    """The setting of the broker that a config falls back to, and how many of its units one of it is."""
 
     key: ConfigKey[Any]
     factor: int = 1
@@ -44,8 +44,11 @@ class BrokerDefault:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class TopicConfigKey:
-    """One config of topics. `at_least` and `at_most` are inclusive; `check` raises InvalidTopicConfig for the rest."""
+class ResourceConfigKey:
+    """One config of topics or of groups.
+
+    `at_least` and `at_most` are inclusive; `check` raises InvalidResourceConfig for the rest.
+    """
 
     name: str
     type: ConfigType
@@ -62,11 +65,11 @@ class TopicConfigKey:
         """The value of a text: bool, int, float, str or a list of str.
 
         Raises:
-            InvalidTopicConfig: the text is not a value of this type, or not allowed.
+            InvalidResourceConfig: the text is not a value of this type, or not allowed.
         """
         trimmed = text.strip()
         if len(trimmed) > VALUE_LENGTH_MAX:
-            raise InvalidTopicConfig(
+            raise InvalidResourceConfig(
                 f"The value of configuration {self.name} has more than {VALUE_LENGTH_MAX} characters"
             )
         value = self._typed(text, trimmed)
@@ -99,8 +102,8 @@ class TopicConfigKey:
                 return split_list(trimmed)
         return trimmed
 
-    def _invalid(self, value: object, why: str) -> InvalidTopicConfig:
-        return InvalidTopicConfig(f"Invalid value {value} for configuration {self.name}: {why}")
+    def _invalid(self, value: object, why: str) -> InvalidResourceConfig:
+        return InvalidResourceConfig(f"Invalid value {value} for configuration {self.name}: {why}")
 
 
 def split_list(text: str) -> list[str]:

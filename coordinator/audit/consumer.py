@@ -1,0 +1,382 @@
+"""The audit of consumer groups (KIP-848): from their events to the fields of audit events.
+
+A generation is a group epoch. It begins when the epoch rises, starts when its target assignment was computed, and is
+stable when each member has reconciled; an epoch that rises before that supersedes it.
+"""
+
+from typing import Any, Final, cast
+
+from coordinator.audit import classic, schema
+from coordinator.audit.fields import Fields
+from coordinator.audit.group_state import GroupAuditState, KnownMember, by_topic
+from coordinator.audit.kind_audit import KindAudit, Projection, ms_between, whole_group
+from coordinator.audit.world import World
+from coordinator.core.causes import Cause
+from coordinator.core.classic.group import ClassicGroup
+from coordinator.core.consumer import events
+from coordinator.core.consumer.group import ConsumerGroup
+from coordinator.core.consumer.member import ConsumerMember, CurrentAssignment, MemberMetadata, MemberState
+from coordinator.core.consumer.topic_partitions import EpochsByPartition
+from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
+from coordinator.core.groups.membership import Membership
+from coordinator.core.groups.states import ASSIGNING, EMPTY, RECONCILING, STABLE, GroupState
+
+Partitions = set[tuple[str, int]]
+
+
+def _joined(
+    event: events.ConsumerMemberJoined, group: ConsumerGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields:
+    metadata = event.metadata
+    state.remember_member(group.members[event.member_id], (), 0)
+    known = state.set_subscription(event.member_id, list(metadata.topics))
+    state.note_trigger(Cause.NEW_MEMBER, known.member, "", event.at_ms)
+    return {
+        "member": known,
+        "session_timeout_ms": event.session_timeout_ms,
+        "rebalance_timeout_ms": metadata.rebalance_timeout_ms,
+        "protocols": _assignors(metadata),
+        "subscribed_topics": known.topics,
+        "unnamed_topics": known.unnamed_topics,
+        "reason": "",
+        "join_ms": None,
+        "protocol_type": CONSUMER_PROTOCOL_TYPE,
+        "subscribed_pattern": metadata.pattern or "",
+    }
+
+
+def _assignors(metadata: MemberMetadata) -> list[str]:
+    return [] if metadata.server_assignor is None else [metadata.server_assignor]
+
+
+def _updated(
+    event: events.ConsumerMemberUpdated, group: ConsumerGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields:
+    metadata, had = event.metadata, event.before
+    state.replace_member(event.member_id, group.members[event.member_id])
+    known = state.set_subscription(event.member_id, list(metadata.topics))
+    is_changed = (metadata.topics, metadata.pattern or "") != (had.topics, had.pattern or "")
+    if is_changed:
+        state.note_trigger(Cause.METADATA_CHANGED, known.member, "", event.at_ms)
+    return {
+        "member": known,
+        "metadata_changed": is_changed,
+        "subscribed_topics": known.topics,
+        "reason": "",
+        "unnamed_topics": known.unnamed_topics,
+        "join_ms": None,
+        "subscribed_pattern": metadata.pattern or "",
+    }
+
+
+def _replaced(
+    event: events.ConsumerMemberReplaced, group: ConsumerGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields:
+    old = state.members[event.old_member_id]
+    member = group.members[event.member_id]
+    state.replace_member(event.old_member_id, member)
+    return {
+        "member": state.members[event.member_id],
+        "old_member_id": event.old_member_id,
+        "reason": "",
+        "old_client_id": old.member.client_id,
+        "old_client_host": old.member.client_host,
+        "described_client_id": member.client_id,
+        "described_client_host": member.client_host,
+        "subscribed_topics": old.topics,
+        "old_subscribed_topics": old.topics,
+        "unnamed_topics": 2 * old.unnamed_topics,
+        "cause": Cause.STATIC_REPLACED,
+    }
+
+
+def _removed(
+    event: events.ConsumerMemberRemoved, group: ConsumerGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields:
+    known = state.remove_member(event.member_id, event.at_ms)
+    member = known.member
+    state.note_trigger(event.cause, member, event.reason, event.at_ms)
+    state.note_removal(known, event.last_heard_ms, False)
+    return {
+        "member": known,
+        "cause": event.cause,
+        "reason": event.reason,
+        "session_timeout_ms": member.session_timeout_ms,
+        "last_heard_ms": event.last_heard_ms,
+        "last_joined_ms": member.joined_ms,
+        "last_committed_ms": member.committed_ms,
+        "requested_by": event.requested_by,
+        "connection_open": None,
+        "connection_closed_ms": None,
+        "coordinator_paused_ms": event.coordinator_paused_ms,
+        "connection_closed_in_pause_ms": None,
+    }
+
+
+# ---- a group epoch
+
+
+def _superseded(
+    event: events.GroupEpochBumped, group: ConsumerGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields | None:
+    if not state.is_rebalancing:
+        return None
+    return {
+        "rebalance_ms": ms_between(state.rebalance_started_ms, event.at_ms),
+        "never_synced": [],
+        "unnamed_members": 0,
+    }
+
+
+def _rebalance_started(
+    event: events.GroupEpochBumped, group: ConsumerGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields:
+    state.start_rebalance((), event.at_ms)
+    state.is_rebalancing = True
+    known = state.members.get(event.member_id)
+    first = state.triggers[0] if state.triggers else None
+    if first is None or all(each.cause is not event.cause for each in state.triggers):
+        member = None if known is None else known.member
+        first = schema.Trigger(event.cause, cast(Any, member), "", event.at_ms)
+        state.note_first_trigger(first)
+    return {
+        "cause": first.cause,
+        "member": first.member,
+        "reason": first.reason,
+        "members": len(group.members),
+        "triggers": state.triggers,
+        "topic_changes": world.topic_changes(state.topics),
+        "lag": world.lag(),
+        "recreated_topics": world.recreated_topics(state.topics),
+    }
+
+
+def _emptied(
+    event: events.GroupEpochBumped, group: ConsumerGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields | None:
+    if group.state is not EMPTY:
+        return None
+    triggers, unnamed_triggers = state.pop_triggers()
+    state.end_rebalance()
+    state.is_rebalancing = False
+    state.topics = {}
+    return {"rebalance_ms": 0, "triggers": triggers, "unnamed_triggers": unnamed_triggers}
+
+
+def _generation_started(
+    event: events.TargetAssignmentComputed,
+    group: ConsumerGroup,
+    state: GroupAuditState,
+    before: GroupState,
+    world: World,
+) -> Fields:
+    state.start_generation(event.at_ms)
+    triggers, unnamed_triggers = state.pop_triggers()
+    state.topics = world.topics(group.topic_subscribers.keys() | group.pattern_topics.keys())
+    return {
+        "protocol_type": CONSUMER_PROTOCOL_TYPE,
+        "protocol_name": event.assignor,
+        "leader": "",
+        "members": len(group.members),
+        "join_ms": ms_between(state.rebalance_started_ms or event.at_ms, event.at_ms),
+        "triggers": triggers,
+        "unnamed_triggers": unnamed_triggers,
+        "pending_members": [],
+        "slowest_member": None,
+        "slowest_join_ms": 0,
+    }
+
+
+# ---- what members may use
+
+
+def _reconciled(
+    event: events.ConsumerMemberAssigned | events.StaticMemberLeft,
+    group: ConsumerGroup,
+    state: GroupAuditState,
+    before: GroupState,
+    world: World,
+) -> Fields:
+    current, member_id = event.current, event.member_id
+    known = state.members[member_id]
+    partitions = _named(current.assigned, state.nameable_partitions + len(known.owned), world)
+    revoking = _named(current.pending, schema.PARTITIONS_NAMED_MAX, world)
+    count = _count(current.assigned)
+    unnamed = count - len(partitions)
+    gained, lost, kept = state.reassign(member_id, partitions, unnamed, revoking, event.at_ms)
+    return {
+        "member": known,
+        "partitions": by_topic(partitions),
+        "gained": gained,
+        "lost": lost,
+        "kept": kept,
+        "unnamed_partitions": unnamed,
+        "member_epoch": current.epoch,
+        "member_state": current.state.name,
+        "partition_count": count,
+        "revoking": by_topic(revoking),
+        "revoking_count": _count(current.pending),
+        "waits_for": _waits_for(group, member_id, current, state, world),
+        "reconcile_ms": ms_between(state.generation_started_ms or event.at_ms, event.at_ms),
+    }
+
+
+def _count(partitions: EpochsByPartition) -> int:
+    return sum(map(len, partitions.values()))
+
+
+def _named(partitions: EpochsByPartition, named_max: int, world: World) -> Partitions:
+    """(topic name, index) of each partition; nothing if they are too many."""
+    if _count(partitions) > named_max:
+        return set()
+    return {(world.topic_name(topic_id), index) for topic_id, indexes in partitions.items() for index in indexes}
+
+
+def _waits_for(
+    group: ConsumerGroup, member_id: str, current: CurrentAssignment, state: GroupAuditState, world: World
+) -> list[schema.WaitedFor]:
+    """Who has not given up what the member is to get; nothing if the target has too many partitions to name."""
+    target = group.target(member_id)
+    too_many = sum(map(len, target.values())) > schema.PARTITIONS_NAMED_MAX
+    if current.state is not MemberState.UNRELEASED_PARTITIONS or too_many:
+        return []
+    waits: dict[str, Partitions] = {}
+    for topic_id, indexes in target.items():
+        has = current.assigned.get(topic_id, ())
+        for index in indexes:
+            owner = None if index in has else group.owner(topic_id, index)
+            if owner is not None and owner != member_id:
+                waits.setdefault(owner, set()).add((world.topic_name(topic_id), index))
+    named = list(waits.items())[: schema.MEMBERS_NAMED_MAX]
+    return [
+        schema.WaitedFor(cast(Any, state.members[owner]), by_topic(partitions))
+        for owner, partitions in named
+        if owner in state.members
+    ]
+
+
+def _stable(
+    event: events.ConsumerMemberAssigned, group: ConsumerGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields | None:
+    if group.state is not STABLE or not state.is_rebalancing:
+        return None
+    started_ms, computed_ms = state.rebalance_started_ms or event.at_ms, state.generation_started_ms or event.at_ms
+    join_ms, sync_ms = ms_between(started_ms, computed_ms), ms_between(computed_ms, event.at_ms)
+    silent_partition_ms, commits_rejected = state.silent_partition_ms, state.commits_rejected
+    moved, unowned_partition_ms = state.moved, state.unowned_partition_ms
+    state.forget_old_owners()
+    state.end_rebalance()
+    state.is_rebalancing = False
+    return {
+        "members": len(group.members),
+        "partitions": sum(_count(each.current.assigned) for each in group.members.values()),
+        "partitions_moved": moved,
+        "join_ms": join_ms,
+        "sync_ms": sync_ms,
+        "rebalance_ms": join_ms + sync_ms,
+        "unowned_partition_ms": unowned_partition_ms,
+        "partitions_moved_needed": None,
+        "silent_partition_ms": silent_partition_ms,
+        "commits_rejected": commits_rejected,
+        "lag": world.lag(),
+        "slowest_member": state.members[event.member_id] if sync_ms else None,
+        "slowest_sync_ms": sync_ms,
+    }
+
+
+# ---- the group as a whole
+
+
+def _patterns_resolved(
+    event: events.PatternsResolved, group: ConsumerGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields | None:
+    if not event.resolved:
+        return None
+    count = sum(len(each.topics) for each in event.resolved.values())
+    is_named = count <= schema.TOPICS_NAMED_MAX
+    patterns = {pattern: list(each.topics) for pattern, each in event.resolved.items()} if is_named else {}
+    return {"patterns": patterns, "unnamed_topics": 0 if is_named else count}
+
+
+def _converted(
+    event: events.GroupConverted, group: Membership, state: GroupAuditState, before: GroupState, world: World
+) -> Fields:
+    """One without members."""
+    return {"group_type": event.kind.name, **whole_group(group, state), "progress": {}}
+
+
+def _upgraded(
+    event: events.GroupUpgraded, group: ConsumerGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields:
+    state.members.clear()
+    _remember(group, state, world)
+    return {"group_type": event.kind.name, **whole_group(group, state), "progress": _progress(group, state)}
+
+
+def _downgraded(
+    event: events.GroupDowngraded, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields:
+    for member_id, cause in event.departed:
+        state.note_trigger(cause, state.members[member_id].member, "", event.at_ms)
+    state.members.clear()
+    state.is_rebalancing = False
+    classic.CLASSIC.remember(group, state, world)
+    return {"group_type": event.kind.name, **whole_group(group, state), "progress": {}}
+
+
+def _remember(group: ConsumerGroup, state: GroupAuditState, world: World) -> None:
+    state.is_rebalancing = group.state in (ASSIGNING, RECONCILING)
+    if group.state is RECONCILING:
+        state.rebalance_started_ms = group.target_computed_ms
+        state.start_generation(group.target_computed_ms)
+    for member in group.members.values():
+        current = member.current
+        partitions = _named(current.assigned, state.nameable_partitions, world)
+        state.remember_member(member, partitions, _count(current.assigned) - len(partitions))
+        state.set_revoking(member.member_id, _named(current.pending, schema.PARTITIONS_NAMED_MAX, world))
+        state.set_subscription(member.member_id, list(member.metadata.topics))
+    state.topics = world.topics(group.topic_subscribers.keys() | group.pattern_topics.keys())
+
+
+def _progress(group: ConsumerGroup, state: GroupAuditState) -> dict[str, schema.MemberProgress]:
+    return {each.member_id: _progress_of(each, state.members[each.member_id]) for each in group.members.values()}
+
+
+def _progress_of(member: ConsumerMember, known: KnownMember) -> schema.MemberProgress:
+    current = member.current
+    revoking = by_topic(known.revoking)
+    return schema.MemberProgress(
+        current.epoch, current.state.name, _count(current.assigned), revoking, _count(current.pending)
+    )
+
+
+def _mark(member: ConsumerMember) -> tuple[str, int, str, int, int]:
+    current = member.current
+    return member.member_id, current.epoch, current.state.name, _count(current.assigned), _count(current.pending)
+
+
+RECONCILED: Final = Projection(schema.MemberReconciled, _reconciled)
+
+CONSUMER: Final = KindAudit(
+    projections={
+        events.ConsumerMemberJoined: (Projection(schema.MemberJoined, _joined),),
+        events.ConsumerMemberUpdated: (Projection(schema.MemberRejoined, _updated),),
+        events.ConsumerMemberReplaced: (Projection(schema.StaticMemberReplaced, _replaced),),
+        events.ConsumerMemberRemoved: (Projection(schema.MemberRemoved, _removed),),
+        events.StaticMemberLeft: (RECONCILED,),
+        events.ConsumerMemberAssigned: (RECONCILED, Projection(schema.GenerationStable, _stable)),
+        events.GroupEpochBumped: (
+            Projection(schema.RebalanceSuperseded, _superseded),
+            Projection(schema.RebalanceStarted, _rebalance_started),
+            Projection(schema.GroupEmptied, _emptied),
+        ),
+        events.TargetAssignmentComputed: (Projection(schema.GenerationStarted, _generation_started),),
+        events.PatternsResolved: (Projection(schema.PatternsResolved, _patterns_resolved),),
+        events.GroupConverted: (Projection(schema.GroupConverted, _converted),),
+        events.GroupUpgraded: (Projection(schema.GroupConverted, _upgraded),),
+        events.GroupDowngraded: (Projection(schema.GroupConverted, _downgraded),),
+    },
+    remember=_remember,
+    mark=_mark,
+    progress=_progress,
+)

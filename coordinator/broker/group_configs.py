@@ -1,0 +1,145 @@
+"""The configs of groups: their values, and what a change of them may be (GroupConfig.java, GroupConfigManager.java).
+
+A group can have configs before it exists, and keeps them when it is gone. What it does not set itself comes from the
+settings of the broker.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from _wire.errors import ErrorCode
+from coordinator.broker.group_config_keys import (
+    ALL_GROUP_KEYS,
+    CONSUMER_ASSIGNMENT_INTERVAL_MS,
+    CONSUMER_HEARTBEAT_INTERVAL_MS,
+    CONSUMER_SESSION_TIMEOUT_MS,
+    GROUP_KEYS_BY_NAME,
+    LONGER,
+    RANGES,
+)
+from coordinator.broker.resource_config_key import ConfigType, InvalidResourceConfig, ResourceConfigKey
+from coordinator.broker.topic_configs import ConfigSource, Origin
+from coordinator.broker.topics import TopicError
+from coordinator.config.consumer_group_keys import GROUP_CONFIGS_MAX
+from coordinator.config.group_keys import GROUP_COORDINATOR_REBALANCE_PROTOCOLS
+from coordinator.config.kafka_broker_configs import kafka_broker_configs
+from coordinator.config.settings import KEYS_BY_NAME, Config
+from coordinator.metadata.features import GROUP_VERSION, level_of
+from coordinator.metadata.image import MetadataImage
+
+
+def group_origins(key: ResourceConfigKey, configs: Mapping[str, str], config: Config) -> list[Origin]:
+    """All places that have a value for a config; the first one counts. `configs` are those of the group."""
+    found = []
+    if (own := _valid(key, configs)) is not None:
+        found.append(Origin(key.name, ConfigSource.GROUP, own, own))
+    for each in key.broker:
+        if config.is_given(each.key):
+            text = config.text(each.key)
+            found.append(Origin(each.key.name, ConfigSource.STATIC_BROKER, text, text))
+    name = f"group.{key.name}"
+    return [
+        *found,
+        Origin(name if name in kafka_broker_configs() else key.name, ConfigSource.DEFAULT, key.default, key.default),
+    ]
+
+
+def _valid(key: ResourceConfigKey, configs: Mapping[str, str]) -> str | None:
+    """The value of a group as it is shown; None if there is none, or it was stored unchecked and is not valid."""
+    if key.name not in configs:
+        return None
+    try:
+        value = key.parse(configs[key.name])
+    except InvalidResourceConfig:
+        return None
+    return str(value).lower() if key.type is ConfigType.BOOLEAN else str(value)
+
+
+def validate_group_configs(configs: Mapping[str, str | None], config: Config) -> dict[str, str]:
+    """Check all configs of a group together; return what is to be stored.
+
+    Raises:
+        InvalidResourceConfig: a config is unknown, or its value is not allowed, or two contradict each other.
+    """
+    texts = {name: (text or "").strip() for name, text in configs.items()}
+    for name in texts:
+        if name not in GROUP_KEYS_BY_NAME:
+            raise InvalidResourceConfig(f"Unknown group config name: {name}")
+    for key in ALL_GROUP_KEYS:
+        if key.name in texts:
+            key.parse(str(configs[key.name]))
+    values = {key: int(group_origins(key, texts, config)[0].text) for key in RANGES}
+    for key, (least, most) in RANGES.items():
+        if least is not None and values[key] < _setting(least, config):
+            raise InvalidResourceConfig(f"{key.name} must be greater than or equal to {least}")
+        if values[key] > _setting(most, config):
+            raise InvalidResourceConfig(f"{key.name} must be less than or equal to {most}")
+    for longer, shorter in LONGER:
+        if values[longer] <= values[shorter]:
+            raise InvalidResourceConfig(f"{longer.name} must be greater than {shorter.name}")
+    return texts
+
+
+def _setting(name: str, config: Config) -> int:
+    """A setting of the broker, also one that only Kafka has."""
+    setting = KEYS_BY_NAME.get(name)
+    if setting is not None:
+        return int(config[setting])
+    return int(kafka_broker_configs()[name].default or 0)
+
+
+class CurrentGroupSettings:
+    """The settings of consumer groups as they are now (`ConsumerGroupSettings` of the core)."""
+
+    def __init__(self, config: Config, image: MetadataImage) -> None:
+        self._config = config
+        self._image = image
+        self._has_consumer_protocol = "consumer" in config[GROUP_COORDINATOR_REBALANCE_PROTOCOLS]
+
+    def is_enabled(self) -> bool:
+        """Whether consumer groups are served: the feature `group.version` is in use, and the protocol is enabled."""
+        return self._has_consumer_protocol and level_of(self._image, GROUP_VERSION) > 0
+
+    def session_timeout_ms(self, group_id: str) -> int:
+        return self._value_ms(group_id, CONSUMER_SESSION_TIMEOUT_MS)
+
+    def heartbeat_interval_ms(self, group_id: str) -> int:
+        return self._value_ms(group_id, CONSUMER_HEARTBEAT_INTERVAL_MS)
+
+    def assignment_interval_ms(self, group_id: str) -> int:
+        return self._value_ms(group_id, CONSUMER_ASSIGNMENT_INTERVAL_MS)
+
+    def _value_ms(self, group_id: str, key: ResourceConfigKey) -> int:
+        """A value that was stored when the bounds were others is moved to the nearest one that is allowed now."""
+        configs = self._image.group_configs.get(group_id)
+        own = None if configs is None else _valid(key, configs)
+        if own is None:
+            return int(self._config[key.broker[0].key])
+        least, most = RANGES[key]
+        value = min(int(own), _setting(most, self._config))
+        return value if least is None else max(value, _setting(least, self._config))
+
+
+def group_config_change(
+    configs: Mapping[str, Mapping[str, str]],
+    group_id: str,
+    change: Callable[[Mapping[str, str]], Mapping[str, str | None]],
+    config: Config,
+    pending: Iterable[str] = (),
+) -> dict[str, str]:
+    """Check a change of a group's configs; return all that it would have.
+
+    `configs` are those of all groups, `change` gets those of this one. `pending` are groups that get configs with it.
+
+    Raises:
+        TopicError: the group id is empty, or a config is not allowed; `change` may raise it, too.
+    """
+    if not group_id:
+        raise TopicError(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
+    try:
+        changed = validate_group_configs(change(configs.get(group_id, {})), config)
+    except InvalidResourceConfig as problem:
+        raise TopicError(ErrorCode.INVALID_CONFIG, str(problem)) from None
+    most = config[GROUP_CONFIGS_MAX]
+    if changed and group_id not in configs and len(configs) + sum(each not in configs for each in pending) >= most:
+        raise TopicError(ErrorCode.POLICY_VIOLATION, f"No more than {most} groups can have configs.")
+    return changed

@@ -1,0 +1,95 @@
+"""Describes a consumer group of either protocol: by ConsumerGroupDescribe (KIP-848), else by DescribeGroups."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from _wire.errors import ErrorCode
+from _wire.messages.api_versions import ApiVersionsRequest
+from _wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest, DescribedGroup, Member
+from coordinator.client.groups import (
+    CLIENT_ID,
+    GENERATION_ID,
+    STABLE,
+    DescribedConsumers,
+    coordinator_of,
+    describe_classic_consumers,
+    existing_topics,
+    raise_for_error,
+    topic_names,
+)
+from coordinator.client.server_assignors import server_assignors
+from coordinator.client.wire import ClientError, WireConnection
+from coordinator.core.assignors.model import MemberSubscription
+from coordinator.patterns import InvalidPattern, Pattern
+
+NOT_A_CONSUMER_GROUP: Final = (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION)
+"""What a server answers to ConsumerGroupDescribe about other groups, and about all of them before group.version 1."""
+
+
+def describe_consumers(bootstrap: str, group_id: str) -> DescribedConsumers:
+    """Describe a group by its coordinator.
+
+    Raises:
+        ClientError: the server cannot be reached, or there is no stable consumer group with this id.
+    """
+    with WireConnection(bootstrap, CLIENT_ID) as anyone:
+        with WireConnection(coordinator_of(anyone, group_id), CLIENT_ID) as connection:
+            group = _describe(connection, group_id)
+            if group is None:
+                return describe_classic_consumers(anyone, connection, group_id)
+        return _consumers(anyone, group)
+
+
+def _describe(connection: WireConnection, group_id: str) -> DescribedGroup | None:
+    """The group; None if the server has none of that id with the consumer protocol."""
+    supported = {each.api_key for each in connection.send_latest(ApiVersionsRequest(), 0).api_keys}
+    if ConsumerGroupDescribeRequest.API_KEY not in supported:
+        return None
+    (group,) = connection.send_latest(ConsumerGroupDescribeRequest(group_ids=[group_id])).groups
+    described: DescribedGroup = group
+    if described.error_code in NOT_A_CONSUMER_GROUP:
+        return None
+    raise_for_error(described.error_code, f"cannot describe group {group_id}")
+    if not described.members:
+        raise ClientError(f"group {group_id} has no members; start its consumers and retry")
+    if described.group_state != STABLE:
+        raise ClientError(f"group {group_id} is rebalancing ({described.group_state}); retry when it is stable")
+    return described
+
+
+def _consumers(connection: WireConnection, group: DescribedGroup) -> DescribedConsumers:
+    patterns = {each.subscribed_topic_regex for each in group.members if each.subscribed_topic_regex}
+    names = topic_names(connection) if patterns else []
+    matching = {text: frozenset(_matching(group.group_id, text, names)) for text in patterns}
+    members = tuple(_member(each, matching) for each in group.members)
+    topics, topic_ids = existing_topics(connection, frozenset[str]().union(*(each.topics for each in members)))
+    has_names = any(each.subscribed_topic_names for each in group.members)
+    is_mixed = bool(patterns) and (has_names or len({each.subscribed_topic_regex for each in group.members}) > 1)
+    return DescribedConsumers(
+        group.group_id,
+        group.assignor_name,
+        members,
+        {each.member_id: each.client_id for each in group.members},
+        topics,
+        server_assignors(topic_ids, is_mixed=is_mixed),
+    )
+
+
+def _matching(group_id: str, text: str, names: Iterable[str]) -> Iterable[str]:
+    try:
+        pattern = Pattern(text)
+        return [name for name in names if pattern.matches(name)]
+    except InvalidPattern as problem:
+        raise ClientError(f"group {group_id}: cannot read the regular expression {text}: {problem}") from problem
+
+
+def _member(described: Member, matching: dict[str, frozenset[str]]) -> MemberSubscription:
+    """The member with its current assignment as its owned partitions."""
+    return MemberSubscription(
+        described.member_id,
+        frozenset(described.subscribed_topic_names) | matching.get(described.subscribed_topic_regex or "", frozenset()),
+        described.instance_id,
+        {each.topic_name: list(each.partitions) for each in described.assignment.topic_partitions},
+        GENERATION_ID,
+        described.rack_id,
+    )

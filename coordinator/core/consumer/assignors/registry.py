@@ -1,0 +1,37 @@
+"""The assignors of consumer groups by name. `group.consumer.assignors` says which of them a server offers."""
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from coordinator.core.consumer.assignors import range, uniform
+from coordinator.core.consumer.assignors.model import AssignmentSteps, Subscriber, Target
+
+
+@dataclass(frozen=True, slots=True)
+class Assignor:
+    """An assignor and its name in ConsumerGroupHeartbeat."""
+
+    name: str
+    steps: AssignmentSteps
+    """A generator of steps of about a millisecond each; its result is the target."""
+
+    def assign(self, members: Sequence[Subscriber], topics: Mapping[bytes, int], is_homogeneous: bool) -> Target:
+        """All steps at once; see `AssignmentSteps`."""
+        return result_of(self.steps(members, topics, is_homogeneous))
+
+
+def result_of(steps: Generator[None, None, Target]) -> Target:
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            target: Target = end.value
+            return target
+
+
+UNIFORM: Final = Assignor("uniform", uniform.steps)
+RANGE: Final = Assignor("range", range.steps)
+
+ASSIGNORS: Final[Mapping[str, Assignor]] = MappingProxyType({each.name: each for each in (UNIFORM, RANGE)})

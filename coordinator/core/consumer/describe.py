@@ -1,0 +1,118 @@
+"""ConsumerGroupDescribe: a consumer group as an administrator sees it.
+
+Counterpart in Kafka: `GroupMetadataManager.consumerGroupDescribe`, `ConsumerGroup.asDescribedGroup`.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from _wire.errors import ErrorCode
+from _wire.messages.consumer_group_describe import (
+    Assignment,
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+    DescribedGroup,
+    Member,
+    TopicPartitions,
+)
+from coordinator.config.consumer_group_keys import GROUP_CONSUMER_ASSIGNORS
+from coordinator.core.consumer.group import ConsumerGroup
+from coordinator.core.consumer.member import ConsumerMember
+from coordinator.core.decision import Decision, OperationContext, Topics, replying
+from coordinator.core.groups.admin import ALL_OPERATIONS
+from coordinator.core.groups.group import Group
+from coordinator.core.operation import Answer
+
+CLASSIC_MEMBER = 0
+CONSUMER_MEMBER = 1
+
+
+def prepare(request: ConsumerGroupDescribeRequest, context: OperationContext) -> ConsumerGroupDescribeRequest | Answer:
+    """Reject everything while the protocol is switched off."""
+    if not context.consumer_groups.is_enabled():
+        return Answer(error_response(request, ErrorCode.UNSUPPORTED_VERSION, context.api_version))
+    return request
+
+
+def per_group(request: ConsumerGroupDescribeRequest) -> Iterable[tuple[str, ConsumerGroupDescribeRequest]]:
+    """Split a request: group id and the request for that group alone."""
+    with_operations = request.include_authorized_operations
+    for group_id in request.group_ids:
+        yield (
+            group_id,
+            ConsumerGroupDescribeRequest(group_ids=[group_id], include_authorized_operations=with_operations),
+        )
+
+
+def merge(responses: Iterable[ConsumerGroupDescribeResponse]) -> ConsumerGroupDescribeResponse:
+    return ConsumerGroupDescribeResponse(groups=[group for response in responses for group in response.groups])
+
+
+def error_response(
+    request: ConsumerGroupDescribeRequest, error: ErrorCode, api_version: int
+) -> ConsumerGroupDescribeResponse:
+    return ConsumerGroupDescribeResponse(
+        groups=[DescribedGroup(group_id=group_id, error_code=error) for group_id in request.group_ids]
+    )
+
+
+def describe(
+    group: Group[ConsumerGroup] | None, request: ConsumerGroupDescribeRequest, context: OperationContext
+) -> Decision:
+    """The one group that the request asks for."""
+    (group_id,) = request.group_ids
+    if not group_id:
+        return replying(context, error_response(request, ErrorCode.INVALID_GROUP_ID, context.api_version))
+    if group is None:
+        missing = DescribedGroup(
+            group_id=group_id,
+            error_code=ErrorCode.GROUP_ID_NOT_FOUND,
+            error_message=f"Group {group_id} is not a consumer group.",
+        )
+        return replying(context, ConsumerGroupDescribeResponse(groups=[missing]))
+    described = _described(group.membership, context)
+    if request.include_authorized_operations:
+        described.authorized_operations = ALL_OPERATIONS
+    return replying(context, ConsumerGroupDescribeResponse(groups=[described]))
+
+
+def _described(group: ConsumerGroup, context: OperationContext) -> DescribedGroup:
+    return DescribedGroup(
+        group_id=group.group_id,
+        group_state=group.state.value,
+        group_epoch=group.epoch,
+        assignment_epoch=group.target_epoch,
+        assignor_name=group.protocol_name or context.config[GROUP_CONSUMER_ASSIGNORS][0],
+        members=[_member(group, member, context.topics) for member in group.members.values()],
+    )
+
+
+def _member(group: ConsumerGroup, member: ConsumerMember, topics: Topics) -> Member:
+    metadata, current = member.metadata, member.current
+    return Member(
+        member_id=member.member_id,
+        instance_id=metadata.group_instance_id,
+        rack_id=metadata.rack_id,
+        member_epoch=current.epoch,
+        client_id=metadata.client_id,
+        client_host=metadata.client_host,
+        subscribed_topic_names=metadata.topics,
+        subscribed_topic_regex=metadata.pattern,
+        assignment=Assignment(topic_partitions=_partitions((current.assigned, current.pending), topics)),
+        target_assignment=Assignment(topic_partitions=_partitions((group.target(member.member_id),), topics)),
+        member_type=CLASSIC_MEMBER if member.is_classic else CONSUMER_MEMBER,
+    )
+
+
+def _partitions(several: Iterable[Mapping[bytes, Iterable[int]]], topics: Topics) -> list[TopicPartitions]:
+    """The partitions by topic; those of deleted topics are left out."""
+    found: dict[bytes, list[int]] = {}
+    for partitions in several:
+        for topic_id, indexes in partitions.items():
+            found.setdefault(topic_id, []).extend(indexes)
+    described: list[Any] = []
+    for topic_id, indexes in found.items():
+        name = topics.topic_name(topic_id)
+        if name is not None:
+            described.append(TopicPartitions(topic_id=topic_id, topic_name=name, partitions=sorted(indexes)))
+    return described

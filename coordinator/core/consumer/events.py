@@ -1,0 +1,418 @@
+"""What can happen to a consumer group. Applying an event is the only way a group changes; see `core/classic/events.py`.
+
+Counterpart in Kafka: the records that `GroupMetadataManager.replay` applies to a `ConsumerGroup`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from coordinator.core.causes import Cause, Requester
+from coordinator.core.classic.group import ClassicGroup, Member, Protocol, RebalanceReason
+from coordinator.core.consumer.deadlines import Deadline
+from coordinator.core.consumer.group import NEVER, ConsumerGroup, ResolvedPattern
+from coordinator.core.consumer.member import ConsumerMember, CurrentAssignment, MemberMetadata
+from coordinator.core.consumer.topic_partitions import TopicPartitions
+from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
+from coordinator.core.groups.event import GroupEvent
+from coordinator.core.groups.group import Group
+from coordinator.core.groups.kind import GroupKind
+from coordinator.core.groups.membership import Membership
+from coordinator.core.groups.states import STABLE
+
+
+@dataclass(slots=True, kw_only=True)
+class ConsumerMemberJoined(GroupEvent):
+    """A member that the group did not know joins."""
+
+    group_id: str
+    at_ms: int
+    member_id: str
+    metadata: MemberMetadata
+    session_timeout_ms: int
+    client_software_name: str = ""
+    client_software_version: str = ""
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        member = ConsumerMember(
+            self.member_id,
+            self.metadata,
+            session_timeout_ms=self.session_timeout_ms,
+            client_software_name=self.client_software_name,
+            client_software_version=self.client_software_version,
+            joined_ms=self.at_ms,
+        )
+        group.membership.add_member(member)
+        group.membership.update_state(self.at_ms)
+
+
+@dataclass(slots=True, kw_only=True)
+class ConsumerMemberUpdated(GroupEvent):
+    """A member says something else about itself: its subscription, its timeout, its client."""
+
+    group_id: str
+    at_ms: int
+    member_id: str
+    metadata: MemberMetadata
+    before: MemberMetadata
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        consumer = group.membership
+        consumer.update_metadata(consumer.members[self.member_id], self.metadata)
+        if self.before.classic is not None and self.metadata.classic is None:
+            for awaited in (Deadline.JOIN, Deadline.SYNC):
+                consumer.deadlines.remove(self.member_id, awaited)
+
+
+@dataclass(slots=True, kw_only=True)
+class ConsumerMemberReplaced(GroupEvent):
+    """A static member came back under another member id, or the same one: it has the partitions, but no epoch."""
+
+    group_id: str
+    at_ms: int
+    old_member_id: str
+    member_id: str
+    metadata: MemberMetadata
+    current: CurrentAssignment
+    target: TopicPartitions
+    session_timeout_ms: int
+    client_software_name: str = ""
+    client_software_version: str = ""
+
+    def replacement(self) -> ConsumerMember:
+        return ConsumerMember(
+            self.member_id,
+            self.metadata,
+            self.current,
+            session_timeout_ms=self.session_timeout_ms,
+            client_software_name=self.client_software_name,
+            client_software_version=self.client_software_version,
+            joined_ms=self.at_ms,
+        )
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        consumer = group.membership
+        consumer.remove_member(self.old_member_id)
+        if self.member_id in consumer.members:
+            consumer.remove_member(self.member_id)
+        consumer.add_member(self.replacement())
+        consumer.targets[self.member_id] = self.target
+        consumer.update_state(self.at_ms)
+
+
+@dataclass(slots=True, kw_only=True)
+class StaticMemberLeft(GroupEvent):
+    """A static member left for a moment: it keeps its partitions until its session ends."""
+
+    group_id: str
+    at_ms: int
+    member_id: str
+    current: CurrentAssignment
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        consumer = group.membership
+        consumer.assign(consumer.members[self.member_id], self.current)
+        consumer.set_revocation_deadline(self.member_id, None)
+        consumer.update_state(self.at_ms)
+
+
+@dataclass(slots=True, kw_only=True)
+class ConsumerMemberRemoved(GroupEvent):
+    """A member was removed: it left, or it was silent or too slow.
+
+    `last_heard_ms` and `coordinator_paused_ms` are told of a member that did not go by itself, as far as they are
+    known; `requested_by` only if another client removed it.
+    """
+
+    group_id: str
+    at_ms: int
+    member_id: str
+    cause: Cause
+    reason: str = ""
+    last_heard_ms: int | None = None
+    coordinator_paused_ms: int | None = None
+    requested_by: Requester | None = None
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        group.membership.remove_member(self.member_id)
+        group.membership.update_state(self.at_ms)
+
+
+@dataclass(slots=True, kw_only=True)
+class PatternForgotten(GroupEvent):
+    """No member subscribes to a regular expression any more, whether it `was_resolved` or not."""
+
+    group_id: str
+    at_ms: int
+    pattern: str
+    was_resolved: bool
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        group.membership.set_pattern(self.pattern, None)
+
+
+@dataclass(slots=True, kw_only=True)
+class PatternResolutionStarted(GroupEvent):
+    """The topics that match these regular expressions are to be found; `resolve patterns` brings them.
+
+    `member_id` is the member whose heartbeat asked.
+    """
+
+    group_id: str
+    at_ms: int
+    patterns: tuple[str, ...]
+    member_id: str
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        group.membership.is_resolving = True
+
+
+@dataclass(slots=True, kw_only=True)
+class PatternsResolved(GroupEvent):
+    """The topics that match the regular expressions of the group, as far as members still subscribe to them.
+
+    `topics_version` is that of the topics; None: they could not be resolved.
+    """
+
+    group_id: str
+    at_ms: int
+    resolved: Mapping[str, ResolvedPattern]
+    topics_version: int | None
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        consumer = group.membership
+        consumer.is_resolving = False
+        for pattern, resolved in self.resolved.items():
+            consumer.set_pattern(pattern, resolved)
+        if self.topics_version is not None:
+            consumer.resolved_version = self.topics_version
+
+
+@dataclass(slots=True, kw_only=True)
+class GroupEpochBumped(GroupEvent):
+    """The target assignment has to be computed again. `member_id` is that behind the cause, empty for topics.
+
+    `topics_version` is that of the topics that `metadata_hash` is of.
+    """
+
+    group_id: str
+    at_ms: int
+    epoch: int
+    metadata_hash: int
+    cause: Cause
+    member_id: str
+    topics_version: int
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        consumer = group.membership
+        consumer.epoch, consumer.metadata_hash = self.epoch, self.metadata_hash
+        consumer.checked_version = self.topics_version
+        consumer.update_state(self.at_ms)
+
+
+@dataclass(slots=True, kw_only=True)
+class TopicsChecked(GroupEvent):
+    """The topics of the cluster changed, but none that the group subscribes to."""
+
+    group_id: str
+    at_ms: int
+    topics_version: int
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        group.membership.checked_version = self.topics_version
+
+
+@dataclass(slots=True, kw_only=True)
+class PartitionMetadataRemoved(GroupEvent):
+    """What a Kafka before 4.1 stored of the subscribed topics is removed: the hash has taken its place."""
+
+    group_id: str
+    at_ms: int
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        group.membership.has_partition_metadata = False
+
+
+@dataclass(slots=True, kw_only=True)
+class TargetAssignmentComputed(GroupEvent):
+    """The target assignment of the group epoch. `targets` are those that changed; `member_id` asked for it."""
+
+    group_id: str
+    at_ms: int
+    epoch: int
+    assignor: str
+    targets: Mapping[str, TopicPartitions]
+    member_id: str
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        consumer = group.membership
+        consumer.targets.update(self.targets)
+        consumer.set_target_epoch(self.epoch, self.at_ms)
+        consumer.update_state(self.at_ms)
+
+
+@dataclass(slots=True, kw_only=True)
+class ConsumerMemberAssigned(GroupEvent):
+    """A member takes a step towards its target. `revocation_deadline_ms`: when it has to have given up partitions."""
+
+    group_id: str
+    at_ms: int
+    member_id: str
+    current: CurrentAssignment
+    revocation_deadline_ms: int | None
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        consumer = group.membership
+        consumer.assign(consumer.members[self.member_id], self.current)
+        consumer.set_revocation_deadline(self.member_id, self.revocation_deadline_ms)
+        consumer.update_state(self.at_ms)
+
+
+@dataclass(slots=True, kw_only=True)
+class GroupConverted(GroupEvent):
+    """A group without members goes on as one of another kind, with its committed offsets.
+
+    `kind` is the row of that kind; `member_id` is the member that joins, empty if its id is not known yet.
+    """
+
+    group_id: str
+    at_ms: int
+    kind: GroupKind = field(repr=False)
+    member_id: str
+
+    def membership(self) -> Membership:
+        membership = self.kind.new_membership(self.group_id)
+        membership.mark_created(self.at_ms)
+        return membership
+
+    def apply(self, group: Group[Any]) -> None:
+        group.kind, group.membership = self.kind, self.membership()
+
+
+@dataclass(slots=True, kw_only=True)
+class GroupUpgraded(GroupEvent):
+    """A classic group becomes a consumer group with its members, because `member_id` joins with the new protocol.
+
+    `members` are (member id, metadata, assignment); `epoch` is the generation.
+    """
+
+    group_id: str
+    at_ms: int
+    kind: GroupKind = field(repr=False)
+    member_id: str
+    epoch: int
+    metadata_hash: int
+    members: tuple[tuple[str, MemberMetadata, TopicPartitions], ...]
+
+    def membership(self) -> ConsumerGroup:
+        group = ConsumerGroup(self.group_id, epoch=self.epoch, metadata_hash=self.metadata_hash)
+        group.set_target_epoch(self.epoch, NEVER)
+        for member_id, metadata, target in self.members:
+            group.add_classic_member(member_id, metadata, target)
+        group.update_state(self.at_ms)
+        return group
+
+    def apply(self, group: Group[Any]) -> None:
+        group.kind, group.membership = self.kind, self.membership()
+
+
+class DowngradedMember(NamedTuple):
+    """A member of the classic protocol whose group becomes a classic one."""
+
+    member_id: str
+    metadata: MemberMetadata
+    assignment: bytes
+
+
+@dataclass(slots=True, kw_only=True)
+class GroupDowngraded(GroupEvent):
+    """A consumer group becomes a classic group: all of its members are left that use the classic protocol.
+
+    `rebalance_reason` says why the group has to rebalance; None: it goes on as it is.
+    """
+
+    group_id: str
+    at_ms: int
+    kind: GroupKind = field(repr=False)
+    generation_id: int
+    protocol_name: str
+    members: tuple[DowngradedMember, ...]
+    rebalance_reason: RebalanceReason | None
+    departed: tuple[tuple[str, Cause], ...] = ()
+    """The members that are removed with it, and why."""
+
+    def membership(self) -> ClassicGroup:
+        group = ClassicGroup(
+            self.group_id,
+            state=STABLE,
+            state_since_ms=self.at_ms,
+            generation_id=self.generation_id,
+            protocol_type=CONSUMER_PROTOCOL_TYPE,
+            protocol_name=self.protocol_name,
+        )
+        for member_id, metadata, assignment in self.members:
+            group.add_member(_classic_member(member_id, metadata, assignment))
+        group.keep_subscriptions(member.metadata_for(self.protocol_name) for member in group.members.values())
+        return group
+
+    def apply(self, group: Group[Any]) -> None:
+        membership = self.membership()
+        membership.rebalance_reason = self.rebalance_reason
+        group.kind, group.membership = self.kind, membership
+
+
+def _classic_member(member_id: str, metadata: MemberMetadata, assignment: bytes) -> Member:
+    assert metadata.classic is not None, member_id
+    return Member(
+        member_id=member_id,
+        group_instance_id=metadata.group_instance_id,
+        client_id=metadata.client_id,
+        client_host=metadata.client_host,
+        session_timeout_ms=metadata.classic.session_timeout_ms,
+        rebalance_timeout_ms=metadata.rebalance_timeout_ms,
+        protocols=tuple(Protocol(each.name, each.metadata) for each in metadata.classic.protocols),
+        assignment=assignment,
+        is_new=False,
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class ClassicMemberAwaited(GroupEvent):
+    """A member of the classic protocol has to send JoinGroup or SyncGroup (`awaited`) in time."""
+
+    group_id: str
+    at_ms: int
+    member_id: str
+    awaited: Deadline
+    deadline_ms: int
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        deadlines = group.membership.deadlines
+        if self.awaited is Deadline.SYNC:
+            deadlines.remove(self.member_id, Deadline.JOIN)
+        deadlines.set(self.member_id, self.awaited, self.deadline_ms)
+
+
+@dataclass(slots=True, kw_only=True)
+class ClassicMemberSynced(GroupEvent):
+    """A member of the classic protocol got its assignment."""
+
+    group_id: str
+    at_ms: int
+    member_id: str
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        group.membership.deadlines.remove(self.member_id, Deadline.SYNC)
+
+
+@dataclass(slots=True, kw_only=True)
+class RevocationDeadlinesStarted(GroupEvent):
+    """The group was loaded: the time of its members to give up partitions begins again (member id → deadline in ms)."""
+
+    group_id: str
+    at_ms: int
+    deadlines_ms: Mapping[str, int]
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        for member_id, at_ms in self.deadlines_ms.items():
+            group.membership.set_revocation_deadline(member_id, at_ms)

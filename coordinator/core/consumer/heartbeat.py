@@ -1,0 +1,176 @@
+"""ConsumerGroupHeartbeat: a member joins, is alive, changes its subscription, or shows what it gave up (KIP-848).
+
+Counterpart in Kafka: `GroupMetadataManager.consumerGroupHeartbeat`. `leaving.py` has the heartbeats that leave.
+"""
+
+from base64 import urlsafe_b64encode
+from functools import partial
+from typing import Any, Final
+
+from _wire.errors import ErrorCode
+from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
+from coordinator.config.consumer_group_keys import GROUP_CONSUMER_MAX_SIZE
+from coordinator.core.consumer.group import ConsumerGroup
+from coordinator.core.consumer.heartbeat_requests import (
+    API,
+    UNCHANGED_TIMEOUT,
+    Rejection,
+    assignment_of,
+    has_assignment_changed,
+    is_full_request,
+    rejection_response,
+)
+from coordinator.core.consumer.identification import identify
+from coordinator.core.consumer.leaving import leave
+from coordinator.core.consumer.member import (
+    LEAVE_EPOCH,
+    LEAVE_STATIC_EPOCH,
+    NO_EPOCH,
+    CurrentAssignment,
+    MemberMetadata,
+)
+from coordinator.core.consumer.member_update import MemberUpdate
+from coordinator.core.decision import Decision, OperationContext, Reply, replying
+from coordinator.core.groups.events import GroupCreated
+from coordinator.core.groups.group import Group
+from coordinator.core.groups.kind import CONSUMER_NAME
+from coordinator.core.groups.rejections import NamedMember, rejecting
+from coordinator.core.sessions import HeartbeatsOpened
+
+NEW_GROUP_OPERATIONS: Final = 5
+"""To create a group with its first member takes as long as so many other operations."""
+
+
+def heartbeat(
+    group: Group[ConsumerGroup] | None, request: ConsumerGroupHeartbeatRequest, context: OperationContext
+) -> Decision:
+    """Answer a heartbeat. One with epoch 0 makes the group."""
+    if request.member_epoch in (LEAVE_EPOCH, LEAVE_STATIC_EPOCH):
+        decided = group_not_found(request) if group is None else leave(group.membership, request, context)
+    elif group is not None:
+        decided = decide(group.membership, request, context)
+    elif request.member_epoch != NO_EPOCH:
+        decided = group_not_found(request)
+    elif not context.environment.may_create_group(context.client_host):
+        decided = Rejection(ErrorCode.POLICY_VIOLATION, "Clients of this address have created too many groups.")
+    else:
+        return _create(request, context)
+    return answered(group, request, decided, context)
+
+
+def answered(
+    group: Group[Any] | None,
+    request: ConsumerGroupHeartbeatRequest,
+    decided: Decision | Rejection,
+    context: OperationContext,
+) -> Decision:
+    """The decision; a rejection is reported in the audit of the group."""
+    if isinstance(decided, Decision):
+        return decided
+    decision = replying(context, rejection_response(decided))
+    named = NamedMember(request.member_id, request.instance_id, request.member_epoch)
+    return rejecting(group, API, named, decided.error, decision, context)
+
+
+def _create(request: ConsumerGroupHeartbeatRequest, context: OperationContext) -> Decision:
+    decided = decide(ConsumerGroup(request.group_id), request, context)
+    if isinstance(decided, Rejection):
+        return answered(None, request, decided, context)
+    created = GroupCreated(
+        group_id=request.group_id, at_ms=context.wall_ms, client_host=context.client_host, kind=CONSUMER_NAME
+    )
+    return Decision((created, *decided.events), decided.replies, decided.effects, weight=NEW_GROUP_OPERATIONS)
+
+
+def group_not_found(request: ConsumerGroupHeartbeatRequest) -> Rejection:
+    return Rejection(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {request.group_id} is not a consumer group.")
+
+
+def decide(
+    group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, context: OperationContext
+) -> Decision | Rejection:
+    """The order of the checks is Kafka's: size, member, epoch, regular expression."""
+    if is_full(group, request.member_id, context):
+        return Rejection(ErrorCode.GROUP_MAX_SIZE_REACHED, "The consumer group has reached its maximum size.")
+    member_id = request.member_id or new_member_id(context)
+    identified = identify(group, request, member_id)
+    if isinstance(identified, Rejection):
+        return identified
+    update = partial(updated_metadata, request, context)
+    step = MemberUpdate(group, context, member_id, identified, update, request.topic_partitions)
+    current = step.decide()
+    return current if isinstance(current, Rejection) else _answer(group, request, context, member_id, step, current)
+
+
+def updated_metadata(
+    request: ConsumerGroupHeartbeatRequest, context: OperationContext, before: MemberMetadata
+) -> MemberMetadata:
+    """What the request says of the member; null is unchanged."""
+    changes: dict[str, Any] = {}
+    if before.client_id != context.client_id:
+        changes["client_id"] = context.client_id
+    if before.client_host != context.client_host:
+        changes["client_host"] = context.client_host
+    if request.instance_id is not None:
+        changes["group_instance_id"] = request.instance_id
+    if request.rack_id is not None:
+        changes["rack_id"] = request.rack_id
+    if request.rebalance_timeout_ms != UNCHANGED_TIMEOUT:
+        changes["rebalance_timeout_ms"] = request.rebalance_timeout_ms
+    if request.server_assignor is not None:
+        changes["server_assignor"] = request.server_assignor
+    if request.subscribed_topic_names is not None:
+        changes["topics"] = tuple(sorted(set(request.subscribed_topic_names)))
+    if request.subscribed_topic_regex is not None:
+        changes["pattern"] = request.subscribed_topic_regex
+    if before.classic is not None:
+        changes["classic"] = None
+    return before._replace(**changes) if changes else before
+
+
+def _answer(
+    group: ConsumerGroup,
+    request: ConsumerGroupHeartbeatRequest,
+    context: OperationContext,
+    member_id: str,
+    step: MemberUpdate,
+    current: CurrentAssignment,
+) -> Decision:
+    response = ConsumerGroupHeartbeatResponse(
+        member_id=member_id,
+        member_epoch=current.epoch,
+        heartbeat_interval_ms=context.consumer_groups.heartbeat_interval_ms(group.group_id),
+    )
+    if (
+        request.member_epoch == NO_EPOCH
+        or is_full_request(request)
+        or has_assignment_changed(step.had.assigned, current.assigned)
+    ):
+        response.assignment = assignment_of(current.assigned)
+    assert context.request_id is not None
+    events, sessions = tuple(step.events), step.sessions()
+    if step.is_settled(current):
+        sessions = (*sessions, _heartbeats_opened(response, member_id, context))
+    return Decision(events, (Reply(context.request_id, response),), sessions, no_step_follows=not events)
+
+
+def _heartbeats_opened(
+    response: ConsumerGroupHeartbeatResponse, member_id: str, context: OperationContext
+) -> HeartbeatsOpened:
+    return HeartbeatsOpened(
+        member_id, response.member_epoch, response.heartbeat_interval_ms, context.client_id, context.client_host
+    )
+
+
+def is_full(group: ConsumerGroup, member_id: str, context: OperationContext) -> bool:
+    """Whether there is no room for a member that the group does not know."""
+    if member_id in group.members:
+        return False
+    size, filled_size = len(group.members), context.environment.filled_size
+    return size >= context.config[GROUP_CONSUMER_MAX_SIZE] or (filled_size is not None and size >= filled_size)
+
+
+def new_member_id(context: OperationContext) -> str:
+    """A random id as Kafka writes its `Uuid`: 22 characters, and a minus sign is not the first."""
+    text = urlsafe_b64encode(bytes.fromhex(context.new_id().replace("-", ""))).decode().rstrip("=")
+    return "A" + text[1:] if text.startswith("-") else text

@@ -1,0 +1,86 @@
+"""Which member a ConsumerGroupHeartbeat comes from, and whether it may send it.
+
+Counterpart in Kafka: `getOrMaybeSubscribeDynamicConsumerGroupMember`, `…StaticConsumerGroupMember` and the `throwIf…`
+methods that they call.
+"""
+
+from typing import Final, NamedTuple
+
+from _wire.errors import ErrorCode
+from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from coordinator.core.consumer.group import ConsumerGroup
+from coordinator.core.consumer.heartbeat_requests import Rejection
+from coordinator.core.consumer.member import LEAVE_STATIC_EPOCH, NO_EPOCH, ConsumerMember
+from coordinator.core.consumer.topic_partitions import is_subset
+
+REJOIN: Final = "The member must abandon all its partitions and rejoin."
+
+
+class Identified(NamedTuple):
+    """Who sends a heartbeat. Neither member: one that joins."""
+
+    member: ConsumerMember | None = None
+    replaced: ConsumerMember | None = None
+    """The static member whose place the sender takes."""
+
+
+def identify(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, member_id: str) -> Identified | Rejection:
+    """The member behind a heartbeat that does not leave."""
+    if request.instance_id is not None:
+        return _identify_static(group, request, member_id, request.instance_id)
+    member = group.members.get(member_id)
+    if request.member_epoch == NO_EPOCH:
+        return Identified(member)
+    if member is None:
+        return unknown_member(member_id)
+    return _check_epoch(member, request) or Identified(member)
+
+
+def _identify_static(
+    group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, member_id: str, instance_id: str
+) -> Identified | Rejection:
+    holder = static_member(group, instance_id)
+    if request.member_epoch == NO_EPOCH:
+        if holder is None:
+            return Identified(group.members.get(member_id))
+        if holder.current.epoch != LEAVE_STATIC_EPOCH and not holder.is_classic:
+            message = f"The instance id is owned by member {holder.member_id}."
+            return Rejection(ErrorCode.UNRELEASED_INSTANCE_ID, message)
+        return Identified(replaced=holder)
+    if holder is None:
+        return unknown_instance(instance_id)
+    if holder.member_id != member_id:
+        return fenced_instance(holder.member_id)
+    return _check_epoch(holder, request) or Identified(holder)
+
+
+def static_member(group: ConsumerGroup, instance_id: str) -> ConsumerMember | None:
+    holder_id = group.static_members.get(instance_id)
+    return None if holder_id is None else group.members[holder_id]
+
+
+def unknown_member(member_id: str) -> Rejection:
+    return Rejection(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of the group.")
+
+
+def unknown_instance(instance_id: str) -> Rejection:
+    return Rejection(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
+
+
+def fenced_instance(holder_id: str) -> Rejection:
+    return Rejection(ErrorCode.FENCED_INSTANCE_ID, f"The instance id is that of member {holder_id}.")
+
+
+def _check_epoch(member: ConsumerMember, request: ConsumerGroupHeartbeatRequest) -> Rejection | None:
+    """A member whose last answer was lost may repeat its request: with its previous epoch and no other partitions."""
+    epoch, current = request.member_epoch, member.current
+    if epoch == current.epoch:
+        return None
+    if epoch > current.epoch:
+        message = f"The member has a greater member epoch ({epoch}) than the coordinator ({current.epoch}). {REJOIN}"
+        return Rejection(ErrorCode.FENCED_MEMBER_EPOCH, message)
+    owned = request.topic_partitions
+    if epoch == current.previous_epoch and owned is not None and is_subset(owned, current.assigned):
+        return None
+    message = f"The member has a smaller member epoch ({epoch}) than the coordinator ({current.epoch}). {REJOIN}"
+    return Rejection(ErrorCode.FENCED_MEMBER_EPOCH, message)

@@ -1,0 +1,82 @@
+"""The row of consumer groups: the protocol of ConsumerGroupHeartbeat (KIP-848)."""
+
+from typing import Final
+
+from _wire.errors import NONE, ErrorCode
+from coordinator.core.consumer import classic_members, conversion, describe, heartbeat, leaving, loaded, patterns
+from coordinator.core.consumer.checks import CHECKS
+from coordinator.core.consumer.event_records import RECORDS
+from coordinator.core.consumer.events import (
+    ConsumerMemberAssigned,
+    ConsumerMemberJoined,
+    ConsumerMemberRemoved,
+    ConsumerMemberReplaced,
+    GroupConverted,
+    GroupDowngraded,
+    GroupEpochBumped,
+    GroupUpgraded,
+    StaticMemberLeft,
+    TargetAssignmentComputed,
+)
+from coordinator.core.consumer.group import ConsumerGroup
+from coordinator.core.consumer.offsets import OFFSET_RULES
+from coordinator.core.consumer.states import LIVE_STATES, STATES
+from coordinator.core.groups.kind import CONSUMER_NAME, GroupKind, KindEvents
+from coordinator.core.groups.states import EMPTY
+
+
+def validate_removal(group: ConsumerGroup) -> ErrorCode:
+    return NONE if group.state is EMPTY else ErrorCode.NON_EMPTY_GROUP
+
+
+EVENTS: Final = KindEvents(
+    transition_reasons={
+        ConsumerMemberJoined: lambda event: f"member {event.member_id} joined",
+        ConsumerMemberReplaced: lambda event: f"member {event.member_id} replaced {event.old_member_id}",
+        ConsumerMemberRemoved: lambda event: f"{event.cause} by {event.member_id}",
+        ConsumerMemberAssigned: lambda event: f"assignment of {event.member_id}",
+        StaticMemberLeft: lambda event: f"static member {event.member_id} left",
+        GroupEpochBumped: lambda event: f"{event.cause} by {event.member_id or 'topics'}",
+        TargetAssignmentComputed: lambda event: f"target assignment computed by {event.assignor}",
+        GroupConverted: lambda event: f"converted to a {event.kind.name} group",
+        GroupUpgraded: lambda event: f"upgraded to a consumer group by {event.member_id}",
+        GroupDowngraded: lambda event: "downgraded to a classic group",
+    },
+    rebalance_started={},
+    rebalance_completed=frozenset(),
+    emptied=frozenset(),
+    member_removed=frozenset({ConsumerMemberRemoved}),
+)
+
+CONSUMER: Final = GroupKind(
+    name=CONSUMER_NAME,
+    states=STATES,
+    stored_states=LIVE_STATES,
+    rebalance_states=frozenset(),
+    new_membership=ConsumerGroup,
+    handlers={
+        "ConsumerGroupHeartbeat": heartbeat.heartbeat,
+        "ConsumerGroupDescribe": describe.describe,
+        "JoinGroup": conversion.join,
+        "SyncGroup": classic_members.sync,
+        "Heartbeat": classic_members.heartbeat,
+        "LeaveGroup": classic_members.leave,
+        "expire session": leaving.expire_session,
+        "resolve patterns": patterns.resolve,
+        "resume loaded group": loaded.resume,
+    },
+    too_large_handlers={},
+    advance=leaving.advance,
+    next_deadline_ms=lambda group: group.deadlines.next_ms,
+    waiting_requests=lambda group: [],
+    session_ids=lambda group: list(group.members),
+    sessions_of_loaded=loaded.sessions_of_loaded,
+    has_to_resume=loaded.has_to_resume,
+    has_fast_heartbeats=False,
+    max_size=None,
+    validate_removal=validate_removal,
+    offsets=OFFSET_RULES,
+    records=RECORDS,
+    events=EVENTS,
+    checks=CHECKS,
+)

@@ -1,0 +1,181 @@
+"""Members go: they leave, their sessions end, or they do not give up partitions in time.
+
+Counterpart in Kafka: `consumerGroupLeave`, `consumerGroupFenceMembers`.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
+from coordinator.core.causes import Cause, Requester
+from coordinator.core.classic.group import RebalanceReason
+from coordinator.core.consumer.deadlines import Deadline
+from coordinator.core.consumer.downgrade import downgraded, is_to_downgrade, sessions_of_classic
+from coordinator.core.consumer.events import (
+    ConsumerMemberRemoved,
+    GroupEpochBumped,
+    PatternForgotten,
+    StaticMemberLeft,
+)
+from coordinator.core.consumer.group import ConsumerGroup
+from coordinator.core.consumer.heartbeat_requests import Rejection
+from coordinator.core.consumer.identification import fenced_instance, static_member, unknown_instance, unknown_member
+from coordinator.core.consumer.member import LEAVE_STATIC_EPOCH, ConsumerMember
+from coordinator.core.consumer.subscription import changed_subscriptions
+from coordinator.core.consumer.topic_partitions import NO_PARTITIONS, EpochsByPartition
+from coordinator.core.decision import NOTHING, Decision, OperationContext, Reply
+from coordinator.core.event import Event
+from coordinator.core.groups.group import Group
+from coordinator.core.groups.requests import SessionExpired
+from coordinator.core.sessions import SessionEnded
+
+CAUSES: Mapping[Deadline, Cause] = {
+    Deadline.REVOCATION: Cause.REBALANCE_TIMEOUT,
+    Deadline.JOIN: Cause.REBALANCE_TIMEOUT,
+    Deadline.SYNC: Cause.SYNC_TIMEOUT,
+}
+
+
+class Departure(NamedTuple):
+    """A member that goes, and why."""
+
+    member: ConsumerMember
+    cause: Cause
+    reason: str = ""
+    requested_by: Requester | None = None
+    """The client that removes it, if that is not its own."""
+
+
+def leave(
+    group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, context: OperationContext
+) -> Decision | Rejection:
+    """A member leaves: for good with epoch -1, a static one for a moment with epoch -2."""
+    member = _leaving_member(group, request)
+    if isinstance(member, Rejection):
+        return member
+    assert context.request_id is not None
+    response = ConsumerGroupHeartbeatResponse(member_id=request.member_id, member_epoch=request.member_epoch)
+    replies = (Reply(context.request_id, response),)
+    if request.member_epoch == LEAVE_STATIC_EPOCH:
+        return Decision((_left_for_a_moment(group, member, context),), replies)
+    decision = remove(group, [Departure(member, Cause.MEMBER_LEFT)], context)
+    return Decision(decision.events, replies, decision.effects)
+
+
+def _leaving_member(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest) -> ConsumerMember | Rejection:
+    if request.instance_id is None:
+        return group.members.get(request.member_id) or unknown_member(request.member_id)
+    holder = static_member(group, request.instance_id)
+    if holder is None:
+        return unknown_instance(request.instance_id)
+    return holder if holder.member_id == request.member_id else fenced_instance(holder.member_id)
+
+
+def _left_for_a_moment(group: ConsumerGroup, member: ConsumerMember, context: OperationContext) -> StaticMemberLeft:
+    current = member.current._replace(
+        epoch=LEAVE_STATIC_EPOCH, assigned=_with_epoch_0(member.current.assigned), pending=NO_PARTITIONS
+    )
+    return StaticMemberLeft(group_id=group.group_id, at_ms=context.wall_ms, member_id=member.member_id, current=current)
+
+
+def _with_epoch_0(assigned: EpochsByPartition) -> EpochsByPartition:
+    """The member comes back with epoch 0, and may commit then what it could commit before."""
+    return {topic_id: dict.fromkeys(partitions, 0) for topic_id, partitions in assigned.items()}
+
+
+def remove(group: ConsumerGroup, departures: Sequence[Departure], context: OperationContext) -> Decision:
+    """Remove members together: the group epoch rises once. The next heartbeat of another member computes a target."""
+    if not departures:
+        return NOTHING
+    if is_to_downgrade(group, [each.member for each in departures], len(group.members) - len(departures), context):
+        return _downgrade(group, departures, context)
+    gone = [each.member.metadata for each in departures]
+    after = changed_subscriptions(group, gone, ())
+    events: list[Event] = [_removed(group, each, context) for each in departures]
+    forgotten = dict.fromkeys(each.pattern for each in gone if each.pattern and each.pattern not in after.by_pattern)
+    events += (
+        PatternForgotten(
+            group_id=group.group_id, at_ms=context.wall_ms, pattern=pattern, was_resolved=pattern in group.patterns
+        )
+        for pattern in forgotten
+    )
+    version = context.topics.topics_version
+    is_same = after.by_name.keys() == group.topic_subscribers.keys() and not forgotten
+    is_known = is_same and group.checked_version == version
+    bumped = GroupEpochBumped(
+        group_id=group.group_id,
+        at_ms=context.wall_ms,
+        epoch=group.epoch + 1,
+        metadata_hash=group.metadata_hash if is_known else after.hash_of_topics(context.topics),
+        cause=departures[0].cause,
+        member_id=departures[0].member.member_id,
+        topics_version=version,
+    )
+    events.append(bumped)
+    return Decision(tuple(events), effects=tuple(SessionEnded(each.member.member_id) for each in departures))
+
+
+def _downgrade(group: ConsumerGroup, departures: Sequence[Departure], context: OperationContext) -> Decision:
+    """What is left is a classic group, which rebalances."""
+    departed = {each.member.member_id: each for each in departures}
+    left = {
+        member_id: (member.metadata, group.target(member_id))
+        for member_id, member in group.members.items()
+        if member_id not in departed
+    }
+    first = departures[0]
+    reason = RebalanceReason(
+        first.cause,
+        first.member.member_id,
+        first.member.client_id,
+        first.member.client_host,
+        first.member.group_instance_id,
+        first.reason,
+    )
+    causes = tuple((member_id, each.cause) for member_id, each in departed.items())
+    event = downgraded(group.group_id, group.epoch, left, reason, context, causes)
+    return Decision((event,), effects=(*map(SessionEnded, departed), *sessions_of_classic(left)))
+
+
+def _removed(group: ConsumerGroup, departure: Departure, context: OperationContext) -> ConsumerMemberRemoved:
+    member, environment = departure.member, context.environment
+    removed = ConsumerMemberRemoved(
+        group_id=group.group_id,
+        at_ms=context.wall_ms,
+        member_id=member.member_id,
+        cause=departure.cause,
+        reason=departure.reason,
+        requested_by=departure.requested_by,
+    )
+    if departure.cause is not Cause.MEMBER_LEFT:
+        renewed_ms = environment.sessions.last_renewed_ms(group.group_id, member.member_id)
+        heard_ms = None if renewed_ms is None else environment.wall.at(renewed_ms)
+        removed.last_heard_ms = max(filter(None, (heard_ms, member.joined_ms)), default=None)
+        if removed.last_heard_ms is not None:
+            since_ms = removed.last_heard_ms - environment.wall.step_ms
+            removed.coordinator_paused_ms = environment.pauses.within(since_ms, context.now_ms)
+    return removed
+
+
+def expire_session(group: Group[ConsumerGroup] | None, request: SessionExpired, context: OperationContext) -> Decision:
+    """Remove a member that was silent for its session timeout; with another cause, whether it was silent or not."""
+    member = None if group is None else group.membership.members.get(request.member_id)
+    if group is None or member is None:
+        return NOTHING
+    # A request of the same batch, or one that was read meanwhile, may have renewed the session.
+    is_timeout = request.cause is Cause.SESSION_EXPIRED
+    if is_timeout and not context.environment.sessions.is_over(group.group_id, request.member_id, context.now_ms):
+        return NOTHING
+    return remove(group.membership, [Departure(member, request.cause, request.reason)], context)
+
+
+def advance(group: ConsumerGroup, context: OperationContext) -> Decision:
+    """Remove the members whose time to do something is over."""
+    next_ms = group.deadlines.next_ms
+    if next_ms is None or context.now_ms < next_ms:
+        return NOTHING
+    causes: dict[str, Cause] = {}
+    for member_id, kind in group.deadlines.due(context.now_ms):
+        causes.setdefault(member_id, CAUSES[kind])
+    departures = [Departure(group.members[member_id], cause) for member_id, cause in causes.items()]
+    return remove(group, departures, context)

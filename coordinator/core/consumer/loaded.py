@@ -1,0 +1,46 @@
+"""A consumer group after a load: its members get new sessions, and new time to give up partitions.
+
+Counterpart in Kafka: `GroupMetadataManager.onLoaded`.
+"""
+
+from coordinator.core.consumer.events import RevocationDeadlinesStarted
+from coordinator.core.consumer.group import ConsumerGroup
+from coordinator.core.consumer.member import MemberState
+from coordinator.core.consumer.settings import ConsumerGroupSettings
+from coordinator.core.decision import NOTHING, Decision, OperationContext
+from coordinator.core.groups.group import Group
+from coordinator.core.sessions import SessionStarted
+
+
+def sessions_of_loaded(group: ConsumerGroup, settings: ConsumerGroupSettings) -> list[SessionStarted]:
+    """Every member gets a session of the timeout of the group, members of the classic protocol too."""
+    timeout_ms = settings.session_timeout_ms(group.group_id)
+    return [
+        SessionStarted(member.member_id, member.group_instance_id, timeout_ms, timeout_ms)
+        for member in group.members.values()
+    ]
+
+
+def has_to_resume(group: ConsumerGroup) -> bool:
+    """Whether a load has to be followed by `resume`."""
+    return any(_has_to_revoke(group, member_id) for member_id in group.members)
+
+
+def resume(group: Group[ConsumerGroup] | None, request: None, context: OperationContext) -> Decision:
+    """The time to give up partitions begins again."""
+    if group is None:
+        return NOTHING
+    members = group.membership.members
+    deadlines = {
+        member_id: context.now_ms + max(members[member_id].metadata.rebalance_timeout_ms, 0)
+        for member_id in members
+        if _has_to_revoke(group.membership, member_id)
+    }
+    if not deadlines:
+        return NOTHING
+    started = RevocationDeadlinesStarted(group_id=group.group_id, at_ms=context.wall_ms, deadlines_ms=deadlines)
+    return Decision((started,))
+
+
+def _has_to_revoke(group: ConsumerGroup, member_id: str) -> bool:
+    return group.members[member_id].current.state is MemberState.UNREVOKED_PARTITIONS

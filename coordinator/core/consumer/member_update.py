@@ -1,0 +1,326 @@
+"""The steps of a request of a member: what it asks for, the group epoch, the target, its next assignment.
+
+Counterpart in Kafka: `GroupMetadataManager.consumerGroupHeartbeat`, from `hasMemberSubscriptionChanged` on.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from _wire.errors import ErrorCode
+from coordinator.config.consumer_group_keys import GROUP_CONSUMER_ASSIGNORS
+from coordinator.core.causes import Cause
+from coordinator.core.consumer.events import (
+    ConsumerMemberAssigned,
+    ConsumerMemberJoined,
+    ConsumerMemberReplaced,
+    ConsumerMemberUpdated,
+    GroupEpochBumped,
+    PartitionMetadataRemoved,
+    PatternForgotten,
+    PatternResolutionStarted,
+    TargetAssignmentComputed,
+    TopicsChecked,
+)
+from coordinator.core.consumer.group import ConsumerGroup, change_count, preferred_assignor
+from coordinator.core.consumer.heartbeat_requests import Rejection
+from coordinator.core.consumer.identification import REJOIN, Identified
+from coordinator.core.consumer.member import (
+    NO_EPOCH,
+    NO_PATTERN,
+    UNASSIGNED,
+    CurrentAssignment,
+    MemberMetadata,
+    MemberState,
+)
+from coordinator.core.consumer.patterns import invalid_reason, patterns_to_resolve
+from coordinator.core.consumer.reconciliation import Reconciliation, reconcile
+from coordinator.core.consumer.subscription import (
+    Subscriptions,
+    changed_subscriptions,
+    current_subscriptions,
+    subscribed_ids,
+)
+from coordinator.core.consumer.target import TargetInput, compute_target, is_due
+from coordinator.core.consumer.topic_partitions import TopicPartitions
+from coordinator.core.decision import OperationContext
+from coordinator.core.event import Event
+from coordinator.core.sessions import SessionChange, SessionEnded, SessionRenewed, SessionStarted
+
+
+class MemberUpdate:
+    """What one request says of its member, from there to the next assignment of the member.
+
+    It collects events and changes nothing.
+    """
+
+    def __init__(
+        self,
+        group: ConsumerGroup,
+        context: OperationContext,
+        member_id: str,
+        identified: Identified,
+        update: Callable[[MemberMetadata], MemberMetadata],
+        owned: Sequence[Any] | None,
+    ) -> None:
+        """`update` makes the metadata of the member from those before; `owned` is what it says it owns, None: nothing.
+
+        The partitions are structs with `topic_id` and `partitions`.
+        """
+        self._group = group
+        self._context = context
+        self._member_id = member_id
+        self._owned = owned
+        self.is_new = identified.member is None
+        self.replaced = identified.replaced
+        known = identified.member or identified.replaced
+        displaced = None if identified.replaced is None else group.members.get(member_id)
+        self._displaced = None if displaced is identified.replaced else displaced
+        """The member that had the member id, and gives it up to take the place of the one that is replaced."""
+        self._before = MemberMetadata("", "") if known is None else known.metadata
+        self.had = UNASSIGNED if known is None else known.current
+        """The assignment before."""
+        if self.replaced is not None:
+            self.had = self.had._replace(epoch=NO_EPOCH, previous_epoch=NO_EPOCH)
+        self.metadata = update(self._before)
+        self.events: list[Event] = []
+        self.group_epoch = group.epoch
+        self._target_epoch = group.target_epoch
+        self._target: TopicPartitions = group.target(member_id if known is None else known.member_id)
+
+    def decide(self, *, keeps_target: bool = False) -> CurrentAssignment | Rejection:
+        """The next assignment of the member, or why its request is rejected: then it changes nothing.
+
+        `keeps_target`: no target is computed, and a member is not reconciled with one that is too old.
+        """
+        rejection = self._check_pattern()
+        if rejection is not None:
+            return rejection
+        self._update_member()
+        names_changed = self.metadata.topics != self._before.topics
+        pattern_changed = self.metadata.pattern != self._before.pattern
+        after = self._subscriptions()
+        bump = self._update_pattern(after) or names_changed
+        is_homogeneous = self._update_epoch(after, bump)
+        if not keeps_target:
+            self._update_target(is_homogeneous)
+        elif self._target_epoch < self.group_epoch:
+            return self.had
+        return self._reconcile(names_changed or pattern_changed)
+
+    # ----------------------------------------------------------------------------------------------------- the member
+
+    def _update_member(self) -> None:
+        group_id, at_ms, context = self._group.group_id, self._context.wall_ms, self._context
+        if self.replaced is not None:
+            replaced = ConsumerMemberReplaced(
+                group_id=group_id,
+                at_ms=at_ms,
+                old_member_id=self.replaced.member_id,
+                member_id=self._member_id,
+                metadata=self._before,
+                current=self.had,
+                target=self._target,
+                session_timeout_ms=self._session_timeout_ms,
+                client_software_name=context.client_software_name,
+                client_software_version=context.client_software_version,
+            )
+            self.events.append(replaced)
+        elif self.is_new:
+            joined = ConsumerMemberJoined(
+                group_id=group_id,
+                at_ms=at_ms,
+                member_id=self._member_id,
+                metadata=self.metadata,
+                session_timeout_ms=self._session_timeout_ms,
+                client_software_name=context.client_software_name,
+                client_software_version=context.client_software_version,
+            )
+            self.events.append(joined)
+            return
+        if self.metadata != self._before:
+            updated = ConsumerMemberUpdated(
+                group_id=group_id, at_ms=at_ms, member_id=self._member_id, metadata=self.metadata, before=self._before
+            )
+            self.events.append(updated)
+
+    @property
+    def _session_timeout_ms(self) -> int:
+        classic = self.metadata.classic
+        if classic is not None:
+            return classic.session_timeout_ms
+        return self._context.consumer_groups.session_timeout_ms(self._group.group_id)
+
+    # ----------------------------------------------------------------------------------------------- the subscriptions
+
+    @property
+    def _joins(self) -> bool:
+        """Whether the group has one member more after the request."""
+        return self.is_new and self.replaced is None
+
+    def _subscriptions(self) -> Subscriptions:
+        """Those of all members after the request."""
+        if self.metadata is self._before and not self._joins and self._displaced is None:
+            return current_subscriptions(self._group)
+        gone = [] if self._joins else [self._before]
+        if self._displaced is not None:
+            gone.append(self._displaced.metadata)
+        return changed_subscriptions(self._group, gone, (self.metadata,))
+
+    def _check_pattern(self) -> Rejection | None:
+        pattern = self.metadata.pattern
+        if not pattern or pattern == self._before.pattern or pattern in self._group.pattern_subscribers:
+            return None
+        reason = invalid_reason(pattern)
+        if reason is None:
+            return None
+        return Rejection(ErrorCode.INVALID_REGULAR_EXPRESSION, f"SubscribedTopicRegex is not valid: {reason}.")
+
+    def _update_pattern(self, after: Subscriptions) -> bool:
+        """Whether the group epoch rises at once: the topics of the new regular expression, or none, are known."""
+        group, old, new = self._group, self._before.pattern, self.metadata.pattern
+        if old and old != new and old not in after.by_pattern:
+            forgotten = PatternForgotten(
+                group_id=group.group_id, at_ms=self._context.wall_ms, pattern=old, was_resolved=old in group.patterns
+            )
+            self.events.append(forgotten)
+        is_required = bool(new) and new != old and new not in group.pattern_subscribers
+        to_resolve = patterns_to_resolve(group, after, is_required, self._context)
+        if to_resolve:
+            started = PatternResolutionStarted(
+                group_id=group.group_id, at_ms=self._context.wall_ms, patterns=to_resolve, member_id=self._member_id
+            )
+            self.events.append(started)
+        if (old or NO_PATTERN) == (new or NO_PATTERN):
+            return False
+        return not new or (new in group.pattern_subscribers and new in group.patterns)
+
+    # ------------------------------------------------------------------------------------------- group epoch and target
+
+    def _update_epoch(self, after: Subscriptions, bump: bool) -> bool:
+        """Raise the group epoch if it has to rise; returns whether the members subscribe to the same by now."""
+        group, topics = self._group, self._context.topics
+        version = topics.topics_version
+        if not bump and group.checked_version == version:
+            return current_subscriptions(group).is_homogeneous
+        found_hash = after.hash_of_topics(topics)
+        if bump or found_hash != group.metadata_hash:
+            self.group_epoch += 1
+            bumped = GroupEpochBumped(
+                group_id=group.group_id,
+                at_ms=self._context.wall_ms,
+                epoch=self.group_epoch,
+                metadata_hash=found_hash,
+                cause=self._cause if bump else Cause.TOPICS_CHANGED,
+                member_id=self._member_id if bump else "",
+                topics_version=version,
+            )
+            self.events.append(bumped)
+        else:
+            checked = TopicsChecked(group_id=group.group_id, at_ms=self._context.wall_ms, topics_version=version)
+            self.events.append(checked)
+        if group.has_partition_metadata:
+            self.events.append(PartitionMetadataRemoved(group_id=group.group_id, at_ms=self._context.wall_ms))
+        return after.is_homogeneous
+
+    @property
+    def _cause(self) -> Cause:
+        if self.replaced is not None:
+            return Cause.STATIC_REPLACED
+        return Cause.NEW_MEMBER if self.is_new else Cause.METADATA_CHANGED
+
+    def _update_target(self, is_homogeneous: bool) -> None:
+        """Compute the target of the group epoch, unless the last one is too recent."""
+        group, context = self._group, self._context
+        if group.target_epoch >= self.group_epoch:
+            return
+        interval_ms = context.consumer_groups.assignment_interval_ms(group.group_id)
+        if not is_due(group.target_computed_ms, interval_ms, context.wall_ms):
+            return
+        members = {member_id: member.metadata for member_id, member in group.members.items()}
+        targets = group.targets
+        if self.replaced is not None:
+            members.pop(self.replaced.member_id)
+            targets = {**targets, self._member_id: self._target}
+        members[self._member_id] = self.metadata
+        patterns = group.patterns
+        forgotten = {each.pattern for each in self.events if isinstance(each, PatternForgotten)}
+        if forgotten:
+            patterns = {pattern: each for pattern, each in patterns.items() if pattern not in forgotten}
+        asked = TargetInput(self._assignor(), members, targets, patterns, is_homogeneous)
+        computed = TargetAssignmentComputed(
+            group_id=group.group_id,
+            at_ms=context.wall_ms,
+            epoch=self.group_epoch,
+            assignor=asked.assignor,
+            targets=compute_target(asked, context.topics),
+            member_id=self._member_id,
+        )
+        self.events.append(computed)
+        self._target_epoch = self.group_epoch
+        self._target = computed.targets.get(self._member_id, self._target)
+
+    def _assignor(self) -> str:
+        """The assignor that most members ask for; the first of the setting if none does."""
+        votes = dict(self._group.assignor_votes)
+        before, asked = self._before.server_assignor, self.metadata.server_assignor
+        if before is not None:
+            change_count(votes, before, -1)
+        newcomer = asked if asked not in votes else None
+        if asked is not None:
+            change_count(votes, asked, +1)
+        return preferred_assignor(votes, newcomer) or self._context.config[GROUP_CONSUMER_ASSIGNORS][0]
+
+    # --------------------------------------------------------------------------------------------------- the assignment
+
+    def _reconcile(self, has_subscription_changed: bool) -> CurrentAssignment | Rejection:
+        """The next step of the member towards its target."""
+        group, had = self._group, self.had
+        is_there = had.state is MemberState.STABLE and had.epoch == self._target_epoch
+        if is_there and not has_subscription_changed:
+            return had
+        asked = Reconciliation(
+            self._target_epoch,
+            self._target,
+            subscribed_ids(self.metadata, group.patterns, self._context.topics),
+            lambda topic_id, partition: group.owner(topic_id, partition) is None,
+            self._owned,
+            has_subscription_changed,
+        )
+        current = reconcile(had, asked)
+        if current is None:
+            return Rejection(ErrorCode.FENCED_MEMBER_EPOCH, f"The state of the member is unknown. {REJOIN}")
+        if current != had:
+            self.events.append(self._assigned(current))
+        return current
+
+    def _assigned(self, current: CurrentAssignment) -> ConsumerMemberAssigned:
+        deadline_ms = None
+        if current.state is MemberState.UNREVOKED_PARTITIONS and self.metadata.classic is None:
+            deadline_ms = self._context.now_ms + max(self.metadata.rebalance_timeout_ms, 0)
+        return ConsumerMemberAssigned(
+            group_id=self._group.group_id,
+            at_ms=self._context.wall_ms,
+            member_id=self._member_id,
+            current=current,
+            revocation_deadline_ms=deadline_ms,
+        )
+
+    def is_settled(self, current: CurrentAssignment) -> bool:
+        """Whether only events, topics and settings can change what the member is answered, and time cannot."""
+        group = self._group
+        return (
+            not self.events
+            and current.state is MemberState.STABLE
+            and current.epoch == group.target_epoch == group.epoch
+            and not group.pattern_subscribers
+        )
+
+    def sessions(self) -> tuple[SessionChange, ...]:
+        """The sessions that begin, go on or end."""
+        timeout_ms = self._session_timeout_ms
+        if not self.is_new:
+            return (SessionRenewed(self._member_id, timeout_ms),)
+        started = SessionStarted(self._member_id, self.metadata.group_instance_id, timeout_ms, timeout_ms)
+        if self.replaced is None or self.replaced.member_id == self._member_id:
+            return (started,)
+        return (SessionEnded(self.replaced.member_id), started)

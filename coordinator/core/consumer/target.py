@@ -1,0 +1,61 @@
+"""The target assignment of a consumer group: what each member is to own.
+
+Counterpart in Kafka: `TargetAssignmentBuilder`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from coordinator.core.consumer.assignors.model import Subscriber
+from coordinator.core.consumer.assignors.orders import members_in_order, topics_in_order
+from coordinator.core.consumer.assignors.registry import ASSIGNORS
+from coordinator.core.consumer.group import NEVER, NO_TARGET, ResolvedPattern
+from coordinator.core.consumer.member import MemberMetadata
+from coordinator.core.consumer.subscription import subscribed_ids
+from coordinator.core.consumer.topic_partitions import TopicPartitions
+from coordinator.core.decision import Topics
+
+NOTHING_OWNED: Final[TopicPartitions] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class TargetInput:
+    """What a target assignment is computed from."""
+
+    assignor: str
+    members: Mapping[str, MemberMetadata]
+    """Member id → member, as the request leaves it."""
+    targets: Mapping[str, TopicPartitions]
+    """The targets of these members so far."""
+    patterns: Mapping[str, ResolvedPattern]
+    is_homogeneous: bool
+
+
+def is_due(computed_ms: int, interval_ms: int, wall_ms: int) -> bool:
+    """Whether a target may be computed. A clock that was set back delays none."""
+    return computed_ms == NEVER or interval_ms == 0 or not 0 <= wall_ms - computed_ms < interval_ms
+
+
+def compute_target(asked: TargetInput, topics: Topics) -> dict[str, TopicPartitions]:
+    """The targets that differ from those so far, by member id; one for each member that had none."""
+    ids: dict[tuple[tuple[str, ...], str | None], frozenset[bytes]] = {}
+    subscribers = []
+    for member_id in members_in_order(list(asked.members)):
+        metadata = asked.members[member_id]
+        key = metadata.topics, metadata.pattern
+        if key not in ids:
+            ids[key] = subscribed_ids(metadata, asked.patterns, topics)
+        target = asked.targets.get(member_id, NO_TARGET)
+        subscribers.append(Subscriber(member_id, metadata.group_instance_id, ids[key], target))
+    counts = {
+        topic_id: topics.partition_count(topics.topic_name(topic_id) or "")
+        for topic_id in topics_in_order(list(frozenset[bytes]().union(*ids.values())))
+    }
+    computed = ASSIGNORS[asked.assignor].assign(subscribers, counts, asked.is_homogeneous)
+    changed: dict[str, TopicPartitions] = {}
+    for member_id in asked.members:
+        target = computed.get(member_id, NOTHING_OWNED)
+        if target != asked.targets.get(member_id):
+            changed[member_id] = target
+    return changed

@@ -1,0 +1,64 @@
+"""The orders in which Kafka goes through members and topics: those of Java's HashMap and HashSet.
+
+Assignors depend on them. Of keys in one bucket, Java has the one first that was added first; here the order of the
+arguments decides.
+"""
+
+from cpython cimport array
+from libc.stdint cimport int64_t, uint32_t
+from libc.stdlib cimport qsort
+
+import array
+
+from coordinator.core.partitioning cimport hash_of
+
+cdef enum:
+    BUCKETS_LEAST = 16                  # java.util.HashMap.DEFAULT_INITIAL_CAPACITY
+
+cdef array.array NO_NUMBERS = array.array("q")
+
+
+def texts_in_hash_map_order(texts):
+    return in_order(list(texts), hash_of_text)
+
+
+def ids_in_hash_set_order(ids):
+    return in_order(list(ids), hash_of_id)
+
+
+ctypedef uint32_t (*Hash)(object key) except? 0xFFFFFFFF
+
+
+cdef uint32_t hash_of_text(object key) except? 0xFFFFFFFF:
+    return hash_of(key)
+
+
+cdef uint32_t hash_of_id(object key) except? 0xFFFFFFFF:
+    """All four words of the id, each with exclusive or."""
+    cdef const unsigned char *id_bytes = key
+    cdef uint32_t value = 0
+    cdef int place
+    assert len(key) == 16
+    for place in range(16):
+        value ^= <uint32_t>id_bytes[place] << (24 - 8 * (place % 4))
+    return value
+
+
+cdef int ascending(const void *one, const void *other) noexcept nogil:
+    cdef int64_t left = (<const int64_t*>one)[0], right = (<const int64_t*>other)[0]
+    return (left > right) - (left < right)
+
+
+cdef list in_order(list keys, Hash hash_of_key):
+    cdef Py_ssize_t count = len(keys), place
+    cdef uint32_t buckets = BUCKETS_LEAST, value
+    cdef array.array places = array.clone(NO_NUMBERS, count, False)
+    # A HashMap doubles its buckets when three of four are taken.
+    while 4 * count > 3 * <Py_ssize_t>buckets:
+        buckets *= 2
+    for place in range(count):
+        value = hash_of_key(keys[place])
+        value = (value ^ value >> 16) & (buckets - 1)
+        places.data.as_longlongs[place] = <int64_t>value << 32 | place
+    qsort(places.data.as_longlongs, count, sizeof(int64_t), ascending)
+    return [keys[places.data.as_longlongs[place] & 0xFFFFFFFF] for place in range(count)]

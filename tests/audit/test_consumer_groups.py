@@ -1,0 +1,229 @@
+"""What the audit tells of consumer groups (KIP-848): epochs, target assignments, and each member's reconciliation."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import pytest
+
+from coordinator.audit import schema
+from coordinator.core.causes import Cause
+from tests.audit.consumer_stories import named
+from tests.core.consumer.world import World
+
+Event = TypeVar("Event", bound=schema.AuditEvent)
+
+
+@pytest.fixture
+def world() -> World:
+    return named(World())
+
+
+@pytest.fixture
+def pair(world: World) -> World:
+    """Stable in epoch 3: `a` has t-0 and t-1, `b` has t-2."""
+    world.enter("a")
+    world.enter("b")
+    world.beat("a", 2)
+    world.beat("a", 2, owned={"t": [0, 1]})
+    world.beat("b", 3)
+    assert last(world, schema.GenerationStable).generation_id == 3
+    return world
+
+
+def told(world: World, kind: type[Event]) -> list[Event]:
+    return [event for event in world.audited() if isinstance(event, kind)]
+
+
+def last(world: World, kind: type[Event]) -> Event:
+    return told(world, kind)[-1]
+
+
+def kinds_since(world: World, act: Callable[[], object]) -> list[str]:
+    before = len(world.audited())
+    act()
+    return [str(event.__struct_config__.tag) for event in world.audited()[before:]]
+
+
+def test_a_first_member_is_a_whole_generation(world):
+    assert kinds_since(world, lambda: world.enter("a")) == [
+        "group.created",
+        "member.joined",
+        "rebalance.started",
+        "generation.started",
+        "member.reconciled",
+        "generation.stable",
+    ]
+    (created,) = told(world, schema.GroupCreated)
+    assert created.group_type == "consumer"
+    started = last(world, schema.GenerationStarted)
+    assert (started.generation_id, started.protocol_name, started.leader) == (2, "uniform", "")
+    assert [each.cause for each in started.triggers] == [Cause.NEW_MEMBER]
+    assert last(world, schema.MemberReconciled).gained == {"t": [0, 1, 2]}
+
+
+def test_a_reconciliation_tells_who_gives_up_what_and_who_waits_for_it(world):
+    world.enter("a")
+    world.advance(1_000)
+    world.enter("b")
+    waiting = last(world, schema.MemberReconciled)
+    assert (waiting.member.member_id, waiting.member_state) == ("b", "UNRELEASED_PARTITIONS")
+    assert [(each.member.member_id, each.partitions) for each in waiting.waits_for] == [("a", {"t": [2]})]
+    world.advance(200)
+    world.beat("a", 2)
+    asked = last(world, schema.MemberReconciled)
+    assert (asked.member_epoch, asked.member_state, asked.revoking) == (2, "UNREVOKED_PARTITIONS", {"t": [2]})
+    assert (asked.lost, asked.kept, asked.reconcile_ms) == ({"t": [2]}, {"t": [0, 1]}, 200)
+    world.advance(300)
+    world.beat("a", 2, owned={"t": [0, 1]})
+    gave_up = last(world, schema.MemberReconciled)
+    assert (gave_up.member_epoch, gave_up.member_state, gave_up.revoking) == (3, "STABLE", {})
+    world.advance(500)
+    world.beat("b", 3)
+    stable = last(world, schema.GenerationStable)
+    assert (stable.partitions, stable.partitions_moved, stable.unowned_partition_ms) == (3, 1, 500)
+    assert (stable.join_ms, stable.sync_ms, stable.rebalance_ms) == (0, 1_000, 1_000)
+    assert stable.slowest_member is not None
+    assert stable.slowest_member.member_id == "b"
+
+
+def test_an_epoch_that_rises_before_the_group_is_stable_supersedes_the_one_before(world):
+    world.enter("a")
+    world.enter("b")
+    world.advance(100)
+    assert kinds_since(world, lambda: world.enter("c"))[:3] == [
+        "member.joined",
+        "rebalance.superseded",
+        "rebalance.started",
+    ]
+    superseded = last(world, schema.RebalanceSuperseded)
+    assert (superseded.generation_id, superseded.state, superseded.rebalance_ms) == (3, "Reconciling", 100)
+    assert last(world, schema.RebalanceStarted).generation_id == 4
+
+
+def test_a_member_that_is_silent_is_removed_with_when_it_was_last_heard(pair):
+    heard_ms = pair.now_ms
+    for _ in range(10):
+        pair.advance(5_000)
+        pair.beat("a", 3)
+    removed = last(pair, schema.MemberRemoved)
+    assert (removed.member.member_id, removed.cause, removed.last_heard_ms) == ("b", Cause.SESSION_EXPIRED, heard_ms)
+    assert last(pair, schema.RebalanceStarted).cause is Cause.SESSION_EXPIRED
+    stable = last(pair, schema.GenerationStable)
+    assert (stable.silent_partition_ms, stable.unowned_partition_ms) == (45_000, 0)
+
+
+def test_a_member_that_does_not_give_up_in_time_is_removed_for_that(world):
+    world.enter("a", timeout_ms=2_000)
+    world.enter("b")
+    world.beat("a", 2)
+    world.advance(2_000)
+    assert last(world, schema.MemberRemoved).cause is Cause.REBALANCE_TIMEOUT
+
+
+def test_topics_that_change_are_the_cause_of_the_next_epoch(pair):
+    pair.fixed.grow("t", 4)
+    pair.beat("a", 3)
+    started = last(pair, schema.RebalanceStarted)
+    assert (started.cause, started.member, started.topic_changes) == (Cause.TOPICS_CHANGED, None, {"t": [3, 4]})
+
+
+def test_another_subscription_is_told_with_its_topics(pair):
+    pair.beat("b", 3, names=["u"])
+    changed = last(pair, schema.MemberRejoined)
+    assert (changed.metadata_changed, changed.subscribed_topics) == (True, ["u"])
+    assert last(pair, schema.RebalanceStarted).cause is Cause.METADATA_CHANGED
+
+
+def test_what_a_regular_expression_matches_is_told(world):
+    world.enter("a", pattern="[tu]")
+    assert last(world, schema.PatternsResolved).patterns == {"[tu]": ["t", "u"]}
+    assert last(world, schema.MemberJoined).subscribed_pattern == "[tu]"
+    assert last(world, schema.RebalanceStarted).cause is Cause.TOPICS_CHANGED
+
+
+def test_a_static_member_leaves_for_a_moment_and_comes_back(world):
+    world.enter("a", instance_id="i")
+    world.depart("a", -2, "i")
+    left = last(world, schema.MemberReconciled)
+    assert (left.member_epoch, left.partitions) == (-2, {"t": [0, 1, 2]})
+    world.enter("b", instance_id="i")
+    replaced = last(world, schema.StaticMemberReplaced)
+    assert (replaced.old_member_id, replaced.member.member_id) == ("a", "b")
+    assert len(told(world, schema.RebalanceStarted)) == 1, "the group epoch stays"
+
+
+def test_the_last_member_that_leaves_empties_the_group(world):
+    world.enter("a")
+    world.depart("a")
+    emptied = last(world, schema.GroupEmptied)
+    assert (emptied.generation_id, emptied.state) == (3, "Empty")
+    assert [each.cause for each in emptied.triggers] == [Cause.MEMBER_LEFT]
+
+
+def test_an_empty_classic_group_is_converted(world):
+    (member_id,) = world.stable_with("old")
+    world.leave(member_id)
+    world.enter("a")
+    assert last(world, schema.GroupConverted).group_type == "consumer"
+
+
+# ---- restarts
+
+
+def after_restart(world: World) -> list[Any]:
+    before = len(world.audited())
+    world.restart()
+    events = world.audited()
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+    return events[before:]
+
+
+def stored_bytes(world: World) -> bytearray:
+    (path,) = (path for path in world.disk.paths() if path.match("__consumer_offsets-0/*.log"))
+    return world.disk.content(path)
+
+
+def test_nothing_is_told_of_a_group_that_is_as_audited(pair):
+    assert after_restart(pair) == []
+
+
+def test_nothing_is_told_of_a_group_that_is_as_audited_in_the_middle_of_a_reconciliation(world):
+    world.enter("a")
+    world.enter("b")
+    world.beat("a", 2)
+    assert after_restart(world) == []
+    named(world)
+    world.beat("a", 2, owned={"t": [0, 1]})
+    world.beat("b", 3)
+    assert last(world, schema.GenerationStable).generation_id == 3
+
+
+def test_a_step_of_one_member_that_was_audited_and_not_stored_is_void(world):
+    """Epoch, state and members are the stored ones: only the member itself is not."""
+    world.enter("a")
+    world.enter("b")
+    world.enter("c")
+    world.beat("a", 2)
+    stored, seq = len(stored_bytes(world)), world.audited()[-1].seq
+    world.beat("a", 2, owned={"t": [0]})
+    assert isinstance(world.audited()[-1], schema.MemberReconciled)
+    assert world.audited()[-1].state == "Reconciling"
+    del stored_bytes(world)[stored:]
+    (loaded,) = after_restart(world)
+    assert isinstance(loaded, schema.GroupLoaded)
+    assert (loaded.void_from_seq, loaded.lost, loaded.group_type) == (seq + 1, False, "consumer")
+    assert loaded.progress["a"].member_state == "UNREVOKED_PARTITIONS"
+
+
+def test_a_start_from_a_checkpoint_knows_how_far_the_members_are(world):
+    world.checkpoint_records = 1
+    world.restart()
+    named(world)
+    world.enter("a")
+    world.enter("b")
+    world.beat("a", 2)
+    for _ in range(3):
+        world.end_iteration()
+        world.advance(1_000)
+    assert told(world, schema.GroupSnapshot)
+    assert not [each for each in after_restart(world) if isinstance(each, schema.GroupLoaded)]

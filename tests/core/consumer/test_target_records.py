@@ -1,0 +1,31 @@
+"""The records of targets, written without message objects, are what the codec writes."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coordinator.core.consumer.records import target_record_of
+from coordinator.core.consumer.target_records import targets_records
+
+IDS = st.binary(min_size=16, max_size=16)
+PARTITIONS = st.lists(st.integers(0, 2**31 - 1), min_size=1, max_size=200).map(tuple)
+TARGETS = st.dictionaries(st.text(max_size=40), st.dictionaries(IDS, PARTITIONS, max_size=5), max_size=5)
+
+
+@given(st.text(max_size=40), TARGETS)
+def test_they_are_those_of_the_codec(group_id, targets):
+    expected = [target_record_of(group_id, member_id, target) for member_id, target in targets.items()]
+    assert targets_records(group_id, targets) == expected
+
+
+def test_lengths_of_several_bytes():
+    target = {number.to_bytes(16, "big"): tuple(range(20_000)) for number in range(130)}
+    assert targets_records("g", {"m": target}) == [target_record_of("g", "m", target)]
+
+
+@pytest.mark.parametrize(("group_id", "member_id"), [("g" * 32_768, "m"), ("g", "ü" * 16_384)])
+def test_a_name_that_no_record_can_hold_is_rejected_as_by_the_codec(group_id, member_id):
+    with pytest.raises(ValueError, match="too long"):
+        targets_records(group_id, {member_id: {}})
+    with pytest.raises(ValueError):
+        target_record_of(group_id, member_id, {})

@@ -1,0 +1,57 @@
+"""Random histories of consumer groups on a real Kafka and on our server.
+
+`python -m tests.differential.consumer --histories 200 --seed 1`.
+"""
+
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tests.differential.command import arguments_of, tell
+from tests.differential.consumer.pair import compare, retell, running_pair
+from tests.differential.consumer.recording import choose, write
+from tests.differential.consumer.steps import ChangeTopic, ConsumerHistory, history_from_text
+from tests.differential.transactions.recording import errors
+
+
+def main() -> int:
+    arguments = arguments_of("python -m tests.differential.consumer", __doc__, 200).parse_args()
+
+    def play() -> list[ConsumerHistory]:
+        with tempfile.TemporaryDirectory(prefix="differential-") as folder, running_pair(Path(folder)) as pair:
+            if arguments.play:
+                return [retell(pair, history_from_text(arguments.play.read_text(encoding="utf-8")))]
+            return compare(pair, range(arguments.seed, arguments.seed + arguments.histories))
+
+    return tell(play, _report, recorded=arguments.record, choose=choose, write=write)
+
+
+def _report(histories: Sequence[ConsumerHistory]) -> Iterator[str]:
+    """What was covered, one line each."""
+    steps = [step for history in histories for step in history.steps]
+    changes = sum(isinstance(step, ChangeTopic) for step in steps)
+    differing = sum(bool(history.difference) for history in histories)
+    yield f"{len(histories)} histories, {len(steps)} steps ({changes} changes of topics), {differing} differ"
+    for reason, number in Counter(history.ended for history in histories if history.ended).items():
+        yield f"{number:6} ended early: {reason}"
+    sent: Counter[tuple[str, int]] = Counter()
+    found: Counter[tuple[str, str]] = Counter()
+    states: Counter[str] = Counter()
+    for history in histories:
+        for step, outcome in zip(history.steps, history.outcomes, strict=False):
+            states.update(group["group_state"] for group in outcome.state["groups"]["groups"])
+            if not isinstance(step, ChangeTopic):
+                sent[step.api, step.version] += 1
+                found.update((step.api, error) for error in errors(outcome.answer))
+    for api in sorted({api for api, _ in sent}):
+        versions = (f"v{version}:{number}" for (name, version), number in sorted(sent.items()) if name == api)
+        yield f"  {api:22} {' '.join(versions)}"
+        said = (f"{error} {number}" for (name, error), number in found.most_common() if name == api)
+        yield f"  {'':22} {', '.join(said)}"
+    yield f"states seen: {', '.join(f'{state} {number}' for state, number in states.most_common())}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,137 @@
+"""The story of group epochs (KIP-848), by the events of the coordinator itself."""
+
+import pytest
+
+from coordinator.explain.history import GroupHistory
+from coordinator.explain.story import sentence
+from tests.audit.consumer_stories import named
+from tests.core.consumer.world import World
+from tests.simulation.simulation import GROUP_ID
+
+
+@pytest.fixture
+def world() -> World:
+    world = named(World())
+    world.enter("a")
+    return world
+
+
+def told(world: World) -> str:
+    history = GroupHistory.of(GROUP_ID, world.audited())
+    assert history.latest is not None
+    return sentence(history, history.latest)
+
+
+JOINED = "group epoch 3 began 22:13:21 UTC because client-b (127.0.0.1) joined."
+
+
+def joined(world: World) -> None:
+    """`b` joins a second after `a`, which has t-0 to t-2 and shall give up t-2."""
+    world.advance(1_000)
+    world.enter("b")
+
+
+def reconciled(world: World, after_ms: int) -> None:
+    """`a` gives up t-2 so long after it was asked, and `b` gets it a little later."""
+    joined(world)
+    world.advance(300)
+    world.beat("a", 2)
+    world.advance(after_ms)
+    world.beat("a", 2, owned={"t": [0, 1]})
+    world.advance(200)
+    world.beat("b", 3)
+
+
+def test_a_first_member(world):
+    assert told(world) == (
+        "group epoch 2 began 22:13:20 UTC because client-a (127.0.0.1) joined. It took 0 ms. All 3 partitions got their"
+        " first owner."
+    )
+
+
+def test_which_member_held_up_whom(world):
+    reconciled(world, after_ms=2_100)
+    assert told(world) == (
+        f"{JOINED} It took 2.6 s: 0 ms until the target assignment was computed, 2.6 s more until both members had it."
+        " client-a was asked to give up t-2, and took 2.1 s to do so. client-b waited for it. 1 of 3 partitions moved."
+        " 1 of 3 partitions had no owner for 200 ms."
+    )
+
+
+def test_a_member_that_gives_up_at_once_is_not_blamed(world):
+    reconciled(world, after_ms=100)
+    assert "asked to give up" not in told(world)
+
+
+def test_a_member_that_has_not_given_up_yet(world):
+    joined(world)
+    world.beat("a", 2)
+    assert told(world) == (
+        f"{JOINED} client-a was asked to give up t-2 and has not done so. client-b waits for it. It is still in"
+        " progress: not all members have their assignments."
+    )
+
+
+def test_a_member_that_did_not_give_up_in_time():
+    world = named(World())
+    world.enter("a", timeout_ms=2_000)
+    joined(world)
+    world.beat("a", 2)
+    world.advance(2_000)
+    assert told(world) == (
+        "group epoch 4 began 22:13:23 UTC because client-a (127.0.0.1) did not give up its partitions within the"
+        " rebalance timeout, 2 s. It is still in progress: the next heartbeat of a member computes its target"
+        " assignment."
+    )
+
+
+def test_a_restart_in_the_middle_of_a_reconciliation_changes_nothing(world):
+    joined(world)
+    world.beat("a", 2)
+    world.restart()
+    named(world)
+    world.advance(1_000)
+    world.beat("a", 2, owned={"t": [0, 1]})
+    world.beat("b", 3)
+    assert told(world) == (
+        f"{JOINED} It took 1 s: 0 ms until the target assignment was computed, 1 s more until both members had it."
+        " client-a was asked to give up t-2, and took 1 s to do so. client-b waited for it. 1 of 3 partitions moved."
+    )
+
+
+def test_topics_that_grew(world):
+    world.fixed.grow("t", 4)
+    world.beat("a", 2)
+    assert told(world) == (
+        "group epoch 3 began 22:13:20 UTC because topic t grew from 3 to 4 partitions. It took 0 ms. None of 4"
+        " partitions moved. 1 of them got its first owner."
+    )
+
+
+def test_an_epoch_that_was_superseded(world):
+    joined(world)
+    world.advance(400)
+    world.enter("c")
+    history = GroupHistory.of(GROUP_ID, world.audited())
+    superseded = history.generation(3)
+    assert superseded is not None
+    assert sentence(history, superseded) == (
+        f"{JOINED} It never became stable: after 400 ms the group epoch rose again before all members had their"
+        " assignments."
+    )
+
+
+def test_another_subscription(world):
+    reconciled(world, after_ms=0)
+    world.beat("b", 3, names=["u"])
+    assert told(world).startswith(
+        "group epoch 4 began 22:13:21 UTC because client-b (127.0.0.1) subscribed to u and unsubscribed from t."
+    )
+
+
+def test_the_last_member_left(world):
+    world.depart("a")
+    assert told(world) == (
+        "group epoch 3 began 22:13:20 UTC because client-a (127.0.0.1) left. Nobody was left: the group became empty at"
+        " 22:13:20 UTC."
+    )

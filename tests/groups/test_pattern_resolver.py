@@ -1,0 +1,160 @@
+"""The topics that match the regular expressions of groups, found in slices beside the requests."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from coordinator.core.consumer.patterns import TOPIC_NAME_BYTES_MAX, ResolvedTopics
+from coordinator.groups import pattern_resolver as module
+from coordinator.groups.pattern_resolver import MATCH_STEPS_AT_ONCE, SORTED_AT_ONCE, PatternResolver
+from coordinator.log.names import TOPIC_NAME_LENGTH_MAX
+from coordinator.logger import logger
+from coordinator.patterns import Pattern
+from coordinator.runtime import slices
+from coordinator.runtime.slices import TURN_SECONDS, Slices
+
+HOST = "10.0.0.1"
+OTHER_HOST = "10.0.0.2"
+OFFSET = 77
+STEP_SECONDS = 0.0005
+
+
+class Topics:
+    def __init__(self, *names: str) -> None:
+        self.topics = list(names)
+        self.topics_version = 5
+
+
+class Loop:
+    """Iterations of an event loop, in which each look at the clock takes half a millisecond."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.callbacks: list[Callable[[], None]] = []
+        self.now = 100.0
+        monkeypatch.setattr(slices, "seconds", self._seconds)
+        self.slices = Slices(self.callbacks.append)
+
+    def _seconds(self) -> float:
+        self.now += STEP_SECONDS
+        return self.now
+
+    def next_iteration(self) -> float:
+        """Returns how long it took."""
+        began = self.now
+        callbacks, self.callbacks[:] = list(self.callbacks), []
+        for callback in callbacks:
+            callback()
+        return self.now - began
+
+    def finish(self) -> None:
+        while self.callbacks:
+            self.next_iteration()
+
+
+class Resolving:
+    """A resolver of these topics; `results` are what it found, by name of the question."""
+
+    def __init__(self, loop: Loop, *names: str) -> None:
+        self.topics = Topics(*names)
+        self.resolver = PatternResolver(self.topics, lambda: OFFSET, loop.slices.start)
+        self.results: dict[str, ResolvedTopics] = {}
+
+    def resolve(
+        self, name: str, *patterns: str, host: str = HOST, is_wanted: Callable[[], bool] = lambda: True
+    ) -> None:
+        self.resolver.resolve(patterns, host, is_wanted, lambda found: self.results.update({name: found}))
+
+
+@pytest.fixture
+def loop(monkeypatch: pytest.MonkeyPatch) -> Loop:
+    return Loop(monkeypatch)
+
+
+def test_the_whole_name_has_to_match_and_internal_topics_do_too(loop: Loop):
+    resolving = Resolving(loop, "orders", "__consumer_offsets", "order", "reorders", "orders-2")
+    resolving.resolve("group", "order", "orders.*", ".*")
+    loop.finish()
+    assert resolving.results["group"] == ResolvedTopics(
+        {
+            "order": ("order",),
+            "orders.*": ("orders", "orders-2"),
+            ".*": ("__consumer_offsets", "order", "orders", "orders-2", "reorders"),
+        },
+        OFFSET,
+        5,
+    )
+
+
+def test_a_pattern_that_re2_does_not_know_matches_nothing(loop: Loop, monkeypatch: pytest.MonkeyPatch):
+    """Kafka stored it; a heartbeat with it is rejected."""
+    lines: list[dict[str, Any]] = []
+    monkeypatch.setattr(logger, "warning", lambda event, **fields: lines.append(fields), raising=False)
+    resolving = Resolving(loop, "aaa", "b")
+    resolving.resolve("group", "(a{100}){100}", "a+")
+    loop.finish()
+    assert resolving.results["group"].topics == {"(a{100}){100}": (), "a+": ("aaa",)}
+    assert [line["pattern"] for line in lines] == ["(a{100}){100}"] and "repetition" in lines[0]["reason"]
+
+
+def test_topics_are_those_of_the_moment_at_which_it_began(loop: Loop):
+    """The version is that moment's too, so the next heartbeat finds that a topic was created since."""
+    resolving = Resolving(loop, *(f"topic-{number:05}" for number in range(2 * SORTED_AT_ONCE)))
+    resolving.resolve("group", "topic-.*")
+    assert not resolving.results, "it is under way"
+    resolving.topics.topics.append("topic-new")
+    resolving.topics.topics_version += 1
+    loop.finish()
+    found = resolving.results["group"]
+    assert len(found.topics["topic-.*"]) == 2 * SORTED_AT_ONCE and found.topics_version == 5
+
+
+def test_a_group_with_many_patterns_delays_only_groups_of_its_address(loop: Loop):
+    resolving = Resolving(loop, *(f"topic-{number}" for number in range(10_000)))
+    resolving.resolve("much", *(f"(topic|[a-z]*)-.*{number}" for number in range(100)))
+    longest = max(loop.next_iteration() for _ in range(20))
+    resolving.resolve("same address", "topic-1", "x", host=HOST)
+    resolving.resolve("other address", "topic-1", "x", host=OTHER_HOST)
+    order = []
+    for _ in range(1_000):
+        longest = max(longest, loop.next_iteration())
+        order += [name for name in resolving.results if name not in order]
+        if len(order) == 2:
+            break
+    assert order == ["other address", "same address"]
+    assert "much" not in resolving.results
+    assert longest < 3 * TURN_SECONDS
+
+
+def test_the_work_ends_when_the_group_is_gone(loop: Loop):
+    resolving = Resolving(loop, *(f"topic-{number}" for number in range(10_000)))
+    wanted = [True]
+    resolving.resolve("group", *(f".*{number}" for number in range(100)), is_wanted=lambda: wanted[0])
+    loop.next_iteration()
+    wanted[0] = False
+    for _ in range(50):
+        loop.next_iteration()
+    assert not loop.callbacks and not resolving.results
+
+
+def test_a_resolution_that_fails_ends_too(loop: Loop, monkeypatch: pytest.MonkeyPatch):
+    """Otherwise the group would wait for it for ever."""
+    lines: list[str] = []
+    monkeypatch.setattr(logger, "error", lambda event, **fields: lines.append(event), raising=False)
+    resolving = Resolving(loop, "a", 7)  # type: ignore[arg-type]
+    resolving.resolve("group", "a")
+    loop.finish()
+    assert resolving.results["group"] == ResolvedTopics({}, OFFSET, None)
+    assert len(lines) == 1
+
+
+def test_a_step_has_a_bound_however_large_the_pattern(loop: Loop):
+    pattern = Pattern("(.*a.{20}){8}c")
+    assert pattern.instructions * TOPIC_NAME_BYTES_MAX > MATCH_STEPS_AT_ONCE, "each match of a long name is a step"
+    names = ["n" * TOPIC_NAME_BYTES_MAX] * 30
+    steps = sum(1 for _ in module._matching("(.*a.{20}){8}c", names))
+    assert steps >= len(names)
+
+
+def test_the_bound_of_names_is_that_of_topics():
+    assert TOPIC_NAME_BYTES_MAX == TOPIC_NAME_LENGTH_MAX

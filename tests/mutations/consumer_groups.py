@@ -1,0 +1,116 @@
+"""Mutants of consumer groups: each breaks one rule of KIP-848."""
+
+from typing import Final
+
+from tests.mutations.mutant import Mutant
+
+MUTANTS: Final = (
+    Mutant(
+        "null owned partitions confirm a revocation",
+        "Reconciliation.still_owns",
+        "(self.owned is None or has_any(self.owned, partitions))",
+        "(self.owned is not None and has_any(self.owned, partitions))",
+    ),
+    Mutant(
+        "a partition is assigned while another member has it",
+        "_next",
+        "index in own_pending or asked.is_free(topic_id, index)",
+        "True",
+    ),
+    Mutant(
+        "a member that has to revoke gets the new epoch at once",
+        "_next",
+        "CurrentAssignment(current.epoch, current.epoch, MemberState.UNREVOKED_PARTITIONS, kept, revoked)",
+        "CurrentAssignment(asked.target_epoch, current.epoch, MemberState.UNREVOKED_PARTITIONS, kept, revoked)",
+    ),
+    Mutant(
+        "a topic that is no longer subscribed to stays assigned",
+        "_unsubscribed",
+        "if len(kept) == len(current.assigned):",
+        "if True:",
+    ),
+    Mutant(
+        "the previous epoch is taken whatever the member owns",
+        "_check_epoch",
+        "owned is not None and is_subset(owned, current.assigned)",
+        "True",
+    ),
+    Mutant(
+        "an instance id in use is taken over",
+        "_identify_static",
+        "if holder.current.epoch != LEAVE_STATIC_EPOCH and not holder.is_classic:",
+        "if False:",
+    ),
+    Mutant(
+        "a full group says that a member is unknown",
+        "heartbeat.decide",
+        "if is_full(group, request.member_id, context):",
+        "if request.member_epoch == NO_EPOCH and is_full(group, request.member_id, context):",
+    ),
+    Mutant(
+        "a clock that was set back delays targets",
+        "is_due",
+        "not 0 <= wall_ms - computed_ms < interval_ms",
+        "wall_ms - computed_ms >= interval_ms",
+    ),
+    Mutant(
+        "the assignment interval is not kept",
+        "is_due",
+        "computed_ms == NEVER or interval_ms == 0 or not 0 <= wall_ms - computed_ms < interval_ms",
+        "True",
+    ),
+    Mutant(
+        "one stale partition does not fail the commit",
+        "_has_had",
+        "if since is None or epoch < since:",
+        "if since is None:",
+    ),
+    Mutant(
+        "a fetch takes any epoch of a member",
+        "consumer.offsets.validate_fetch",
+        "NONE if epoch == member.current.epoch else _stale(member)",
+        "NONE",
+    ),
+    Mutant(
+        "a static member that left for a moment may commit nothing afterwards",
+        "_with_epoch_0",
+        "dict.fromkeys(partitions, 0)",
+        "dict(partitions)",
+    ),
+    Mutant(
+        "members do not get new time to revoke after a load",
+        "has_to_resume",
+        "any(_has_to_revoke(group, member_id) for member_id in group.members)",
+        "False",
+    ),
+    Mutant(
+        "a regular expression of nobody is kept",
+        "leaving.remove",
+        "each.pattern not in after.by_pattern",
+        "False",
+    ),
+    Mutant(
+        "topics that are deleted or grow are not noticed",
+        "MemberUpdate._update_epoch",
+        "if not bump and group.checked_version == version:",
+        "if not bump:",
+    ),
+    Mutant(
+        "a classic member has no time to sync",
+        "ClassicMemberSynced.apply",
+        "group.membership.deadlines.remove(self.member_id, Deadline.SYNC)",
+        "return",
+    ),
+    Mutant(
+        "the policy of migration does not matter for a downgrade",
+        "is_to_downgrade",
+        "context.config[GROUP_CONSUMER_MIGRATION_POLICY] in DOWNGRADE_POLICIES",
+        "True",
+    ),
+    Mutant(
+        "user data of an assignor are lost in an upgrade",
+        "classic_protocol.read_assignment",
+        "if decoded.user_data:",
+        "if False:",
+    ),
+)

@@ -1,0 +1,80 @@
+"""Mutants of ConsumerGroupHeartbeats that sessions answer, and of what is found for groups beside the requests."""
+
+from typing import Final
+
+from tests.mutations.mutant import Mutant
+
+MUTANTS: Final = (
+    Mutant(
+        "a change of a consumer group leaves the heartbeats of its members to the sessions",
+        "GroupStateMachine.apply",
+        "if not decision.no_step_follows and decision.events:",
+        "if False:",
+    ),
+    Mutant(
+        "a commit closes the heartbeats of a consumer group",
+        "GroupStateMachine.apply",
+        "if not decision.no_step_follows and decision.events:",
+        "if decision.events:",
+    ),
+    Mutant(
+        "topics change, and sessions go on to answer consumers",
+        "SessionTable.close_all_heartbeats",
+        "self.changes += 1",
+        "pass",
+    ),
+    Mutant(
+        "a change of the metadata is not told to the sessions",
+        "MetadataStore._apply",
+        "listener()",
+        "pass",
+    ),
+    Mutant(
+        "heartbeats of members that wait are answered by sessions",
+        "MemberUpdate.is_settled",
+        "current.state is MemberState.STABLE and",
+        "",
+    ),
+    Mutant(
+        "heartbeats of members with a regular expression are answered by sessions",
+        "MemberUpdate.is_settled",
+        "and not group.pattern_subscribers",
+        "",
+    ),
+    Mutant(
+        "heartbeats of another client are answered by sessions",
+        "SessionTable.consumer_heartbeat",
+        "or not same_bytes(session.client_id, fields.client_id.data, fields.client_id.size)",
+        "",
+    ),
+    Mutant(
+        "the heartbeats of an ended session are answered",
+        "SessionTable.consumer_heartbeat",
+        "or session.deadline_ms <= now_ms",
+        "",
+    ),
+    Mutant(
+        "heartbeats of consumers renew no session",
+        "SessionTable.consumer_heartbeat",
+        "session.deadline_ms = now_ms + session.timeout_ms",
+        "pass",
+    ),
+    Mutant(
+        "heartbeats of consumers are never measured",
+        "SessionTable.consumer_heartbeat",
+        "if self.leaves_heartbeats:",
+        "if False:",
+    ),
+    Mutant(
+        "a pattern goes on to be resolved for a group that is gone",
+        "PatternResolver._steps",
+        "if not is_wanted():",
+        "if False:",
+    ),
+    Mutant(
+        "a resolution that failed is never told to its group",
+        "PatternResolver.resolve",
+        "done(ResolvedTopics({}, self._metadata_offset(), None))",
+        "pass",
+    ),
+)
