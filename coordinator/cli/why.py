@@ -195,21 +195,23 @@ def story_lines(story: Story) -> Iterator[str]:
 
 
 def members_table(generation: Generation) -> Iterator[str]:
-    """Who came when, and what each owns: the slowest first."""
+    """Who came when, and what each owns: the slowest first. A group epoch has no joins: members reconcile."""
     names = Names(part.member for part in generation.members.values())
     parts = sorted(
         generation.members.values(),
         key=lambda part: (-(part.join_ms or 0), -(part.sync_ms or 0), names.of(part.member)),
     )
-    rows = [["member", "host", "joined after", "synced after", "owns", "gained", "lost"]]
+    waits = ["reconciled after"] if generation.is_epoch else ["joined after", "synced after"]
+    rows = [["member", "host", *waits, "owns", "gained", "lost"]]
     for part in parts[:MEMBERS_SHOWN]:
-        times = ["?" if each is None else duration(each) for each in (part.join_ms, part.sync_ms)]
+        waited = (part.sync_ms,) if generation.is_epoch else (part.join_ms, part.sync_ms)
+        times = ["?" if each is None else duration(each) for each in waited]
         owns = _count(part.partitions) + part.unnamed_partitions if part.is_assigned else 0
         counts = [str(owns), f"+{_count(part.gained)}", f"-{_count(part.lost)}"] if part.is_assigned else ["?"] * 3
         rows.append([names.of(part.member), part.member.client_host.removeprefix("/"), *times, *counts])
-    lines = list(table(rows, frozenset({2, 3, 4, 5, 6})))
+    lines = list(table(rows, frozenset(range(2, len(rows[0])))))
     if max(map(len, lines)) > width():
-        lines = list(table([[row[0], *row[2:]] for row in rows], frozenset({1, 2, 3, 4, 5})))  # without the host
+        lines = list(table([[row[0], *row[2:]] for row in rows], frozenset(range(1, len(rows[0]) - 1))))  # no host
     yield from lines
     if len(parts) > MEMBERS_SHOWN:
         yield f"and {counted(len(parts) - MEMBERS_SHOWN, 'member')} that came earlier"

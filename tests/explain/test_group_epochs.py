@@ -2,6 +2,7 @@
 
 import pytest
 
+from coordinator.cli.why import members_table
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.story import sentence
 from tests.audit.consumer_stories import named
@@ -135,3 +136,14 @@ def test_the_last_member_left(world):
         "group epoch 3 began 22:13:20 UTC because client-a (127.0.0.1) left. Nobody was left: the group became empty at"
         " 22:13:20 UTC."
     )
+
+
+def test_the_table_of_members_says_when_each_had_its_target(world):
+    reconciled(world, after_ms=2_100)
+    history = GroupHistory.of(GROUP_ID, world.audited())
+    assert history.latest is not None
+    assert [line.split() for line in members_table(history.latest)] == [
+        ["member", "host", "reconciled", "after", "owns", "gained", "lost"],
+        ["client-b", "127.0.0.1", "2.6", "s", "1", "+1", "-0"],
+        ["client-a", "127.0.0.1", "2.4", "s", "2", "+0", "-0"],
+    ]
