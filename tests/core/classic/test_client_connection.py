@@ -69,6 +69,19 @@ def test_a_member_that_joins_over_another_connection_is_connected_again(sim):
     assert connection(sim) == (True, None)
 
 
+def test_a_member_that_joins_over_another_connection_is_connected_before_it_syncs(sim):
+    a, b = sim.stable_with("a", "b")
+    sim.disconnect(a)
+    sim.advance(1_000)
+    sim.join("a", a, metadata=b"other")
+    sim.join("b", b)
+    for _ in range(SESSION_TIMEOUT_MS // HEARTBEAT_MS + 1):
+        sim.advance(HEARTBEAT_MS)
+        sim.heartbeat(b)
+    assert removed(sim).member_id == a
+    assert connection(sim) == (True, None)
+
+
 def test_a_pause_of_the_coordinator_is_told_with_the_silence(sim):
     sim.stable_with("a")
     sim.advance(1_000)
