@@ -36,5 +36,8 @@ def superseded(rebalance_ms: int | None) -> str:
 
 def in_progress(generation: Generation) -> str:
     if generation.generation_started_ms is None:
-        return "It is still in progress: the next heartbeat of a member computes its target assignment."
+        return (
+            "It is still in progress: a heartbeat of a member computes its target assignment, once the assignment"
+            " interval since the last one is over."
+        )
     return "It is still in progress: not all members have their assignments."

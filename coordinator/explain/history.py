@@ -409,6 +409,8 @@ class GroupHistory:
     def _stable(self, event: schema.GenerationStable) -> None:
         generation = self._open(event, event.generation_id)
         generation.become_stable(event)
+        if generation.reconciliations is not None:
+            generation.reconciliations.ended()
         self.ended.append(generation)
         names_all = not generation.has_gap and not any(part.unnamed_partitions for part in generation.members.values())
         if not names_all:
@@ -442,7 +444,7 @@ class GroupHistory:
         """Take back the events that did not take effect; what they told stays visible as cut short."""
         self.loads.append(event)
         latest = self.latest
-        # Each step of a reconciliation is stored, so it goes on; a join phase begins anew.
+        # Each step of a reconciliation is stored, so it goes on; a join phase begins again.
         goes_on = event.group_type == CONSUMER and event.state in REBALANCE_STATES
         kept = latest if goes_on and latest is not None and latest.generation_id == event.generation_id else None
         if kept is None:

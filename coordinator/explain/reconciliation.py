@@ -21,6 +21,8 @@ class Revocation(msgspec.Struct, gc=False):
     partitions: TopicPartitions
     count: int
     gave_up_ms: int | None = None
+    was_removed: bool = False
+    """Whether the member was removed before it had given them up; `gave_up_ms` is when."""
     waiting: dict[str, MemberRef] = {}
     """Member id → a member that waits for some of these partitions."""
 
@@ -34,7 +36,9 @@ class Reconciliations(msgspec.Struct, gc=False):
 
     revocations: dict[str, Revocation] = {}
     waits: dict[str, dict[str, MemberRef]] = {}
-    """Member id → those who wait for it, by member id, until they do not any more."""
+    """Member id → those who wait for it now, by member id."""
+    waits_of: dict[str, list[str]] = {}
+    """Member id → the members that it waits for now."""
 
     def apply(self, event: MemberReconciled) -> None:
         """Take in a step of a member."""
@@ -54,7 +58,11 @@ class Reconciliations(msgspec.Struct, gc=False):
         """A member is gone, and what it had not given up is free."""
         found = self.revocations.get(member_id)
         if found is not None and found.gave_up_ms is None:
-            found.gave_up_ms = at_ms
+            found.gave_up_ms, found.was_removed = at_ms, True
+
+    def ended(self) -> None:
+        """Nobody waits any more."""
+        self.waits, self.waits_of = {}, {}
 
     def slowest(self) -> Revocation | None:
         """The one that others waited for longest, as far as it is over; else the one that began first."""
@@ -66,6 +74,10 @@ class Reconciliations(msgspec.Struct, gc=False):
 
     def _note_waits(self, event: MemberReconciled) -> None:
         waiter = event.member
+        for holder_id in self.waits_of.pop(waiter.member_id, ()):
+            self.waits[holder_id].pop(waiter.member_id, None)
+        if event.waits_for:
+            self.waits_of[waiter.member_id] = [each.member.member_id for each in event.waits_for]
         for each in event.waits_for:
             holder_id = each.member.member_id
             self.waits.setdefault(holder_id, {})[waiter.member_id] = waiter
@@ -84,6 +96,8 @@ def revocation_told(revocation: Revocation, names: Names, held_up_ms: int) -> st
     who = names.of(revocation.member)
     if took_ms is None:
         return f"{who} was asked to give up {which} and has not done so.{waiting.replace(' waited', ' waits', 1)}"
+    if revocation.was_removed:
+        return f"{who} was asked to give up {which}, and was removed {duration(took_ms)} later.{waiting}"
     return f"{who} was asked to give up {which}, and took {duration(took_ms)} to do so.{waiting}"
 
 

@@ -81,8 +81,14 @@ def test_a_member_that_did_not_give_up_in_time():
     world.advance(2_000)
     assert told(world) == (
         "group epoch 4 began 22:13:23 UTC because client-a (127.0.0.1) did not give up its partitions within the"
-        " rebalance timeout, 2 s. It is still in progress: the next heartbeat of a member computes its target"
-        " assignment."
+        " rebalance timeout, 2 s. It is still in progress: a heartbeat of a member computes its target assignment, once"
+        " the assignment interval since the last one is over."
+    )
+    history = GroupHistory.of(GROUP_ID, world.audited())
+    before = history.generation(3)
+    assert before is not None
+    assert "client-a was asked to give up t-2, and was removed 2 s later. client-b waited for it." in sentence(
+        history, before
     )
 
 
