@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from tests.bench.coordinator.servers import FLOOR, KAFKA
+from tests.bench.coordinator.servers import FLOOR, KAFKA, KFAKE
 
 CPU_OF_OPERATION: Final = ("server_cpu_us_per_op",)
 CPU_OF_MEMBER: Final = ("server_cpu_us_per_member",)
@@ -98,6 +98,28 @@ LOADS: Final = (
         "groups --groups 5000 --parallel 64",
         CPU_OF_MEMBER,
         {KAFKA: 0.5},
+    ),
+    Load(
+        "consumer-heartbeat",
+        "ConsumerGroupHeartbeat without change, 64 connections, one outstanding",
+        f"consumerheartbeat --conns 64 --pipeline 1 {HEARTBEATS} --partitions 16 --topic consumer-16",
+        CPU_OF_OPERATION,
+        {KAFKA: 0.5, KFAKE: 1.0},
+        seconds=1,
+    ),
+    Load(
+        "consumer-join",
+        "1,000 members join a consumer group at once, per member",
+        "consumerjoin --members 1000 --conns 100 --partitions 1000 --topic consumer-1000 --rounds 3 --interval 500ms",
+        CPU_OF_MEMBER,
+        {KAFKA: 0.5, KFAKE: 1.0},
+    ),
+    Load(
+        "consumer-replace",
+        "one member of 100 leaves a consumer group and another joins, per member",
+        "consumerreplace --members 100 --conns 100 --partitions 1000 --topic consumer-1000 --rounds 20 --interval 100ms",
+        CPU_OF_MEMBER,
+        {KAFKA: 0.5, KFAKE: 1.0},
     ),
     Load(
         "connects",

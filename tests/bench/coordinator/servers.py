@@ -28,6 +28,7 @@ STOP_SECONDS: Final = 10
 OURS: Final = "ours"
 FLOOR: Final = "uvloop floor"
 KAFKA: Final = "Kafka"
+KFAKE: Final = "kfake"
 
 LIBRDKAFKA_CAPS: Final = "11=5,12=3,14=3,13=1,8=7,9=5,10=2"
 """librdkafka's mock cluster lists versions that it cannot parse."""
@@ -95,7 +96,7 @@ def kfake(folder: Path, stack: ExitStack) -> Target:
         build_go(GROUPLOAD / "anchors" / "kfaked", binary)
     except subprocess.CalledProcessError as failed:
         raise PeerMissing(f"its modules cannot be had ({(failed.stderr.splitlines() or ['no output'])[-1]})") from None
-    return _listening("kfake", stack, lambda port: [str(binary), "--port", str(port)])
+    return _listening(KFAKE, stack, lambda port: [str(binary), "--port", str(port)])
 
 
 def librdkafka_mock(folder: Path, stack: ExitStack) -> Target:
