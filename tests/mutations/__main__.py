@@ -1,17 +1,21 @@
 """Apply each mutant to a copy of the tree and report which test notices it (`make mutate`)."""
 
 import argparse
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Final, NamedTuple
+
+import pytest
 
 from tests.mutations.anchors import AnchorError, Sources
 from tests.mutations.mutant import Mutant
@@ -60,6 +64,8 @@ TESTS: Final = (
 TEST_SECONDS: Final = 60
 """For one test: a mutant that never ends is noticed too."""
 ROUND_SECONDS: Final = 180
+KILLERS: Final = Path(__file__).parent / "killers.json"
+"""Name of a mutant → the test that noticed it in an earlier run, which is tried first."""
 
 
 def main() -> int:
@@ -86,7 +92,8 @@ def main() -> int:
         if problem := first_failure(copy, rounds):
             print(f"the tests fail without a mutant: {problem}", file=sys.stderr)
             return 1
-        noticed = list(pool.map(lambda change: kill_in_one_of(copies, change, rounds), changes))
+        killers = Killers(KILLERS)
+        noticed = list(pool.map(lambda change: kill_in_one_of(copies, change, rounds, killers), changes))
     survived = [change for change, was_noticed in zip(changes, noticed, strict=True) if not was_noticed]
     print(f"{len(changes) - len(survived)} of {len(changes)} mutants were noticed")
     for change in survived:
@@ -128,16 +135,47 @@ def copy_tree(copy: Path) -> None:
             shutil.copy(source, copy / name)
 
 
-def kill_in_one_of(copies: SimpleQueue[Path], change: Change, rounds: tuple[tuple[str, ...], ...]) -> bool:
+class Killers:
+    """Which test noticed which mutant, kept in a file from run to run."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._tests: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
+        self._lock = threading.Lock()
+
+    def still_fails(self, change: Change, copy: Path) -> str | None:
+        """The test that noticed it last, if it does so again."""
+        test = self._tests.get(change.mutant.name)
+        if test is None:
+            return None
+        try:
+            # One that was renamed is a usage error to pytest, and notices nothing.
+            has_failed = run_tests(copy, (test,)).returncode == pytest.ExitCode.TESTS_FAILED
+        except subprocess.TimeoutExpired:
+            has_failed = True
+        return test if has_failed else None
+
+    def remember(self, change: Change, test: str) -> None:
+        if "::" not in test or self._tests.get(change.mutant.name) == test:
+            return
+        with self._lock:
+            self._tests[change.mutant.name] = test
+            text = json.dumps(self._tests, indent=1, sort_keys=True, ensure_ascii=False)
+            self._path.write_text(text + "\n", encoding="utf-8")
+
+
+def kill_in_one_of(
+    copies: SimpleQueue[Path], change: Change, rounds: tuple[tuple[str, ...], ...], killers: Killers
+) -> bool:
     """As `kill`, in a copy that no other mutant is tested in."""
     copy = copies.get()
     try:
-        return kill(change, copy, rounds)
+        return kill(change, copy, rounds, killers)
     finally:
         copies.put(copy)
 
 
-def kill(change: Change, copy: Path, rounds: tuple[tuple[str, ...], ...]) -> bool:
+def kill(change: Change, copy: Path, rounds: tuple[tuple[str, ...], ...], killers: Killers) -> bool:
     """Whether a test fails with the mutant."""
     path = copy / change.file
     extensions = {each: each.read_bytes() for each in path.parent.glob(f"{path.stem}.*.so") if path.suffix == ".pyx"}
@@ -147,12 +185,13 @@ def kill(change: Change, copy: Path, rounds: tuple[tuple[str, ...], ...]) -> boo
         if extensions:
             compile_again = [sys.executable, "-m", "tests.mutations.compile", change.file]
             subprocess.run(compile_again, cwd=copy, check=True, capture_output=True)
-        killer = first_failure(copy, nearest_first(rounds, change.file))
+        killer = killers.still_fails(change, copy) or first_failure(copy, nearest_first(rounds, change.file))
     finally:
         path.write_text(change.before, encoding="utf-8")
         for extension, compiled in extensions.items():
             extension.write_bytes(compiled)
     print(f"{time.monotonic() - began:5.1f} s  {change.mutant.name}: {killer or 'SURVIVED'}", flush=True)
+    killers.remember(change, killer or "")
     return killer is not None
 
 
@@ -171,29 +210,29 @@ def nearest_first(rounds: tuple[tuple[str, ...], ...], file: str) -> tuple[tuple
 def first_failure(copy: Path, rounds: tuple[tuple[str, ...], ...]) -> str | None:
     """The name of a test that fails."""
     for tests in rounds:
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-x",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            f"--timeout={TEST_SECONDS}",
-            *tests,
-        ]
-        # Byte code is looked up by the time and size of its source, which two mutants may share.
-        environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
         try:
-            done = subprocess.run(
-                command, cwd=copy, env=environment, capture_output=True, text=True, timeout=ROUND_SECONDS, check=False
-            )
+            done = run_tests(copy, tests)
         except subprocess.TimeoutExpired:
             return f"no end of {' '.join(tests)}"
         if done.returncode:
             failed = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
             return failed[1] if failed else done.stdout[-500:] + done.stderr[-500:]
     return None
+
+
+def run_tests(copy: Path, tests: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
+    """Run tests until the first one that fails.
+
+    Raises:
+        TimeoutExpired: they do not end within ROUND_SECONDS.
+    """
+    options = ("-x", "-q", "-p", "no:cacheprovider", f"--timeout={TEST_SECONDS}")
+    command = [sys.executable, "-m", "pytest", *options, *tests]
+    # Byte code is looked up by the time and size of its source, which two mutants may share.
+    environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(
+        command, cwd=copy, env=environment, capture_output=True, text=True, timeout=ROUND_SECONDS, check=False
+    )
 
 
 if __name__ == "__main__":

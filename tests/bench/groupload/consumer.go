@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -27,6 +28,7 @@ type consumerGroup struct {
 	after   int32         // a stable state counts only at an epoch later than this one
 	stable  chan struct{} // closed once the members share out all partitions at one epoch
 	waiting bool
+	beats   atomic.Int64 // heartbeats sent
 }
 
 type topicPartition struct {
@@ -95,6 +97,7 @@ func (m *consumerMember) nextRequest() *kmsg.ConsumerGroupHeartbeatRequest {
 // beat sends one heartbeat and follows the answer. Any error but those of a coordinator that is not ready is nonsense.
 func (m *consumerMember) beat() error {
 	for deadline := time.Now().Add(m.g.t.patience()); ; time.Sleep(20 * time.Millisecond) {
+		m.g.beats.Add(1)
 		got, err := m.c.send(m.nextRequest()).wait(m.g.t.patience())
 		if err != nil {
 			return fmt.Errorf("ConsumerGroupHeartbeat %s: %w", m.g.name, err)

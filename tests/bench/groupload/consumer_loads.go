@@ -130,6 +130,7 @@ func consumerJoin(o *options) (map[string]any, error) {
 	defer closeAll(conns)
 	var total histogram
 	var cpu time.Duration
+	var beats int64
 	for round := range int(o.warmup) + o.rounds {
 		g := newConsumerGroup(t, fmt.Sprintf("%s-%d", o.prefix, round), o.members, o.partitions)
 		for i, m := range g.members {
@@ -143,12 +144,13 @@ func consumerJoin(o *options) (map[string]any, error) {
 		if round >= int(o.warmup) {
 			total.add(time.Since(began))
 			cpu += readUsage(o.pids).cpu - before.cpu
+			beats += g.beats.Load()
 		}
 		if err := leaveConsumerGroup(g); err != nil {
 			return nil, err
 		}
 	}
-	return consumerFigures(o, &total, cpu), nil
+	return consumerFigures(o, &total, cpu, beats), nil
 }
 
 // consumerReplace times rounds in which one member leaves and, once the others are stable, another joins.
@@ -168,20 +170,22 @@ func consumerReplace(o *options) (map[string]any, error) {
 	}
 	var total histogram
 	var cpu time.Duration
+	var beats int64
 	for round := range int(o.warmup) + o.rounds {
-		before, began := readUsage(o.pids), time.Now()
+		before, began, sent := readUsage(o.pids), time.Now(), g.beats.Load()
 		if err := g.replace(o.interval); err != nil {
 			return nil, fmt.Errorf("round %d: %w", round, err)
 		}
 		if round >= int(o.warmup) {
 			total.add(time.Since(began))
 			cpu += readUsage(o.pids).cpu - before.cpu
+			beats += g.beats.Load() - sent
 		}
 	}
 	if err := leaveConsumerGroup(g); err != nil {
 		return nil, err
 	}
-	return consumerFigures(o, &total, cpu), nil
+	return consumerFigures(o, &total, cpu, beats), nil
 }
 
 func (g *consumerGroup) replace(interval time.Duration) error {
@@ -203,8 +207,8 @@ func (g *consumerGroup) replace(interval time.Duration) error {
 	return g.untilStable(interval, interval)
 }
 
-func consumerFigures(o *options, total *histogram, cpu time.Duration) map[string]any {
-	out := map[string]any{"members": o.members, "conns": o.conns, "rounds": o.rounds, "partitions": o.partitions, "stable_us": total.summary()}
+func consumerFigures(o *options, total *histogram, cpu time.Duration, beats int64) map[string]any {
+	out := map[string]any{"heartbeats_per_member": float64(beats) / float64(o.rounds*o.members), "members": o.members, "conns": o.conns, "rounds": o.rounds, "partitions": o.partitions, "stable_us": total.summary()}
 	if o.pids != "" {
 		out["server_cpu_us_per_member"] = perOp(cpu, uint64(o.rounds*o.members))
 		out["server_rss_kib"] = readUsage(o.pids).rssKiB
