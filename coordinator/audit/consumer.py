@@ -30,7 +30,7 @@ def _joined(
     metadata = event.metadata
     state.remember_member(group.members[event.member_id], (), 0)
     known = state.set_subscription(event.member_id, list(metadata.topics))
-    state.note_trigger(Cause.NEW_MEMBER, known.member, "", event.at_ms)
+    state.note_epoch_trigger(Cause.NEW_MEMBER, known.member, "", event.at_ms)
     return {
         "member": known,
         "session_timeout_ms": event.session_timeout_ms,
@@ -57,7 +57,7 @@ def _updated(
     known = state.set_subscription(event.member_id, list(metadata.topics))
     is_changed = (metadata.topics, metadata.pattern or "") != (had.topics, had.pattern or "")
     if is_changed:
-        state.note_trigger(Cause.METADATA_CHANGED, known.member, "", event.at_ms)
+        state.note_epoch_trigger(Cause.METADATA_CHANGED, known.member, "", event.at_ms)
     return {
         "member": known,
         "metadata_changed": is_changed,
@@ -95,7 +95,7 @@ def _removed(
 ) -> Fields:
     known = state.remove_member(event.member_id, event.at_ms)
     member = known.member
-    state.note_trigger(event.cause, member, event.reason, event.at_ms)
+    state.note_epoch_trigger(event.cause, member, event.reason, event.at_ms)
     state.note_removal(known, event.last_heard_ms, False)
     return {
         "member": known,
@@ -134,17 +134,14 @@ def _rebalance_started(
     state.start_rebalance((), event.at_ms)
     state.is_rebalancing = True
     known = state.members.get(event.member_id)
-    first = state.triggers[0] if state.triggers else None
-    if first is None or all(each.cause is not event.cause for each in state.triggers):
-        member = None if known is None else known.member
-        first = schema.Trigger(event.cause, cast(Any, member), "", event.at_ms)
-        state.note_first_trigger(first)
+    triggers = state.begin_epoch(event.cause, None if known is None else known.member, event.at_ms)
+    trigger = next(each for each in triggers if each.cause is event.cause)
     return {
-        "cause": first.cause,
-        "member": first.member,
-        "reason": first.reason,
+        "cause": event.cause,
+        "member": trigger.member,
+        "reason": trigger.reason,
         "members": len(group.members),
-        "triggers": state.triggers,
+        "triggers": triggers,
         "topic_changes": world.topic_changes(state.topics),
         "lag": world.lag(),
         "recreated_topics": world.recreated_topics(state.topics),
@@ -227,9 +224,13 @@ def _count(partitions: EpochsByPartition) -> int:
 
 def _named(partitions: EpochsByPartition, named_max: int, world: World) -> Partitions:
     """(topic name, index) of each partition; nothing if they are too many."""
-    if _count(partitions) > named_max:
-        return set()
-    return {(world.topic_name(topic_id), index) for topic_id, indexes in partitions.items() for index in indexes}
+    named: Partitions = set()
+    if not partitions or _count(partitions) > named_max:
+        return named
+    for topic_id, indexes in partitions.items():
+        name = world.topic_name(topic_id)
+        named.update([(name, index) for index in indexes])
+    return named
 
 
 def _waits_for(

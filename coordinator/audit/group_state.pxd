@@ -43,6 +43,7 @@ cdef class GroupAuditState:
     cdef readonly object stored_state
     cdef readonly tuple stored_member_ids
     cdef readonly list triggers         # of the rebalance that is under way or comes next
+    cdef readonly list epoch_triggers   # of a consumer group: of the epoch that comes next
     cdef readonly int64_t unnamed_triggers
     cdef readonly dict waited_for       # pending member ids that the join phase waited for → None
     cdef readonly list never_synced     # members of the generation that were removed before they synced
@@ -61,7 +62,7 @@ cdef class GroupAuditState:
     cdef readonly int64_t committed_partitions
 
     cdef int start_event(self, bint is_never_void) except -1
-    cdef int set_stored(self, group) except -1
+    cdef int set_stored(self, group, bint has_other_states) except -1
     cdef int count_commit(self, offsets) except -1
     cdef int release(self, set partitions, int64_t at_ms) except -1
     cdef object join_ms(self, KnownMember known, int64_t generation_id)

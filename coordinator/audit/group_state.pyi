@@ -136,6 +136,13 @@ class GroupAuditState:
     def note_trigger(self, cause: Cause, member: object, reason: str, at_ms: int) -> None:
         """Add a trigger; `member` is anything with the attributes of `schema.MemberRef`, or None."""
 
+    def note_epoch_trigger(self, cause: Cause, member: object, reason: str, at_ms: int) -> None:
+        """As `note_trigger`, of the next group epoch."""
+
+    def begin_epoch(self, cause: Cause, member: object, at_ms: int) -> list[Trigger]:
+        """The triggers of the epoch that begins, which become triggers of the rebalance: at most
+        `TRIGGERS_NAMED_MAX`. One with this cause is among them."""
+
     def note_first_trigger(self, trigger: Trigger) -> None: ...
     def pop_triggers(self) -> tuple[list[Trigger], int]:
         """The triggers, and how many more there were; the next rebalance begins without any."""

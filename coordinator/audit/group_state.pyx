@@ -58,7 +58,7 @@ cdef class GroupAuditState:
         self.created_seq = created_seq
         self.members = self.owners = self.waited_for = self.topics = self.had = self.rejections = NO_ENTRIES
         self.released = NO_ENTRIES
-        self.triggers = self.never_synced = self.silent = NO_ITEMS
+        self.triggers = self.epoch_triggers = self.never_synced = self.silent = NO_ITEMS
         self.nameable_partitions = PARTITIONS_NAMED_MAX
         self.stored_member_ids = ()
 
@@ -71,16 +71,20 @@ cdef class GroupAuditState:
             self.stored_seq = self.seq
         return 0
 
-    cdef int set_stored(self, group) except -1:
-        """Record that the last event left the group as stored in `__consumer_offsets`."""
+    cdef int set_stored(self, group, bint has_other_states) except -1:
+        """Record that the last event left the group as stored in `__consumer_offsets`.
+
+        The members are kept for a group that has other states too, which are not stored.
+        """
         self.stored_seq = self.seq
         self.stored_generation_id = group.generation_id
         self.stored_state = group.state
-        self.stored_member_ids = tuple(group.members)
+        if has_other_states:
+            self.stored_member_ids = tuple(group.members)
         return 0
 
     def mark_stored(self, group):
-        self.set_stored(group)
+        self.set_stored(group, True)
 
     cdef int count_commit(self, offsets) except -1:
         self.commits += 1
@@ -123,6 +127,28 @@ cdef class GroupAuditState:
             self.triggers.append(Trigger(cause, member, reason, at_ms))
         else:
             self.unnamed_triggers += 1
+
+    def note_epoch_trigger(self, cause, member, reason, int64_t at_ms):
+        if len(self.epoch_triggers) < TRIGGERS_NAMED_MAX:
+            if self.epoch_triggers is NO_ITEMS:
+                self.epoch_triggers = []
+            self.epoch_triggers.append(Trigger(cause, member, reason, at_ms))
+        else:
+            self.unnamed_triggers += 1
+
+    def begin_epoch(self, cause, member, int64_t at_ms):
+        cdef list own = self.epoch_triggers
+        self.epoch_triggers = NO_ITEMS
+        for trigger in own:
+            if trigger.cause is cause:
+                break
+        else:
+            own = [Trigger(cause, member, "", at_ms), *own]
+        cdef Py_ssize_t room = TRIGGERS_NAMED_MAX - len(self.triggers)
+        self.unnamed_triggers += max(len(own) - room, 0)
+        if room > 0:
+            self.triggers = [*self.triggers, *own[:room]]
+        return own
 
     def note_first_trigger(self, trigger):
         self.triggers = [trigger, *self.triggers]

@@ -16,6 +16,7 @@ from coordinator.audit.snapshots import (
     CHECKPOINT_RECORDS, CHECKPOINT_RECORDS_PER_GROUP, CHECKPOINT_RECORDS_PER_MEMBER, MEMBERS_AT_ONCE, SnapshotRound,
 )
 from coordinator.audit.world import NoCluster, World
+from coordinator.core.groups.kinds import KINDS
 from coordinator.core.groups.stored import EVENT_RECORDS
 from coordinator.core.offsets import events as offset_events
 
@@ -24,6 +25,7 @@ cdef object REMOVED = schema.GroupRemoved
 cdef object OFFSETS_COMMITTED = offset_events.OffsetsCommitted
 cdef object OFFSETS_HELD_BACK = offset_events.TransactionalOffsetsCommitted
 cdef object NO_CLUSTER = NoCluster()
+cdef frozenset ALWAYS_STORED = frozenset([name for name, kind in KINDS.items() if kind.is_always_stored])
 cdef int64_t RECORDS_PER_GROUP = CHECKPOINT_RECORDS_PER_GROUP
 cdef int64_t RECORDS_PER_MEMBER = CHECKPOINT_RECORDS_PER_MEMBER
 
@@ -84,7 +86,7 @@ cdef class AuditProjector:
                     generation_before if event_class is SUPERSEDED else membership.generation_id, fields,
                 ))
                 if is_stored is not False and (is_stored is True or is_stored(event)):
-                    state.set_stored(membership)
+                    state.set_stored(membership, group.kind.name not in ALWAYS_STORED)
                 elif event_class is REMOVED:
                     del self.groups[group_id]
 

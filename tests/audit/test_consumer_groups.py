@@ -38,6 +38,11 @@ def last(world: World, kind: type[Event]) -> Event:
     return told(world, kind)[-1]
 
 
+def named_by(triggers: list[schema.Trigger]) -> list[str]:
+    """The member ids of triggers that all have a member."""
+    return [each.member.member_id for each in triggers if each.member is not None]
+
+
 def kinds_since(world: World, act: Callable[[], object]) -> list[str]:
     before = len(world.audited())
     act()
@@ -227,3 +232,30 @@ def test_a_start_from_a_checkpoint_knows_how_far_the_members_are(world):
         world.advance(1_000)
     assert told(world, schema.GroupSnapshot)
     assert not [each for each in after_restart(world) if isinstance(each, schema.GroupLoaded)]
+
+
+def test_each_epoch_has_its_own_triggers_and_the_target_has_those_of_all() -> None:
+    world = named(World(settings={"group.consumer.assignment.interval.ms": "1000"}))
+    world.enter("a")
+    world.enter("b")
+    world.enter("c")
+    second, third = told(world, schema.RebalanceStarted)[1:]
+    assert (named_by(second.triggers), named_by(third.triggers)) == (["b"], ["c"])
+    assert (third.cause, third.member) == (Cause.NEW_MEMBER, third.triggers[0].member)
+    world.advance(1_000)
+    world.beat("a", 2)
+    computed = last(world, schema.GenerationStarted)
+    assert named_by(computed.triggers) == ["b", "c"]
+
+
+def test_the_target_names_100_triggers_and_counts_the_others() -> None:
+    world = named(World(settings={"group.consumer.assignment.interval.ms": "1000"}))
+    for number in range(103):
+        world.enter(f"member-{number}")
+    newest = last(world, schema.RebalanceStarted)
+    assert named_by(newest.triggers) == ["member-102"]
+    world.advance(1_000)
+    world.beat("member-0", 2)
+    computed = last(world, schema.GenerationStarted)
+    assert len(computed.triggers) == schema.TRIGGERS_NAMED_MAX
+    assert (named_by(computed.triggers)[0], computed.unnamed_triggers) == ("member-1", 2)

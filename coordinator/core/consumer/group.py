@@ -165,6 +165,13 @@ class ConsumerGroup:
         self._count(metadata, +1, member.member_id)
 
     def assign(self, member: ConsumerMember, current: CurrentAssignment) -> None:
+        had = member.current
+        if current.assigned == had.assigned and current.pending == had.pending:
+            # Mostly the epoch alone has risen. Nobody else can have got the partitions since.
+            self.reconciled_count -= member.is_reconciled_to(self.target_epoch)
+            member.current = current
+            self.reconciled_count += member.is_reconciled_to(self.target_epoch)
+            return
         self._disown(member)
         self._own(member, current)
 

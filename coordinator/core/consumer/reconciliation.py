@@ -96,6 +96,9 @@ def _split(
     revoked: dict[bytes, dict[int, int]],
 ) -> None:
     """Divide the assigned partitions of a topic into those that the member keeps and those that it gives up."""
+    if wanted.issuperset(partitions):
+        kept[topic_id] = partitions
+        return
     keeps = {index: epoch for index, epoch in partitions.items() if index in wanted}
     if keeps:
         kept[topic_id] = keeps

@@ -16,7 +16,7 @@ from coordinator.core.causes import Cause
 from coordinator.core.consumer.settings import ConsumerGroupSettings
 from coordinator.core.decision import Decision, OperationContext, Topics
 from coordinator.core.groups.membership import Membership, WaitingRequest
-from coordinator.core.groups.states import GroupState
+from coordinator.core.groups.states import DEAD, GroupState
 from coordinator.core.sessions import SessionChange, SessionStarted
 from coordinator.core.stored import StoredRecord
 
@@ -175,3 +175,8 @@ class GroupKind:
     records: KindRecords
     events: KindEvents
     checks: KindChecks
+
+    @property
+    def is_always_stored(self) -> bool:
+        """Whether the records describe every state of a group that exists."""
+        return self.stored_states.issuperset(state for state in self.states if state is not DEAD)

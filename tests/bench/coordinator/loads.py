@@ -117,7 +117,7 @@ LOADS: Final = (
     Load(
         "consumer-replace",
         "one member of 100 leaves a consumer group and another joins, per member",
-        "consumerreplace --members 100 --conns 100 --partitions 1000 --topic consumer-1000 --rounds 20 --interval 100ms",
+        "consumerreplace --members 100 --conns 100 --partitions 1000 --topic consumer-1000 --interval 100ms",
         CPU_OF_MEMBER,
         {KAFKA: 0.5, KFAKE: 1.0},
     ),
