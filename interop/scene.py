@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol, TypeVar
 from kafka import KafkaAdminClient, KafkaProducer
 from kafka.admin import NewTopic
 
+from _wire.errors import ErrorCode
 from _wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from _wire.messages.describe_groups import DescribeGroupsRequest
 from _wire.messages.incremental_alter_configs import (
@@ -132,8 +133,7 @@ class Scene:
     def again(self, driver: Driver, name: str, topics: tuple[str, ...], **options: Any) -> Member:
         settings = {"session_timeout_ms": self.session_ms, "heartbeat_interval_ms": 200, "client_id": name, **options}
         group = settings.pop("group", self.group)
-        if self.protocol == CONSUMER:
-            settings["protocol"] = CONSUMER
+        if settings.setdefault("protocol", self.protocol) == CONSUMER:
             self._set_session(group, settings["session_timeout_ms"], settings["heartbeat_interval_ms"])
         member = driver.start(name, self.server.bootstrap, group, *topics, **settings)
         self.members.append(member)
@@ -158,10 +158,7 @@ class Scene:
             with WireConnection(self.server.bootstrap, "interop") as connection:
                 if coordinator_of(connection, group) != self.server.bootstrap:
                     return ""
-                if self.protocol == CONSUMER:
-                    (described,) = connection.send_latest(ConsumerGroupDescribeRequest(group_ids=[group])).groups
-                else:
-                    (described,) = connection.send_latest(DescribeGroupsRequest(groups=[group])).groups
+                described = _described(connection, group)
         except (ClientError, OSError):
             return ""
         return "" if described.error_code else str(described.group_state)
@@ -268,6 +265,14 @@ class Scene:
             story = story_of(history, generation)
             told = " ".join([story.headline, *story.paragraphs, *story.advice])
             assert not any(text in told for text in texts), told
+
+
+def _described(connection: WireConnection, group: str) -> Any:
+    """A group of either protocol."""
+    (found,) = connection.send_latest(ConsumerGroupDescribeRequest(group_ids=[group])).groups
+    if found.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
+        (found,) = connection.send_latest(DescribeGroupsRequest(groups=[group])).groups
+    return found
 
 
 def triggers(generation: Generation) -> list[tuple[Cause, str]]:

@@ -5,6 +5,7 @@ from typing import Final
 from interop.scenarios import (
     assignments,
     membership,
+    migration,
     offsets,
     restarts,
     static,
@@ -16,8 +17,17 @@ from interop.scenarios import (
 )
 from interop.scenarios.scenario import Scenario
 
-SCENARIOS: Final[dict[str, Scenario]] = {
-    scenario.name: scenario
-    for module in (membership, timeouts, static, assignments, topics, offsets, tools, restarts, unavailable, streaming)
-    for scenario in module.SCENARIOS
-}
+MODULES: Final = (
+    membership,
+    timeouts,
+    static,
+    assignments,
+    topics,
+    offsets,
+    tools,
+    restarts,
+    unavailable,
+    migration,
+    streaming,
+)
+SCENARIOS: Final[dict[str, Scenario]] = {scenario.name: scenario for module in MODULES for scenario in module.SCENARIOS}

@@ -44,19 +44,16 @@ def read_subscription(metadata: bytes, topics: Topics) -> Subscription | None:
     return Subscription(tuple(sorted(set(decoded.topics))), decoded.rack_id, owned)
 
 
-def read_assignment(assignment: bytes, topics: Topics) -> TopicPartitions | None:
-    """The partitions of topics that exist.
-
-    None if the bytes are no assignment, or have user data, which would be lost.
-    """
+def read_assignment(assignment: bytes, topics: Topics) -> TopicPartitions | str:
+    """The partitions of topics that exist; or what is wrong with the assignment, to go on after its name."""
     if not assignment:
         return {}
     try:
         decoded = decode_assignment_message(assignment)
     except MalformedMessage:
-        return None
+        return "is not readable"
     if decoded.user_data:
-        return None
+        return "has user data of its assignor, which would be lost"
     return {
         topic_id: tuple(sorted(set(indexes)))
         for name, indexes in by_topic(decoded.assigned_partitions).items()

@@ -41,8 +41,8 @@ def upgrade(
     if len(classic.members) > context.config[GROUP_CONSUMER_MAX_SIZE]:
         return _cannot(group, "it has too many members")
     converted = consumer_group_of(classic, context.topics)
-    if converted is None:
-        return _cannot(group, "a subscription or assignment of its members cannot be converted")
+    if isinstance(converted, str):
+        return _cannot(group, converted)
     decided = decide(converted, request, context)
     if isinstance(decided, Rejection):
         return decided
@@ -72,16 +72,20 @@ def _cannot(group: Group[ClassicGroup], why: str) -> Rejection:
     return Rejection(ErrorCode.GROUP_ID_NOT_FOUND, message)
 
 
-def consumer_group_of(classic: ClassicGroup, topics: Topics) -> ConsumerGroup | None:
-    """The consumer group that has the members of a classic group; None if something of them cannot be read."""
+def consumer_group_of(classic: ClassicGroup, topics: Topics) -> ConsumerGroup | str:
+    """The consumer group that has the members of a classic group; or why there is none."""
     group = ConsumerGroup(classic.group_id, epoch=classic.generation_id)
     group.set_target_epoch(classic.generation_id, NEVER)
     for member in classic.members.values():
         subscription = member.metadata_for(classic.protocol_name)
         metadata = _metadata_of(member, subscription, topics)
+        if metadata is None:
+            return f"the subscription of member {member.member_id} is not readable"
         target = read_assignment(member.assignment, topics)
-        if metadata is None or target is None or _is_owned(group, target):
-            return None
+        if isinstance(target, str):
+            return f"the assignment of member {member.member_id} by {classic.protocol_name} {target}"
+        if _is_owned(group, target):
+            return f"member {member.member_id} was assigned a partition that another member has"
         group.add_classic_member(member.member_id, metadata, target)
     group.metadata_hash = current_subscriptions(group).hash_of_topics(topics)
     return group

@@ -95,16 +95,18 @@ def test_a_classic_group_is_upgraded_with_its_members() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "user_data"),
+    ("settings", "user_data", "why"),
     [
-        ({"group.consumer.migration.policy": "disabled"}, None),
-        ({"group.consumer.migration.policy": "downgrade"}, None),
-        ({}, b"data of an assignor"),
+        ({"group.consumer.migration.policy": "disabled"}, None, "the migration policy does not allow it."),
+        ({"group.consumer.migration.policy": "downgrade"}, None, "the migration policy does not allow it."),
+        ({}, b"data of an assignor", " by range has user data of its assignor, which would be lost."),
     ],
 )
-def test_a_classic_group_that_cannot_be_upgraded(settings: dict[str, str], user_data: bytes | None) -> None:
+def test_a_classic_group_that_cannot_be_upgraded(settings: dict[str, str], user_data: bytes | None, why: str) -> None:
     world, classic_id = classic_group(user_data=user_data, settings=settings)
-    assert world.enter("a").error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    answer = world.enter("a")
+    assert answer.error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    assert answer.error_message.endswith(why)
     assert isinstance(world.whole_group.membership, ClassicGroup)
     assert world.heartbeat(classic_id).error is NONE
 
