@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 import pytest
 
+from tests.covering import Project
 from tests.mutations.anchors import AnchorError, Sources
 from tests.mutations.mutant import Mutant
 from tests.mutations.mutants import MUTANTS
@@ -64,6 +65,9 @@ TESTS: Final = (
 TEST_SECONDS: Final = 60
 """For one test: a mutant that never ends is noticed too."""
 ROUND_SECONDS: Final = 180
+NEAREST_MAX: Final = 15
+"""So many test files that cover the file of a mutant make the first round."""
+PROJECT: Final = Project(ROOT)
 KILLERS: Final = Path(__file__).parent / "killers.json"
 """Name of a mutant → the test that noticed it in an earlier run, which is tried first."""
 
@@ -72,6 +76,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutations", description=__doc__)
     parser.add_argument("--only", default="", help="only mutants whose name, definition or file contains this")
     parser.add_argument("--tests", nargs="*", help="paths of the tests to run instead of the usual rounds")
+    parser.add_argument("--new", action="store_true", help="only mutants that no test is known to notice")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="mutants that are tested at once")
     chosen = parser.parse_args()
     rounds = (tuple(chosen.tests),) if chosen.tests else TESTS
@@ -80,6 +85,9 @@ def main() -> int:
     except AnchorError as error:
         print(error, file=sys.stderr)
         return 1
+    killers = Killers(KILLERS)
+    if chosen.new:
+        changes = [change for change in changes if not killers.knows(change)]
     if not changes:
         print(f"no mutant's name, definition or file contains {chosen.only!r}", file=sys.stderr)
         return 2
@@ -92,7 +100,6 @@ def main() -> int:
         if problem := first_failure(copy, rounds):
             print(f"the tests fail without a mutant: {problem}", file=sys.stderr)
             return 1
-        killers = Killers(KILLERS)
         noticed = list(pool.map(lambda change: kill_in_one_of(copies, change, rounds, killers), changes))
     survived = [change for change, was_noticed in zip(changes, noticed, strict=True) if not was_noticed]
     print(f"{len(changes) - len(survived)} of {len(changes)} mutants were noticed")
@@ -142,6 +149,9 @@ class Killers:
         self._path = path
         self._tests: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
         self._lock = threading.Lock()
+
+    def knows(self, change: Change) -> bool:
+        return change.mutant.name in self._tests
 
     def still_fails(self, change: Change, copy: Path) -> str | None:
         """The test that noticed it last, if it does so again."""
@@ -196,15 +206,11 @@ def kill(change: Change, copy: Path, rounds: tuple[tuple[str, ...], ...], killer
 
 
 def nearest_first(rounds: tuple[tuple[str, ...], ...], file: str) -> tuple[tuple[str, ...], ...]:
-    """The rounds, and the paths in each, ordered so that the tests of the folder of `file` come first."""
-    mirror = "tests/" + file.removeprefix("coordinator/").removeprefix("_")
-    folder = mirror[: mirror.rindex("/") + 1]
-
-    def is_far(path: str) -> bool:
-        return not (mirror.startswith(f"{path}/") or path.startswith(folder))
-
-    ordered = [tuple(sorted(tests, key=is_far)) for tests in rounds]
-    return tuple(sorted(ordered, key=lambda tests: all(map(is_far, tests))))
+    """The rounds, after one of the test files in them that are nearest to `file`."""
+    folders = [path for tests in rounds for path in tests]
+    covering = [each for each in PROJECT.tests_of([file]) if any(each.startswith(path) for path in folders)]
+    nearest = tuple(covering[:NEAREST_MAX])
+    return (nearest, *rounds) if nearest else rounds
 
 
 def first_failure(copy: Path, rounds: tuple[tuple[str, ...], ...]) -> str | None:
