@@ -152,12 +152,6 @@ COMMIT_MUTANTS: Final = (
         "if not accepted:",
         "if accepted is None:",
     ),
-    Mutant(
-        "a transaction is completed in groups that have none of its offsets",
-        "complete",
-        "if not count:\n    continue",
-        "if not group.offsets.pending:\n    continue",
-    ),
 )
 
 FETCH_AND_DELETE_MUTANTS: Final = (

@@ -46,7 +46,7 @@ def delete(group: Group[Any] | None, request: OffsetDeleteRequest, context: Oper
         if topic.name in topics_read:
             verdict = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
         else:
-            deleted += (TopicPartition(topic.name, index) for index in dict.fromkeys(existing))
+            deleted += (TopicPartition(topic.name, index) for index in existing)
         answered.append(OffsetDeleteResponseTopic(name=topic.name, partitions=deletion_answers(existing, verdict)))
     response = OffsetDeleteResponse(topics=_merge(unknown, answered))
     forgotten = forget(group, deleted, context.wall_ms, DeletionCause.REQUESTED, context.requester)

@@ -101,18 +101,16 @@ error_response: Final = ErrorForEachPartition(TxnOffsetCommitResponse, TxnOffset
 
 
 def complete(groups: Mapping[str, Group[Any]], marker: TransactionMarker, context: OperationContext) -> Decision:
-    """A transaction was committed or aborted: for the groups that have offsets of it pending.
+    """A transaction was committed or aborted; `groups` are those that have offsets of it pending.
 
     Very many offsets take several decisions; the last one stores the marker.
     """
     producer_id, left = marker.producer.producer_id, OFFSETS_AT_ONCE
     events: list[TransactionCompleted] = []
     for group in groups.values():
-        count = group.offsets.pending_of(producer_id)
-        if not count:
-            continue
         if left <= 0:
             return Decision(tuple(events), is_partial=True)
+        count = group.offsets.pending_of(producer_id)
         completed = TransactionCompleted(
             group_id=group.group_id, at_ms=context.wall_ms, producer=marker.producer, committed=marker.committed
         )

@@ -17,6 +17,7 @@ from coordinator.core.groups.stored import StoredGroups
 from coordinator.core.offsets import fetch as offset_fetch
 from coordinator.core.offsets import transactional as transactional_offsets
 from coordinator.core.offsets.events import TransactionCompleted
+from coordinator.core.offsets.groups_in_transaction import GroupsInTransaction
 from coordinator.core.offsets.records import CommittedOffset
 from coordinator.core.stored import Producer, TransactionMarker
 from coordinator.groups.offsets_stream import GroupReplay
@@ -220,8 +221,12 @@ def test_a_marker_finds_every_group_of_its_partition(committed):
     groups = {name: new_group(name) for name in ("a", "b", "c")}
     for name in ("a", "b"):
         groups[name].offsets.put_pending(ONE.producer_id, "t", {0: CommittedOffset(1, -1, "", 0)})
+    groups["c"].offsets.put_pending(OTHER.producer_id, "t", {0: CommittedOffset(1, -1, "", 0)})
+    in_transaction = GroupsInTransaction()
+    for group in groups.values():
+        in_transaction.add_group(group)
     marker = TransactionMarker(ONE, committed, coordinator_epoch=0)
-    decision = transactional_offsets.complete(groups, marker, context(5))
+    decision = transactional_offsets.complete(in_transaction.of(ONE.producer_id, groups), marker, context(5))
     assert decision.events == tuple(
         TransactionCompleted(group_id=name, at_ms=5, producer=ONE, committed=committed) for name in ("a", "b")
     )
