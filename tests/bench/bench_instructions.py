@@ -10,6 +10,7 @@ three measurements each, whose spread shows how far to trust them. Needs valgrin
 Environment: REQUESTS=600 per measurement.
 """
 
+import itertools
 import os
 import re
 import shutil
@@ -27,6 +28,7 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from _wire.messages.api_versions import ApiVersionsRequest  # noqa: E402
 from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest  # noqa: E402
 from _wire.messages.offset_commit import (  # noqa: E402
     OffsetCommitRequest,
@@ -34,15 +36,22 @@ from _wire.messages.offset_commit import (  # noqa: E402
     OffsetCommitRequestTopic,
 )
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic  # noqa: E402
+from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment  # noqa: E402
 from _wire.records import build_batch  # noqa: E402
 from tests.waiting import wait_for  # noqa: E402
-from tests.wire_client import WireClient, fetch_request, produce_request  # noqa: E402
+from tests.wire_client import (  # noqa: E402
+    BEFORE_MEMBER_ID_REQUIRED,
+    WireClient,
+    fetch_request,
+    join_request,
+    produce_request,
+)
 
 REQUESTS: Final = int(os.environ.get("REQUESTS", "600"))
 MEASUREMENTS: Final = 3
 WARM_UP: Final = 200
 PARTITIONS: Final = 10
-GROUP, TOPIC = "group", "topic"
+GROUP, REJOINED_GROUP, TOPIC = "group", "rejoined-group", "topic"
 SETTINGS: Final = {"group.initial.rebalance.delay.ms": "0", "group.audit.offsets.interval.ms": "3600000"}
 START_SECONDS: Final = 300
 LONG_SESSION_MS: Final = 300_000
@@ -112,16 +121,42 @@ def requests_of(client: WireClient) -> Requests:
     fetch_offsets = OffsetFetchRequest(
         group_id=GROUP, topics=[OffsetFetchRequestTopic(name=TOPIC, partition_indexes=list(range(PARTITIONS)))]
     )
-    consumer_heartbeat = steady_consumer(client)
+    rejoining = itertools.count(2)
+    rejoined_id = client.join_alone(REJOINED_GROUP, session_timeout_ms=LONG_SESSION_MS)
+    new_groups = (f"new-group-{number}" for number in itertools.count())
     batch = build_batch([(None, bytes(100), ())], timestamp_ms=round(time.time() * 1000))
     return {
         "Heartbeat": lambda: client.heartbeat_error(GROUP, member_id),
-        "ConsumerGroupHeartbeat": lambda: client.request(consumer_heartbeat, 1),
+        **consumer_requests(client),
         "OffsetCommit of 10 partitions": lambda: client.request(commit, 8),
         "OffsetFetch of 10 partitions": lambda: client.request(fetch_offsets, 7),
         "Produce of one record": lambda: client.request(produce_request(TOPIC, batch), 9),
         "Fetch of 2 KB": lambda: client.request(fetch_request(TOPIC, max_bytes=2_000), 11),
+        "JoinGroup and SyncGroup of a rebalance": lambda: rebalance(client, rejoined_id, next(rejoining)),
+        "JoinGroup and SyncGroup of a new group": lambda: client.join_alone(next(new_groups)),
     }
+
+
+def rebalance(client: WireClient, member_id: str, generation_id: int) -> None:
+    """The only member of a group joins it again."""
+    request = join_request(REJOINED_GROUP, member_id, timeout_ms=LONG_SESSION_MS)
+    joined = client.request(request, BEFORE_MEMBER_ID_REQUIRED)
+    assert joined.generation_id == generation_id, joined
+    assignment = SyncGroupRequestAssignment(member_id=member_id, assignment=b"all")
+    sync = SyncGroupRequest(
+        group_id=REJOINED_GROUP, generation_id=generation_id, member_id=member_id, assignments=[assignment]
+    )
+    synced = client.request(sync, 3)
+    assert synced.error_code == 0, synced
+
+
+def consumer_requests(client: WireClient) -> Requests:
+    """Those of the new group protocol, if the server has it."""
+    apis = {each.api_key for each in client.request(ApiVersionsRequest(), 0).api_keys}
+    if ConsumerGroupHeartbeatRequest.API_KEY not in apis:
+        return {}
+    heartbeat = steady_consumer(client)
+    return {"ConsumerGroupHeartbeat": lambda: client.request(heartbeat, 1)}
 
 
 def steady_consumer(client: WireClient) -> ConsumerGroupHeartbeatRequest:
