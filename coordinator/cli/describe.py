@@ -75,9 +75,10 @@ def _json(group: DescribedGroup, now_ms: int) -> dict[str, object]:
 
 def _lines(group: DescribedGroup, now_ms: int) -> Iterator[str]:
     by = f", assigned by {plain(group.protocol_name)}" if group.protocol_name else ""
+    epoch = "" if group.group_epoch is None else f", group epoch {group.group_epoch}"
     lag = "lag unknown" if group.lag is None else f"lag {group.lag:,}"
     yield (
-        f"group {plain(group.group_id)}: {group.state}{by}, {counted(len(group.members), 'member')}, {lag} in"
+        f"group {plain(group.group_id)}: {group.state}{epoch}{by}, {counted(len(group.members), 'member')}, {lag} in"
         f" {counted(len(group.partitions), 'partition')}"
     )
     refs = {
@@ -87,16 +88,37 @@ def _lines(group: DescribedGroup, now_ms: int) -> Iterator[str]:
     names = Names(refs.values())
     if group.members:
         yield ""
-        rows = [("member", "host", "client id", "partitions", "assigned")]
-        for each in group.members:
-            flat = [(topic, index) for topic, indexes in (each.partitions or {}).items() for index in indexes]
-            assigned = "cannot be read" if each.partitions is None else " ".join(runs(flat))
-            host = each.client_host.removeprefix("/")
-            rows.append((names.of(refs[each.member_id]), host, each.client_id, str(len(flat)), assigned))
-        yield from table(sorted(rows[:1]) + sorted(rows[1:]), frozenset({3}))
+        yield from _member_table(group, {each: names.of(ref) for each, ref in refs.items()})
     if group.partitions:
         yield ""
         yield from _lag_table(group, {each: names.of(ref) for each, ref in refs.items()}, now_ms)
+
+
+def _member_table(group: DescribedGroup, names: dict[str, str]) -> Iterator[str]:
+    """A line for each member. In a consumer group with its epoch, and with its target while one has another."""
+    has_epochs = group.group_epoch is not None
+    has_targets = not all(each.is_reconciled for each in group.members)
+    header = ["member", "host", "client id", *(["epoch"] if has_epochs else []), "partitions", "assigned"]
+    rows = []
+    for each in group.members:
+        count = sum(map(len, (each.partitions or {}).values()))
+        rows.append(
+            (
+                names[each.member_id],
+                each.client_host.removeprefix("/"),
+                each.client_id,
+                *([str(each.member_epoch)] if has_epochs else []),
+                str(count),
+                "cannot be read" if each.partitions is None else _runs(each.partitions),
+                *([_runs(each.target or {})] if has_targets else []),
+            )
+        )
+    all_rows = [tuple(header + (["target"] if has_targets else [])), *sorted(rows)]
+    yield from table(all_rows, frozenset({3, 4} if has_epochs else {3}))
+
+
+def _runs(partitions: dict[str, list[int]]) -> str:
+    return " ".join(runs([(topic, index) for topic, indexes in partitions.items() for index in indexes])) or "-"
 
 
 def _lag_table(group: DescribedGroup, names: dict[str, str], now_ms: int) -> Iterator[str]:

@@ -1,11 +1,9 @@
 """Describes a consumer group of either protocol: by ConsumerGroupDescribe (KIP-848), else by DescribeGroups."""
 
 from collections.abc import Iterable
-from typing import Final
 
-from _wire.errors import ErrorCode
-from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest, DescribedGroup, Member
+from coordinator.client.group_members import NOT_A_CONSUMER_GROUP
 from coordinator.client.groups import (
     CLIENT_ID,
     GENERATION_ID,
@@ -21,9 +19,6 @@ from coordinator.client.server_assignors import server_assignors
 from coordinator.client.wire import ClientError, WireConnection
 from coordinator.core.assignors.model import MemberSubscription
 from coordinator.patterns import InvalidPattern, Pattern
-
-NOT_A_CONSUMER_GROUP: Final = (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION)
-"""What a server answers to ConsumerGroupDescribe about other groups, and about all of them before group.version 1."""
 
 
 def describe_consumers(bootstrap: str, group_id: str) -> DescribedConsumers:
@@ -42,8 +37,7 @@ def describe_consumers(bootstrap: str, group_id: str) -> DescribedConsumers:
 
 def _describe(connection: WireConnection, group_id: str) -> DescribedGroup | None:
     """The group; None if the server has none of that id with the consumer protocol."""
-    supported = {each.api_key for each in connection.send_latest(ApiVersionsRequest(), 0).api_keys}
-    if ConsumerGroupDescribeRequest.API_KEY not in supported:
+    if not connection.supports(ConsumerGroupDescribeRequest.API_KEY):
         return None
     (group,) = connection.send_latest(ConsumerGroupDescribeRequest(group_ids=[group_id])).groups
     described: DescribedGroup = group

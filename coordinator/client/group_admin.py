@@ -22,7 +22,8 @@ from _wire.messages.offset_delete import (
     OffsetDeleteRequestTopic,
 )
 from coordinator.client.cluster import EARLIEST, LATEST, Cluster, Partition
-from coordinator.client.group_description import DescribedMember, committed_offsets, described_members
+from coordinator.client.group_description import committed_offsets, described_members
+from coordinator.client.group_members import DescribedMember
 from coordinator.client.groups import raise_for_error
 from coordinator.client.wire import ClientError, WireConnection
 
@@ -155,14 +156,15 @@ def remove_members(bootstrap: str, group_id: str, member_ids: Sequence[str], rea
         ClientError: the server cannot be reached, or one of them is no member; the others are removed.
     """
     with _coordinator(bootstrap, group_id) as coordinator:
-        instance_ids = {each.member_id: each.group_instance_id for each in described_members(coordinator, group_id)}
+        known = {each.member_id: each for each in described_members(coordinator, group_id)}
         for member_id in member_ids:
-            if member_id not in instance_ids:
+            if member_id not in known:
                 raise ClientError(f"group {group_id} has no member {member_id}; nobody was removed")
         if coordinator.latest_version(LeaveGroupRequest.API_KEY) < LEAVE_GROUP_OF_MEMBERS:
             raise ClientError(f"{coordinator.bootstrap} is too old to remove members")
         members = [
-            MemberIdentity(member_id=each, group_instance_id=instance_ids[each], reason=reason) for each in member_ids
+            MemberIdentity(member_id=each, group_instance_id=known[each].group_instance_id, reason=reason)
+            for each in member_ids
         ]
         response = coordinator.send_latest(LeaveGroupRequest(group_id=group_id, members=members))
         raise_for_error(response.error_code, f"cannot remove members of group {group_id}")

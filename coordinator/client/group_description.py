@@ -6,13 +6,12 @@ from itertools import islice
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
-from _wire.messages.describe_groups import DescribeGroupsRequest
 from _wire.messages.list_groups import ListGroupsRequest
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from coordinator.client.cluster import Cluster, Partition
-from coordinator.client.groups import DEAD, raise_for_error
+from coordinator.client.group_members import DescribedMember, GroupMembers, group_members
+from coordinator.client.groups import raise_for_error
 from coordinator.client.wire import ClientError, WireConnection
-from coordinator.core.assignment import readable_partitions
 from coordinator.core.lag import lag_ms, lag_of
 
 CLIENT_ID: Final = "coordinator-groups"
@@ -24,7 +23,7 @@ OFFSET_FETCH_OF_GROUPS: Final = 8
 OFFSET_FETCH_OF_NAMES: Final = 9
 """The last version that names topics. From version 10 on they are ids."""
 GROUPS_AT_ONCE: Final = 100
-"""Groups of one DescribeGroups or OffsetFetch."""
+"""Groups of one request that describes them, or OffsetFetch."""
 AGES_MAX: Final = 200
 """Partitions whose oldest record is looked up to describe a group: each costs a Fetch."""
 
@@ -37,17 +36,6 @@ class ListedGroup:
     protocol_type: str
     state: str
     group_type: str
-
-
-@dataclass(frozen=True, slots=True)
-class DescribedMember:
-    """A member; `partitions` is None if its assignment cannot be read, or is not of the consumer protocol."""
-
-    member_id: str
-    client_id: str
-    client_host: str
-    group_instance_id: str | None
-    partitions: dict[str, list[int]] | None
 
 
 @dataclass(slots=True)
@@ -83,6 +71,8 @@ class DescribedGroup:
     protocol_name: str
     members: list[DescribedMember]
     partitions: list[PartitionLag] = field(default_factory=list)
+    group_epoch: int | None = None
+    """None for a classic group."""
 
     @property
     def lag(self) -> int | None:
@@ -128,7 +118,7 @@ class DescribedGroups:
 def group_lags(cluster: Cluster, groups_max: int) -> Iterator[DescribedGroups]:
     """Members and lag of all groups of a cluster, `GROUPS_AT_ONCE` at a time; the first `groups_max` of each broker.
 
-    Groups of another protocol than the classic one have no members here. The ages of records are not looked up.
+    A group that cannot be described has no members here. The ages of records are not looked up.
     """
     for broker in cluster.brokers():
         listed = sorted(listed_groups(broker), key=lambda each: each.group_id)
@@ -149,12 +139,11 @@ def describe_group(bootstrap: str, group_id: str) -> DescribedGroup:
     """
     with Cluster(bootstrap, CLIENT_ID, ANSWER_SECONDS) as cluster:
         coordinator = cluster.coordinator(group_id)
-        (group,) = coordinator.send_latest(DescribeGroupsRequest(groups=[group_id])).groups
-        is_dead = group.error_code == ErrorCode.NONE and group.group_state == DEAD
-        if is_dead or group.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
-            raise ClientError(f"there is no group {group_id} with the classic protocol on {bootstrap}")
+        group = group_members(coordinator, [group_id])[group_id]
+        if group.is_missing:
+            raise ClientError(f"there is no group {group_id} on {bootstrap}")
         raise_for_error(group.error_code, f"cannot describe group {group_id}")
-        described = _described_group(group)
+        described = _without_lags(group)
         leaders = _add_lags(cluster, [described], {group_id: committed_offsets(coordinator, group_id)})
         find_ages(cluster, islice((each for each in described.partitions if each.lag), AGES_MAX), leaders)
     return described
@@ -172,16 +161,16 @@ def committed_offsets(coordinator: WireConnection, group_id: str) -> dict[Partit
 
 
 def described_members(coordinator: WireConnection, group_id: str) -> list[DescribedMember]:
-    """The members of a group of the classic protocol; none for other groups and for one that does not exist.
+    """The members of a group; none if it does not exist.
 
     Raises:
         ClientError: the server does not answer, or with an error.
     """
-    (group,) = coordinator.send_latest(DescribeGroupsRequest(groups=[group_id])).groups
-    if group.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
+    group = group_members(coordinator, [group_id])[group_id]
+    if group.is_missing:
         return []
     raise_for_error(group.error_code, f"cannot describe group {group_id}")
-    return _described_group(group).members
+    return group.members
 
 
 def find_ages(cluster: Cluster, partitions: Iterable[PartitionLag], leaders: dict[Partition, int]) -> None:
@@ -196,26 +185,24 @@ def find_ages(cluster: Cluster, partitions: Iterable[PartitionLag], leaders: dic
 
 
 def _described(broker: WireConnection, listed: Sequence[ListedGroup]) -> list[DescribedGroup]:
-    """Groups with their members; those that cannot be described, such as of another protocol, without."""
-    response = broker.send_latest(DescribeGroupsRequest(groups=[each.group_id for each in listed]))
-    found = {each.group_id: each for each in response.groups if each.error_code == ErrorCode.NONE}
+    """Groups with their members; those that cannot be described without."""
+    found = group_members(broker, [each.group_id for each in listed])
     return [
-        _described_group(found[each.group_id])
-        if each.group_id in found and found[each.group_id].group_state != DEAD
-        else DescribedGroup(each.group_id, each.state, each.protocol_type, "", [])
+        DescribedGroup(each.group_id, each.state, each.protocol_type, "", [])
+        if (group := found.get(each.group_id)) is None or group.is_missing or group.error_code
+        else _without_lags(group)
         for each in listed
     ]
 
 
-def _described_group(group: Any) -> DescribedGroup:
-    members = [_member(group.protocol_type, each) for each in group.members]
-    return DescribedGroup(group.group_id, group.group_state, group.protocol_type, group.protocol_data, members)
-
-
-def _member(protocol_type: str, described: Any) -> DescribedMember:
-    partitions = readable_partitions(protocol_type, described.member_assignment)
-    return DescribedMember(
-        described.member_id, described.client_id, described.client_host, described.group_instance_id, partitions
+def _without_lags(group: GroupMembers) -> DescribedGroup:
+    return DescribedGroup(
+        group.group_id,
+        group.state,
+        group.protocol_type,
+        group.protocol_name,
+        group.members,
+        group_epoch=group.group_epoch,
     )
 
 

@@ -105,6 +105,16 @@ class WireConnection:
         """
         return self.request(message, self.latest_version(message.API_KEY, version_max))
 
+    def supports(self, api_key: int) -> bool:
+        """Whether the server has the API, in whatever version.
+
+        Raises:
+            ClientError: the server does not answer.
+        """
+        if not self._versions:
+            self._versions = self._supported_versions()
+        return api_key in self._versions
+
     def latest_version(self, api_key: int, version_max: int = VERSION_MAX) -> int:
         """The latest version of an API up to `version_max` that both sides support.
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-from coordinator.client.group_description import DescribedMember, PartitionLag
+from coordinator.client.group_description import PartitionLag
+from coordinator.client.group_members import DescribedMember
 from coordinator.dashboard.lags import Lags, Point, SampledGroup
 from coordinator.dashboard.names import MemberNames
 

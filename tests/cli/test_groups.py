@@ -25,6 +25,7 @@ from coordinator.core.assignors.consumer_protocol import encode_assignment, enco
 from coordinator.core.assignors.registry import RANGE
 from tests.core.assignors.questions import member
 from tests.servers import RunningServer
+from tests.waiting import wait_for
 from tests.wire_client import WireClient
 
 _NAMES = (f"what-if-{number}" for number in count(1))
@@ -116,15 +117,20 @@ def test_it_changes_nothing(server, group):
     assert printed(server.bootstrap, group, "--assignor", "sticky", "--with", "2") == before
 
 
-def consumer_group_heartbeat(client: WireClient, group_id: str, member_id: str, topic: str) -> None:
+def consumer_group_heartbeat(client: WireClient, group_id: str, member_id: str, topic: str, epoch: int = 0) -> int:
+    """A heartbeat that says all; the epoch of the answer."""
     request = ConsumerGroupHeartbeatRequest(
         group_id=group_id,
         member_id=member_id,
+        member_epoch=epoch,
         rebalance_timeout_ms=30_000,
         subscribed_topic_names=[topic],
         topic_partitions=[],
     )
-    assert client.request(request, 1).error_code == 0
+    answer = client.request(request, 1)
+    assert answer.error_code == 0, answer
+    member_epoch: int = answer.member_epoch
+    return member_epoch
 
 
 def test_it_knows_the_assignors_of_consumer_groups(server, name):
@@ -254,6 +260,26 @@ def test_the_members_of_partitions_are_named_beside_their_lag(server, group):
     ] * 5
     table = groups(server.bootstrap, "describe", group).splitlines()[5:]
     assert table[1].split() == [group, "0", "-", "0", "-", "-", "first", "127.0.0.1"]
+
+
+def test_the_members_of_a_consumer_group_have_epochs_and_targets(server, name):
+    group_id = f"consumers-of-{name}"
+    with WireClient(server.bootstrap, "has") as one, WireClient(server.bootstrap, "waits") as other:
+        consumer_group_heartbeat(one, group_id, "a", name)
+        lines = groups(server.bootstrap, "describe", group_id).splitlines()
+        assert lines[0] == (
+            f"group {group_id}: Stable, group epoch 2, assigned by uniform, 1 member, lag unknown in 6 partitions"
+        )
+        assert lines[2].split() == ["member", "host", "client", "id", "epoch", "partitions", "assigned"]
+        assert lines[3].split() == ["has", "127.0.0.1", "has", "2", "6", f"{name}[0-5]"]
+        epoch = consumer_group_heartbeat(other, group_id, "b", name)
+        wait_for(lambda: consumer_group_heartbeat(other, group_id, "b", name, epoch) == 3, 10, "a target for both")
+        lines = groups(server.bootstrap, "describe", group_id).splitlines()
+    assert lines[0].startswith(f"group {group_id}: Reconciling, group epoch 3, ")
+    assert [line.split() for line in lines[3:5]] == [
+        ["has", "127.0.0.1", "has", "2", "6", f"{name}[0-5]", f"{name}[0-2]"],
+        ["waits", "127.0.0.1", "waits", "3", "0", "-", f"{name}[3-5]"],
+    ]
 
 
 def test_the_age_of_lag_is_that_of_the_first_record_that_is_left(server, name):

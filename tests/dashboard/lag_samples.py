@@ -1,6 +1,7 @@
 """Samples of lag as the dashboard takes them."""
 
-from coordinator.client.group_description import DescribedGroup, DescribedMember, PartitionLag
+from coordinator.client.group_description import DescribedGroup, PartitionLag
+from coordinator.client.group_members import DescribedMember
 from coordinator.dashboard.lags import Sample, SampledGroup
 
 MEMBER = DescribedMember("m-1", "app", "/127.0.0.1", None, {"t": [0, 1]})

@@ -1,0 +1,120 @@
+"""Groups and their members as a coordinator describes them: ConsumerGroupDescribe (KIP-848), else DescribeGroups."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from _wire.errors import ErrorCode
+from _wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from _wire.messages.describe_groups import DescribeGroupsRequest
+from coordinator.client.groups import DEAD
+from coordinator.client.wire import WireConnection
+from coordinator.core.assignment import readable_partitions
+from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
+
+NOT_A_CONSUMER_GROUP: Final = (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION)
+"""What a server answers to ConsumerGroupDescribe about other groups, and about all of them before group.version 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedMember:
+    """A member; `partitions` is None if its assignment cannot be read, or is not of the consumer protocol."""
+
+    member_id: str
+    client_id: str
+    client_host: str
+    group_instance_id: str | None
+    partitions: dict[str, list[int]] | None
+    member_epoch: int | None = None
+    """None in a classic group."""
+    target: dict[str, list[int]] | None = None
+    """What it is to own; None in a classic group, whose members own what they were assigned."""
+
+    @property
+    def is_reconciled(self) -> bool:
+        """Whether it owns what it is to own."""
+        return self.target is None or self.target == self.partitions
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMembers:
+    """A group, or the error that it is described with."""
+
+    group_id: str
+    error_code: int
+    state: str
+    protocol_type: str
+    protocol_name: str
+    members: list[DescribedMember]
+    group_epoch: int | None = None
+    """None for a classic group: DescribeGroups does not have the generation."""
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether there is no such group; before version 6 of DescribeGroups it is Dead."""
+        return self.error_code == ErrorCode.GROUP_ID_NOT_FOUND or (not self.error_code and self.state == DEAD)
+
+
+def group_members(coordinator: WireConnection, group_ids: Sequence[str]) -> dict[str, GroupMembers]:
+    """The groups of these ids, of either kind.
+
+    Raises:
+        ClientError: the server does not answer.
+    """
+    found: dict[str, GroupMembers] = {}
+    if coordinator.supports(ConsumerGroupDescribeRequest.API_KEY):
+        response = coordinator.send_latest(ConsumerGroupDescribeRequest(group_ids=list(group_ids)))
+        found = {
+            each.group_id: _consumer_group(each)
+            for each in response.groups
+            if each.error_code not in NOT_A_CONSUMER_GROUP
+        }
+    others = [group_id for group_id in group_ids if group_id not in found]
+    if others:
+        response = coordinator.send_latest(DescribeGroupsRequest(groups=others))
+        found |= {each.group_id: _classic_group(each) for each in response.groups}
+    return found
+
+
+def _classic_group(group: Any) -> GroupMembers:
+    members = [
+        DescribedMember(
+            each.member_id,
+            each.client_id,
+            each.client_host,
+            each.group_instance_id,
+            readable_partitions(group.protocol_type, each.member_assignment),
+        )
+        for each in group.members
+    ]
+    return GroupMembers(
+        group.group_id, group.error_code, group.group_state, group.protocol_type, group.protocol_data, members
+    )
+
+
+def _consumer_group(group: Any) -> GroupMembers:
+    members = [
+        DescribedMember(
+            each.member_id,
+            each.client_id,
+            each.client_host,
+            each.instance_id,
+            _by_topic(each.assignment),
+            each.member_epoch,
+            _by_topic(each.target_assignment),
+        )
+        for each in group.members
+    ]
+    return GroupMembers(
+        group.group_id,
+        group.error_code,
+        group.group_state,
+        CONSUMER_PROTOCOL_TYPE,
+        group.assignor_name,
+        members,
+        group.group_epoch,
+    )
+
+
+def _by_topic(assignment: Any) -> dict[str, list[int]]:
+    return {each.topic_name: sorted(each.partitions) for each in assignment.topic_partitions}
