@@ -298,7 +298,8 @@ class StaticMemberReplaced(AuditEvent, frozen=True, kw_only=True, tag="static_me
 class RebalanceStarted(AuditEvent, frozen=True, kw_only=True, tag="rebalance.started"):
     """The members have to join generation `generation_id + 1`. `members` counts the members at that time.
 
-    In a consumer group the group epoch has risen to `generation_id`: a target assignment has to be computed for it.
+    In a consumer group the group epoch has risen to `generation_id`: a target assignment has to be computed for it. Its
+    `triggers` are those of this epoch, and `cause` is what raised it.
 
     `triggers` are all things that came together before it started, in order; `cause`, `member` and `reason` are those
     of the first. `topic_changes` says which subscribed topics changed since the last generation: topic → [partitions
@@ -321,7 +322,8 @@ class GenerationStarted(AuditEvent, frozen=True, kw_only=True, tag="generation.s
     """The join phase ended. `join_ms` is the time since the rebalance started.
 
     In a consumer group the target assignment of the group epoch was computed by the assignor `protocol_name`; the
-    members get there one by one (`member.reconciled`). `leader` is empty.
+    members get there one by one (`member.reconciled`). `leader` is empty; `triggers` are those of all epochs since the
+    target before it.
 
     `triggers` are those of `rebalance.started` and all that happened in the join phase, in order: members joined, left,
     expired or came too late. At most `TRIGGERS_NAMED_MAX` are named; `unnamed_triggers` counts the others.
