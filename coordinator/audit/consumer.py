@@ -137,7 +137,7 @@ def _rebalance_started(
     first = state.triggers[0] if state.triggers else None
     if first is None or all(each.cause is not event.cause for each in state.triggers):
         member = None if known is None else known.member
-        first = schema.Trigger(event.cause, cast(Any, member), "", event.at_ms)
+        first = schema.Trigger(event.cause, cast(Any, member), event.reason, event.at_ms)
         state.note_first_trigger(first)
     return {
         "cause": first.cause,
