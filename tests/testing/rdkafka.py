@@ -18,6 +18,8 @@ class RdkafkaConsumer:
     ) -> None:
         self.client_id = str(settings["client_id"])
         self.values: list[bytes] = []
+        self.read: list[tuple[str, int, int]] = []
+        """Topic, partition and offset of each record."""
         self.errors: list[KafkaError] = []
         self._ending = threading.Event()
         self._consumer = Consumer(
@@ -27,6 +29,7 @@ class RdkafkaConsumer:
                 "group.protocol": protocol,
                 "auto.offset.reset": "earliest",
                 "enable.auto.commit": False,
+                "log_level": 2,
                 "reconnect.backoff.ms": 20,
                 "reconnect.backoff.max.ms": 100,
                 **{name.replace("_", "."): value for name, value in settings.items()},
@@ -53,6 +56,7 @@ class RdkafkaConsumer:
                 self.errors.append(error)
             elif value is not None:
                 self.values.append(value)
+                self.read.append((str(message.topic()), int(message.partition() or 0), int(message.offset() or 0)))
                 self._consumer.commit(message=message)
 
 
