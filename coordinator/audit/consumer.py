@@ -134,7 +134,8 @@ def _rebalance_started(
     state.start_rebalance((), event.at_ms)
     state.is_rebalancing = True
     known = state.members.get(event.member_id)
-    triggers = state.begin_epoch(event.cause, None if known is None else known.member, event.at_ms)
+    member = None if known is None else known.member
+    triggers = state.begin_epoch(event.cause, member, event.reason, event.at_ms)
     trigger = next(each for each in triggers if each.cause is event.cause)
     return {
         "cause": event.cause,

@@ -139,7 +139,7 @@ class GroupAuditState:
     def note_epoch_trigger(self, cause: Cause, member: object, reason: str, at_ms: int) -> None:
         """As `note_trigger`, of the next group epoch."""
 
-    def begin_epoch(self, cause: Cause, member: object, at_ms: int) -> list[Trigger]:
+    def begin_epoch(self, cause: Cause, member: object, reason: str, at_ms: int) -> list[Trigger]:
         """The triggers of the epoch that begins, which become triggers of the rebalance: at most
         `TRIGGERS_NAMED_MAX`. One with this cause is among them."""
 

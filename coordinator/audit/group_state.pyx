@@ -136,14 +136,14 @@ cdef class GroupAuditState:
         else:
             self.unnamed_triggers += 1
 
-    def begin_epoch(self, cause, member, int64_t at_ms):
+    def begin_epoch(self, cause, member, reason, int64_t at_ms):
         cdef list own = self.epoch_triggers
         self.epoch_triggers = NO_ITEMS
         for trigger in own:
             if trigger.cause is cause:
                 break
         else:
-            own = [Trigger(cause, member, "", at_ms), *own]
+            own = [Trigger(cause, member, reason, at_ms), *own]
         cdef Py_ssize_t room = TRIGGERS_NAMED_MAX - len(self.triggers)
         self.unnamed_triggers += max(len(own) - room, 0)
         if room > 0:

@@ -106,8 +106,13 @@ PROJECTIONS: Final[dict[type, tuple[Projection, ...]]] = {
 
 
 def _stored_events(of_kind: Mapping[type, tuple[Projection, ...]]) -> frozenset[type[schema.AuditEvent]]:
-    """The audit events of stored core events that are common to all kinds or `of_kind`."""
-    of_others = {event for kind in KIND_AUDITS.values() for event in kind.projections} - of_kind.keys()
+    """The audit events of stored core events that are common to all kinds or `of_kind`, or that make groups of it."""
+    of_others = {
+        event
+        for kind in KIND_AUDITS.values()
+        for event, projections in kind.projections.items()
+        if event not in of_kind and all(each.event_class is not schema.GroupConverted for each in projections)
+    }
     return frozenset(
         projection.event_class
         for event, records in EVENT_RECORDS.items()

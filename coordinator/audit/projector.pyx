@@ -76,14 +76,17 @@ cdef class AuditProjector:
         group_id = group.group_id
         state = self.state_of(group_id)
         self.world.committed_offsets = group.offsets.by_topic
+        told_state, told_generation = state_before, generation_before   # as the last of the audit events leaves them
         for projection in projections:
             event_class, fields_of, is_stored = <tuple>projection
             fields = fields_of(event, membership, state, state_before, self.world)
             if fields is not None:
+                before, before_generation = told_state, told_generation
+                if event_class is not SUPERSEDED:
+                    told_state, told_generation = membership.state, membership.generation_id
                 self.records.append(self.write(
-                    event_class, group_id, state, event.at_ms, state_before, generation_before,
-                    state_before if event_class is SUPERSEDED else membership.state,
-                    generation_before if event_class is SUPERSEDED else membership.generation_id, fields,
+                    event_class, group_id, state, event.at_ms, before, before_generation, told_state, told_generation,
+                    fields,
                 ))
                 if is_stored is not False and (is_stored is True or is_stored(event)):
                     state.set_stored(membership, group.kind.name not in ALWAYS_STORED)

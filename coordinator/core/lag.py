@@ -8,9 +8,10 @@ end offset, as a consumer with the isolation level read_uncommitted reads them.
 def lag_of(committed_offset: int, log_end_offset: int) -> int:
     """The offsets from the committed offset to the end of the log.
 
-    0 if the committed offset is after the end, as when a log was cut or its topic was created again.
+    0 if the committed offset is after the end, as when a log was cut or its topic was created again. Clients may commit
+    any number; a negative one counts as the first offset.
     """
-    return max(0, log_end_offset - committed_offset)
+    return max(0, log_end_offset - max(committed_offset, 0))
 
 
 def lag_ms(lag: int, oldest_ms: int | None, now_ms: int) -> int | None:

@@ -93,7 +93,8 @@ class _Filled:
     def __init__(self, interception: Interception, fault: FillFault) -> None:
         self._interception = interception
         self._fault = fault
-        interception.install(fault.api, self)
+        for api in fault.apis:
+            interception.install(api, self)
 
     @property
     def hits(self) -> int:
@@ -106,7 +107,8 @@ class _Filled:
         return self._fault.act(request, context, proceed)
 
     def remove(self) -> None:
-        self._interception.remove(self._fault.api, self)
+        for api in self._fault.apis:
+            self._interception.remove(api, self)
 
 
 class _Unavailable:

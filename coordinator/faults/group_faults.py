@@ -51,7 +51,7 @@ def inject(spec: Immediate, groups: GroupParts) -> None:
                 raise FaultError(f"group {spec.group} is {state}: only one with a generation can rebalance")
             _enqueue(groups, operations.FORCE_REBALANCE, spec.group, ForcedRebalance(Cause.FAULT, spec.reason))
         case Fence():
-            _fence(groups, group.membership, spec.instance)
+            _fence(groups, group, spec.instance)
 
 
 def _existing(groups: GroupParts, group_id: str) -> Group[Any]:
@@ -87,8 +87,14 @@ class _Nobody:
         """Nobody reads it."""
 
 
-def _fence(groups: GroupParts, group: Membership, instance_id: str) -> None:
+def _fence(groups: GroupParts, whole: Group[Any], instance_id: str) -> None:
     """Have another client join with the instance id, with what its holder sent when it joined."""
+    group = whole.membership
+    if operations.TAKE_INSTANCE.name not in whole.kind.handlers:
+        raise FaultError(
+            f"nobody can take the place of a member of the {whole.kind.name} group {group.group_id}: who joins with its"
+            " instance id is answered UNRELEASED_INSTANCE_ID; to end the member use expire"
+        )
     if instance_id not in group.static_members:
         known = ", ".join(group.static_members) or "none"
         raise FaultError(f"group {group.group_id} has no instance {instance_id}; its instances: {known}")
@@ -99,9 +105,9 @@ def _fence(groups: GroupParts, group: Membership, instance_id: str) -> None:
 
 
 class FillFault:
-    """While it is installed, the group joins under a smaller `group.max.size`."""
+    """While it is installed, members join under a smaller `group.max.size`, or `group.consumer.max.size`."""
 
-    api: Final = "JoinGroup"
+    apis: Final = ("JoinGroup", "ConsumerGroupHeartbeat")
 
     def __init__(self, spec: Fill, groups: GroupParts) -> None:
         self.hits = 0

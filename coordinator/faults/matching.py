@@ -47,16 +47,24 @@ class Matcher:
         spec = self._spec
         if spec.group is not None and spec.group not in groups_of(request):
             return False
-        if spec.member is not None and not _is_of(spec.member, request, context):
+        if spec.member is not None and not self._is_of(spec.member, request, context):
             return False
         return spec.leader is None or spec.leader is self._is_of_leader(request)
+
+    def _is_of(self, wanted: str, request: Any, context: OperationContext) -> bool:
+        """Whether a member of this id, client id or instance id sent the request, or is named in it."""
+        if wanted == context.client_id:
+            return True
+        return any(wanted in each for each in members_of(request)) or wanted == self._instance_id_of_sender(request)
+
+    def _instance_id_of_sender(self, request: Any) -> str | None:
+        """A member of a consumer group says its instance id only when it joins (KIP-848)."""
+        group_id, member_id = getattr(request, "group_id", ""), getattr(request, "member_id", "")
+        group = self._group_of(group_id) if group_id and member_id else None
+        member = None if group is None else group.members.get(member_id)
+        return None if member is None else member.group_instance_id
 
     def _is_of_leader(self, request: Any) -> bool:
         group_id, member_id = getattr(request, "group_id", ""), getattr(request, "member_id", "")
         group = self._group_of(group_id) if group_id and member_id else None
         return group is not None and group.leader == member_id
-
-
-def _is_of(wanted: str, request: Any, context: OperationContext) -> bool:
-    """Whether a member of this id, client id or instance id sent the request, or is named in it."""
-    return wanted == context.client_id or any(wanted in each for each in members_of(request))

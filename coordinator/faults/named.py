@@ -31,7 +31,13 @@ def groups_of(request: Any) -> Iterator[str]:
 
 def members_of(request: Any) -> list[NamedMember]:
     """The members that a request names; `NOBODY` alone if it names none. LeaveGroup names several (KIP-345)."""
-    own = NamedMember(getattr(request, "member_id", ""), getattr(request, "group_instance_id", None))
+    own = NamedMember(getattr(request, "member_id", None) or "", _instance_id(request))
     listed = [NamedMember(each.member_id, each.group_instance_id) for each in getattr(request, "members", None) or ()]
     found = [each for each in (own, *listed) if each != NOBODY]
     return found or [NOBODY]
+
+
+def _instance_id(request: Any) -> str | None:
+    """ConsumerGroupHeartbeat calls it `instance_id`."""
+    named: str | None = getattr(request, "group_instance_id", None) or getattr(request, "instance_id", None)
+    return named

@@ -131,7 +131,8 @@ class Control:
 
     def group(self, group_id: str) -> GroupSnapshot:
         shard = self._groups.coordinator.shard_of(group_id)
-        return snapshot_of(group_id, shard.machine.groups.get(group_id))
+        topic_name = self._groups.environment.topics.topic_name
+        return snapshot_of(group_id, shard.machine.groups.get(group_id), topic_name)
 
     def events(self, group_id: str) -> list[AuditEvent]:
         return self._audit.events(group_id, self._groups.coordinator.partition_of(group_id))

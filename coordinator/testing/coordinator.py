@@ -131,11 +131,20 @@ class Group:
 
     @property
     def state(self) -> str:
-        """Empty, PreparingRebalance, CompletingRebalance, Stable, or Dead: there is no such group."""
+        """Empty, PreparingRebalance, CompletingRebalance, Stable, or Dead: there is no such group.
+
+        A consumer group is Assigning or Reconciling while it rebalances.
+        """
         return self.describe().state
 
     @property
+    def kind(self) -> str:
+        """`classic`, or `consumer` (KIP-848); empty: there is no such group."""
+        return self.describe().kind
+
+    @property
     def generation(self) -> int:
+        """The generation; of a consumer group the group epoch."""
         return self.describe().generation_id
 
     @property
@@ -144,7 +153,7 @@ class Group:
 
     @property
     def assignment(self) -> dict[str, dict[str, list[int]]]:
-        """Member id → topic → partitions; of members whose assignment can be read."""
+        """Member id → topic → partitions; of members whose assignment can be read. Those that they may use by now."""
         return {each.member_id: each.partitions for each in self.members if each.partitions is not None}
 
     @property
@@ -163,7 +172,8 @@ class Group:
     ) -> GroupSnapshot:
         """The group as soon as it has this state, this number of members, and this generation or a later one.
 
-        `partitions` is how many are assigned, over all members. `timeout` is in seconds of real time.
+        In a consumer group a generation is a group epoch. `partitions` is how many are assigned, over all members.
+        `timeout` is in seconds of real time.
 
         Raises:
             WaitTimeout: it was not so in time; the message tells how it was.

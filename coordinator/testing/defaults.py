@@ -16,6 +16,10 @@ QUICK: Final = {
     "connections.max.idle.ms": "-1",
     "log.cleaner.backoff.ms": "300000",
     "group.audit.linger.ms": "0",
+    "group.consumer.assignment.interval.ms": "0",
+    "group.consumer.heartbeat.interval.ms": "100",
+    "group.consumer.min.heartbeat.interval.ms": "1",
+    "group.consumer.min.session.timeout.ms": "1",
 }
 """Groups form at once, sessions may be short, a start makes few logs, a jump of the clock closes no connection, and on
 its way it does not look for logs to compact every 15 s. An event can be read before its request is answered."""

@@ -8,7 +8,7 @@ from coordinator.faults.answers import raw_connection
 from coordinator.server.dispatch import Handler, Route
 from coordinator.server.request_context import RequestContext
 
-SPEAKING: Final = ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit")
+SPEAKING: Final = ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "ConsumerGroupHeartbeat")
 """APIs whose requests name the member that sends them."""
 FORGET_FROM: Final = 1_000
 """How many members are remembered before those are forgotten whose connection is closed."""

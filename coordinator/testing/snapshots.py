@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from coordinator.core.groups.group import Group
+from coordinator.core.groups.kind import CONSUMER_NAME
 from coordinator.core.groups.kinds import KINDS
-from coordinator.core.groups.membership import Membership, MemberView
+from coordinator.core.groups.membership import Membership, MemberView, TopicName
 from coordinator.explain.words import counted, listed, plain
 
 DEAD: Final = "Dead"
@@ -17,7 +18,10 @@ MEMBERS_NAMED: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class MemberSnapshot:
-    """A member; `partitions` is topic → indexes, None if its assignment is not of the consumer protocol."""
+    """A member; `partitions` is topic → indexes, None if its assignment is not of the consumer protocol.
+
+    In a consumer group they are the partitions that the member may use by now, not those that it waits for.
+    """
 
     member_id: str
     client_id: str
@@ -32,7 +36,10 @@ class GroupSnapshot:
 
     group_id: str
     state: str = DEAD
+    kind: str = ""
+    """As ListGroups says it: `classic` or `consumer`; empty of a group that does not exist."""
     generation_id: int = 0
+    """The generation; of a consumer group the group epoch."""
     protocol_name: str = ""
     leader: str = ""
     members: tuple[MemberSnapshot, ...] = ()
@@ -44,27 +51,29 @@ class GroupSnapshot:
         return sum(len(indexes) for each in self.members for indexes in (each.partitions or {}).values())
 
     def in_words(self) -> str:
-        """`it is Stable in generation 2 with 4 partitions assigned to 2 members: a and b`."""
+        """`it is Stable in generation 2 with 4 partitions assigned to 2 members: a and b`; or `in group epoch 2`."""
         if self.state == DEAD:
             return "it does not exist"
         names = [plain(each.member_id) for each in self.members]
         named = listed(names[:MEMBERS_NAMED], more=max(0, len(names) - MEMBERS_NAMED)) if names else ""
         members = f"{counted(len(names), 'member')}{f': {named}' if named else ''}"
         partitions = counted(self.partition_count, "partition")
-        return f"it is {self.state} in generation {self.generation_id} with {partitions} assigned to {members}"
+        epoch = f"{'group epoch' if self.kind == CONSUMER_NAME else 'generation'} {self.generation_id}"
+        return f"it is {self.state} in {epoch} with {partitions} assigned to {members}"
 
 
-def snapshot_of(group_id: str, group: Group[Any] | None) -> GroupSnapshot:
+def snapshot_of(group_id: str, group: Group[Any] | None, topic_name: TopicName) -> GroupSnapshot:
     if group is None:
         return GroupSnapshot(group_id)
     membership = group.membership
     return GroupSnapshot(
         group_id,
         membership.state.value,
+        group.kind.name,
         membership.generation_id,
         membership.protocol_name or "",
         membership.leader or "",
-        tuple(_member(membership, each) for each in membership.members.values()),
+        tuple(_member(membership, each, topic_name) for each in membership.members.values()),
         {
             topic: {partition: committed.offset for partition, committed in sorted(of_topic.items())}
             for topic, of_topic in sorted(group.offsets.by_topic.items())
@@ -72,11 +81,11 @@ def snapshot_of(group_id: str, group: Group[Any] | None) -> GroupSnapshot:
     )
 
 
-def _member(group: Membership, member: MemberView) -> MemberSnapshot:
+def _member(group: Membership, member: MemberView, topic_name: TopicName) -> MemberSnapshot:
     return MemberSnapshot(
         member.member_id,
         member.client_id,
         member.client_host.lstrip("/"),
         member.group_instance_id,
-        group.assigned_partitions(member.member_id),
+        group.assigned_partitions(member.member_id, topic_name),
     )

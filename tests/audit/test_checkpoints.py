@@ -379,7 +379,7 @@ def replay(audited: list[Record], start: int, end: int | None = None) -> AuditRe
 
 
 def test_wherever_old_segments_end_the_groups_go_on_as_if_they_were_there():
-    compared = 0
+    compared = left_out = 0
     for harness in histories():
         for twins, shard in zip(harness.server.twins, harness.server.coordinator.shards, strict=True):
             whole = replay(twins.audited, 0)
@@ -389,11 +389,15 @@ def test_wherever_old_segments_end_the_groups_go_on_as_if_they_were_there():
                 for group_id, group in shard.machine.groups.items():
                     found, expected = read.cursors[group_id], whole.cursors[group_id]
                     assert (found.seq, found.created_seq) == (expected.seq, expected.created_seq)
+                    if not found.knows_members:
+                        left_out += 1  # it was being rebuilt during the round: a load then reads from the start
+                        continue
                     assert found.agrees_with(group) == expected.agrees_with(group)
                     stored = twins.durable.groups[group_id]
                     assert found.void_from(stored) == expected.void_from(stored)
                     compared += 1
     assert compared > 1_000
+    assert left_out < compared / 20
 
 
 def test_wherever_the_topic_begins_no_number_is_given_twice():

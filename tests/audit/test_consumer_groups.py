@@ -1,6 +1,7 @@
 """What the audit tells of consumer groups (KIP-848): epochs, target assignments, and each member's reconciliation."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import pytest
@@ -170,6 +171,30 @@ def test_an_empty_classic_group_is_converted(world):
     world.leave(member_id)
     world.enter("a")
     assert last(world, schema.GroupConverted).group_type == "consumer"
+
+
+def test_each_event_begins_in_the_state_that_the_one_before_left(world):
+    """Several events may tell of one change: only the first of them begins in the state before it."""
+    world.enter("a")
+    world.enter("b")
+    world.beat("a", 2, owned={"t": [0, 1]})
+    world.beat("b", 3)
+    world.depart("a")
+    world.depart("b")
+    events = world.audited()
+    for before, after in pairwise(events):
+        assert (after.state_before, after.generation_id_before) == (before.state, before.generation_id), after
+    assert {each.state for each in events} == {"Empty", "Assigning", "Reconciling", "Stable"}
+
+
+def test_a_group_that_became_a_classic_one_is_loaded_as_it_was_stored(world):
+    """A rebalance that a kill cut off is void; the conversion before it is not."""
+    world.enter("a")
+    world.depart("a")
+    world.join("old", version=3)
+    (converted,) = told(world, schema.GroupConverted)
+    (loaded,) = after_restart(world)
+    assert (loaded.state, loaded.lost, loaded.void_from_seq) == ("Empty", False, converted.seq + 1)
 
 
 # ---- restarts

@@ -9,7 +9,17 @@ INT64_MAX = 2**63 - 1
 
 @pytest.mark.parametrize(
     ("committed_offset", "log_end_offset", "lag"),
-    [(0, 0, 0), (0, 7, 7), (7, 7, 0), (9, 7, 0), (INT64_MAX, 0, 0), (0, INT64_MAX, INT64_MAX), (5, -1, 0)],
+    [
+        (0, 0, 0),
+        (0, 7, 7),
+        (7, 7, 0),
+        (9, 7, 0),
+        (INT64_MAX, 0, 0),
+        (0, INT64_MAX, INT64_MAX),
+        (5, -1, 0),
+        (-1, 7, 7),
+        (-(2**63), INT64_MAX, INT64_MAX),
+    ],
 )
 def test_it_is_the_distance_to_the_end_and_never_negative(committed_offset, log_end_offset, lag):
     assert lag_of(committed_offset, log_end_offset) == lag

@@ -8,6 +8,8 @@ from typing import Final
 
 from coordinator.client.wire import ClientError
 from tests.crash.audit import AuditReader
+from tests.crash.consumer_members import ConsumerGroupMember
+from tests.crash.stock_consumers import StockConsumers
 from tests.crash.workers import (
     CommittingClient,
     CompactedTopic,
@@ -28,6 +30,9 @@ SETTINGS: Final = QUICK_GROUPS | {
     "log.segment.delete.delay.ms": "100",
     "log.retention.check.interval.ms": "100",
     "group.audit.offsets.interval.ms": "1000",
+    "group.consumer.assignment.interval.ms": "0",
+    "group.consumer.heartbeat.interval.ms": "500",
+    "group.consumer.min.heartbeat.interval.ms": "500",
 }
 """Small segments, which are cleaned all the time."""
 WORK_SECONDS_MAX: Final = 1.2
@@ -43,12 +48,17 @@ class CrashRuns:
         self._random = random.Random(seed)
         self._server = RunningServer(folder, SETTINGS)
         self._audit = AuditReader()
-        self._workers: list[Worker] = [
+        self._producers = [
             IdempotentProducer("produced-a", 2, seed),
             IdempotentProducer("produced-b", 3, seed + 1),
+        ]
+        self._consumers = StockConsumers([each.name for each in self._producers])
+        self._workers: list[Worker] = [
+            *self._producers,
             CompactedTopic("compacted", seed),
             *(CommittingClient(f"committing-{number}", seed + number) for number in range(3)),
             *(StaticMember(f"static-{number}", seed + number) for number in range(2)),
+            *(ConsumerGroupMember("consumer-group", number, seed) for number in range(3)),
             ShortLivedTopics(seed),
             PartitionMover("mover", seed),
         ]
@@ -70,6 +80,8 @@ class CrashRuns:
             self._server.kill()
             return
         self._check()
+        if not self._consumers.have_started and all(each.is_created for each in self._producers):
+            self._consumers.start(self._server.bootstrap)
         self._work(way)
 
     def _check(self) -> None:
@@ -110,6 +122,10 @@ class CrashRuns:
         """After the last run: all of it once more, and the numbers of the audit."""
         self._server.start()
         self._check()
+        if self._consumers.have_started:
+            written = {where: count for each in self._producers for where, count in each.written().items()}
+            self.ends["records read by stock consumers"] += self._consumers.check(written)
+            self._consumers.close()
         self._audit.check(self._server.bootstrap)
         assert self._server.stop() == 0
 

@@ -113,6 +113,18 @@ class IdempotentProducer(Worker):
         self._unacknowledged = None
         self.acknowledged["batches"] += 1
 
+    @property
+    def is_created(self) -> bool:
+        return self._is_created
+
+    def written(self) -> dict[tuple[str, int], int]:
+        """Topic and partition → how many records were acknowledged."""
+        counts = {}
+        for partition, batches in enumerate(self._sent):
+            known = batches[:-1] if partition == self._unacknowledged else batches
+            counts[self.name, partition] = sum(map(len, known))
+        return counts
+
     def check(self, client: WireClient) -> None:
         if not self._is_created:
             return

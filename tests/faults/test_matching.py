@@ -24,7 +24,8 @@ class Matching:
 
     def __init__(self, **where: Any) -> None:
         self.now_ms = 1_000
-        group: Any = SimpleNamespace(leader=LEADER)
+        members = {LEADER: SimpleNamespace(group_instance_id=None), FOLLOWER: SimpleNamespace(group_instance_id="i")}
+        group: Any = SimpleNamespace(leader=LEADER, members=members)
         self.matcher = Matcher(
             Drop(api="Heartbeat", **where), lambda group_id: group if group_id == "g" else None, lambda: self.now_ms
         )
@@ -43,6 +44,7 @@ class Matching:
         ({}, [{}, {"group_id": "h"}, {"member_id": ""}]),
         ({"group": "g"}, [{}, {"member_id": ""}]),
         ({"member": "x"}, [{"member_id": "x"}, {"instance": "x"}, {"client": "x"}]),
+        ({"member": "i"}, [{"member_id": FOLLOWER}, {"instance": "i"}]),
         ({"leader": True}, [{}]),
         ({"leader": False}, [{"member_id": FOLLOWER}, {"member_id": ""}, {"group_id": "h"}]),
     ],
@@ -57,6 +59,7 @@ def test_a_fault_takes_the_requests_that_fit_and_no_others(where: dict[str, Any]
     [
         ({"group": "g"}, [{"group_id": "h"}, {"group_id": "gg"}]),
         ({"member": "x"}, [{}, {"member_id": "xx"}, {"instance": "y"}, {"client": "X"}]),
+        ({"member": "i"}, [{}, {"member_id": ""}, {"group_id": "h", "member_id": FOLLOWER}]),
         ({"leader": True}, [{"member_id": FOLLOWER}, {"member_id": ""}, {"group_id": "h"}]),
         ({"leader": False}, [{}]),
         ({"group": "g", "member": "x"}, [{"group_id": "h", "member_id": "x"}, {}]),

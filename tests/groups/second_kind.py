@@ -34,7 +34,7 @@ from coordinator.core.groups.kind import (
     RecordType,
 )
 from coordinator.core.groups.kinds import KINDS
-from coordinator.core.groups.membership import Membership
+from coordinator.core.groups.membership import Membership, TopicName
 from coordinator.core.groups.states import DEAD, EMPTY, STABLE, GroupState
 from coordinator.core.sessions import SessionStarted
 from coordinator.core.stored import StoredRecord
@@ -82,7 +82,7 @@ class EpochGroup:
     def shared_protocols(self, searched_max: int) -> list[str]:
         return []
 
-    def assigned_partitions(self, member_id: str) -> dict[str, list[int]] | None:
+    def assigned_partitions(self, member_id: str, topic_name: TopicName) -> dict[str, list[int]] | None:
         return {member_id: [0]}
 
 

@@ -159,8 +159,8 @@ def test_the_log_names_the_event_of_the_change(sim: Simulation) -> None:
 
 def test_a_snapshot_shows_what_its_members_are_assigned(sim: Simulation) -> None:
     add_members(sim, "a")
-    snapshot = snapshot_of(GROUP_ID, sim.whole_group)
-    assert (snapshot.state, snapshot.generation_id) == ("Stable", 1)
+    snapshot = snapshot_of(GROUP_ID, sim.whole_group, sim.topics.topic_name)
+    assert (snapshot.kind, snapshot.state, snapshot.generation_id) == (second_kind.NAME, "Stable", 1)
     assert [(each.member_id, each.partitions) for each in snapshot.members] == [("a", {"a": [0]})]
 
 

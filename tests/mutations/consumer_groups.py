@@ -108,6 +108,24 @@ MUTANTS: Final = (
         "True",
     ),
     Mutant(
+        "a description of a large group takes the time of a small one",
+        "describe.describe",
+        "weight=len(described.members) // MEMBERS_PER_OPERATION",
+        "weight=0",
+    ),
+    Mutant(
+        "a committed offset far below the log has a lag that no int64 holds",
+        "lag_of",
+        "max(committed_offset, 0)",
+        "committed_offset",
+    ),
+    Mutant(
+        "the audit takes a group that became a classic one for lost after a kill",
+        "_stored_events",
+        "if event not in of_kind and all(each.event_class is not schema.GroupConverted for each in projections)",
+        "if event not in of_kind",
+    ),
+    Mutant(
         "user data of an assignor are lost in an upgrade",
         "classic_protocol.read_assignment",
         "if decoded.user_data:",

@@ -5,7 +5,10 @@ from typing import Any, NamedTuple
 
 from _wire.messages.describe_groups import DescribedGroup
 from coordinator.audit import schema
+from coordinator.core.consumer.group import FIRST_EPOCH
+from coordinator.core.consumer.member import LEAVE_STATIC_EPOCH
 from coordinator.core.consumer_protocol import read_assignment, subscription_topics
+from coordinator.core.groups.kind import CONSUMER_NAME
 
 Partitions = frozenset[tuple[str, int]]
 
@@ -75,6 +78,8 @@ class AuditReader:
         """By `seq`."""
         self.assigned_in_generation = 0
         self.protocol_type = self.protocol_name = ""
+        self.is_consumer = False
+        """Whether it is a consumer group (KIP-848)."""
         self.described: dict[str, DescribedMember] = {}
         """Member id → the member as DescribeGroups shows it in Stable."""
 
@@ -102,6 +107,10 @@ class AuditReader:
     def _describe(self, event: Any) -> None:
         described = self.described
         match event:
+            case schema.GroupCreated():
+                self.is_consumer = event.group_type == CONSUMER_NAME
+            case schema.MemberReconciled(member=member):
+                described[member.member_id] = described[member.member_id]._replace(partitions=flat(event.partitions))
             case schema.MemberJoined():
                 if not described:
                     self.protocol_type = event.protocol_type
@@ -118,16 +127,17 @@ class AuditReader:
                 described[member.member_id] = DescribedMember(
                     member.member_id, member.group_instance_id, *client, event.subscribed_topics, old.partitions
                 )
-            case schema.RebalanceSuperseded():
+            case schema.RebalanceSuperseded() if not self.is_consumer:
                 for member_id, known in described.items():
                     described[member_id] = known._replace(partitions=frozenset())
             case schema.MemberAssigned(member=member):
                 described[member.member_id] = described[member.member_id]._replace(partitions=flat(event.partitions))
             case schema.GenerationStarted():
                 self.protocol_name = event.protocol_name
-            case schema.GroupLoaded() | schema.GroupSnapshot():
+            case schema.GroupLoaded() | schema.GroupSnapshot() | schema.GroupConverted():
                 self.protocol_type, self.protocol_name = event.protocol_type, event.protocol_name
-                if isinstance(event, schema.GroupLoaded):
+                self.is_consumer = event.group_type == CONSUMER_NAME
+                if not isinstance(event, schema.GroupSnapshot):
                     self.described = {
                         each.member.member_id: DescribedMember(
                             *who(each.member), each.subscribed_topics, flat(each.partitions)
@@ -153,7 +163,8 @@ class AuditReader:
 
     def _check_state_before(self, event: Any) -> None:
         if isinstance(event, schema.GroupCreated):
-            assert (event.state_before, event.generation_id_before, event.state) == ("Empty", 0, "Empty"), event
+            first = FIRST_EPOCH if event.group_type == CONSUMER_NAME else 0
+            assert (event.state_before, event.generation_id_before, event.state) == ("Empty", first, "Empty"), event
             assert event.seq == event.created_seq, event
         else:
             assert (event.state_before, event.generation_id_before) == (self.state, self.generation_id), event
@@ -176,13 +187,25 @@ class AuditReader:
                 assert event.members == len(self.members)
             case schema.GenerationStarted():
                 assert event.members == len(self.members)
-                assert event.leader in self.members
+                assert event.leader in self.members or (self.is_consumer and not event.leader)
                 assert event.join_ms >= 0
                 self.assigned_in_generation = 0
             case schema.MemberAssigned():
+                assert event.readable
                 self._assigned(event)
+            case schema.MemberReconciled():
+                self._assigned(event)
+                assert event.partition_count == len(flat(event.partitions)), event
+                assert event.revoking_count == len(flat(event.revoking)), event
+                is_there = event.member_epoch != LEAVE_STATIC_EPOCH  # otherwise it keeps the state that it had
+                assert (event.member_state == "UNREVOKED_PARTITIONS") == bool(event.revoking) or not is_there, event
+                assert {each.member.member_id for each in event.waits_for} <= self.members, event
+            case schema.GroupConverted():
+                self.members = {each.member.member_id for each in event.members}
+                self.owned = {each.member.member_id: flat(each.partitions) for each in event.members}
             case schema.GenerationStable():
-                assert (event.members, event.partitions) == (len(self.members), self.assigned_in_generation)
+                shared = sum(map(len, self.owned.values())) if self.is_consumer else self.assigned_in_generation
+                assert (event.members, event.partitions) == (len(self.members), shared), event
                 assert event.join_ms + event.sync_ms == event.rebalance_ms
                 assert min(event.join_ms, event.sync_ms, event.unowned_partition_ms) >= 0
                 assert 0 <= event.partitions_moved <= event.partitions
@@ -197,9 +220,8 @@ class AuditReader:
                 assert min(event.commits, event.partitions) > 0 <= event.interval_ms, event
                 assert event.first_log_offset <= event.last_log_offset, event
 
-    def _assigned(self, event: schema.MemberAssigned) -> None:
+    def _assigned(self, event: schema.MemberAssigned | schema.MemberReconciled) -> None:
         member_id = event.member.member_id
-        assert event.readable
         now, gained, lost, kept = (flat(each) for each in (event.partitions, event.gained, event.lost, event.kept))
         before = self.owned.get(member_id, frozenset())
         assert (now - before, before - now, now & before) == (gained, lost, kept), event
@@ -211,7 +233,7 @@ class AuditReader:
         assert (event.generation_id, event.state) == (self.generation_id, self.state), event
         owned = {each.member.member_id: flat(each.partitions) for each in event.members}
         assert owned == {member_id: self.owned.get(member_id, frozenset()) for member_id in self.members}, event
-        assert (event.stored is None) == (event.state in ("Empty", "Stable")), event
+        assert (event.stored is None) == (self.is_consumer or event.state in ("Empty", "Stable")), event
         if event.stored is not None:
             stored = AuditedState(event.stored.generation_id, event.stored.state, frozenset(event.stored.member_ids))
             assert self.states[event.stored.seq] == stored, event

@@ -1,7 +1,7 @@
 """The state that responses show to clients, and whether it is consistent: generations, assignments, offsets."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from _wire.errors import ErrorCode
@@ -10,7 +10,7 @@ from coordinator.core.groups.group import Group
 from coordinator.core.offsets.records import CommittedOffset
 from coordinator.core.topic_partition import TopicPartition
 from tests.simulation.clients import Request
-from tests.simulation.consumers import identity, owners
+from tests.simulation.consumers import owners
 
 
 class Generation:
@@ -19,10 +19,12 @@ class Generation:
     `plans` are the assignments in SyncGroup requests; those that contradict a response are dropped. The leader is
     unknown until a JoinGroup has a response on an open connection.
 
+    `identity` is the same for all member ids of one instance: a static member that comes back is the same member.
     `from_its_start` is false if a power loss restored the generation, whose responses are unknown then.
     """
 
-    def __init__(self, *, from_its_start: bool = True) -> None:
+    def __init__(self, identity: Callable[[str], str], *, from_its_start: bool = True) -> None:
+        self._identity = identity
         self.from_its_start = from_its_start
         self.leader: str | None = None
         self.protocol_name: str | None = None
@@ -32,14 +34,14 @@ class Generation:
         self.assigned: dict[str, bytes] = {}
 
     def apply_join(self, response: JoinGroupResponse) -> None:
-        leader = identity(response.leader)
+        leader = self._identity(response.leader)
         assert (self.leader or leader) == leader, f"two leaders: {self.leader}, {leader}"
         assert (self.protocol_name or response.protocol_name) == response.protocol_name, "two protocols"
         self.leader, self.protocol_name = leader, response.protocol_name
-        self.joined.add(identity(response.member_id))
+        self.joined.add(self._identity(response.member_id))
         if response.members:
-            assert identity(response.member_id) == leader, "a follower gets the members"
-            members = frozenset(identity(member.member_id) for member in response.members)
+            assert self._identity(response.member_id) == leader, "a follower gets the members"
+            members = frozenset(self._identity(member.member_id) for member in response.members)
             assert self.members in (None, members), f"two sets of members: {self.members}, {members}"
             assert len(members) == len(response.members), "a member is listed twice"
             self.members = members
@@ -48,25 +50,25 @@ class Generation:
         assert self.members is None or self.joined <= self.members, "a client gets a generation that it is not in"
 
     def apply_assignment(self, member_id: str, assignment: bytes) -> None:
-        who = identity(member_id)
+        who = self._identity(member_id)
         assert self.assigned.setdefault(who, assignment) == assignment, f"{who} is assigned two things"
         if self.from_its_start:
             self.plans = [
                 (planner, plan)
                 for planner, plan in self.plans
-                if planner == (self.leader or planner) and assignment in _meant_for(member_id, plan)
+                if planner == (self.leader or planner) and assignment in self._meant_for(member_id, plan)
             ]
             assert self.plans, f"{who} gets an assignment that no leader sent"
         shared = owners(self.assigned)
         assert sum(len(owners({who: part})) for who, part in self.assigned.items()) == len(shared), "owned twice"
 
-
-def _meant_for(member_id: str, plan: Mapping[str, bytes]) -> set[bytes]:
-    """What a plan gives a member. A static member may have come back since under a new id; or the plan was made before
-    a crash, for a generation that was lost and whose number counts again: then it knows only the old id."""
-    if member_id in plan:
-        return {plan[member_id]}
-    return {b""} | {part for each, part in plan.items() if identity(each) == identity(member_id)}
+    def _meant_for(self, member_id: str, plan: Mapping[str, bytes]) -> set[bytes]:
+        """What a plan gives a member. A static member may have come back since under a new id; or the plan was made
+        before a crash, for a generation that was lost and whose number counts again: then it knows only the old id."""
+        if member_id in plan:
+            return {plan[member_id]}
+        who = self._identity(member_id)
+        return {b""} | {part for each, part in plan.items() if self._identity(each) == who}
 
 
 class Position(NamedTuple):

@@ -9,8 +9,13 @@ from _wire.messages.heartbeat import HeartbeatRequest
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponseMember
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from coordinator.core.client_connection import ClientConnection
-from tests.simulation.consumers import PROTOCOLS, SUBSCRIPTIONS, share_out, subscription
+from coordinator.core.topic_partition import TopicPartition
+from tests.simulation import consumer_members
+from tests.simulation.consumer_members import ConsumerProtocolMember, Owned
+from tests.simulation.consumers import PROTOCOLS, SUBSCRIPTIONS, assignment, share_out, subscription
 from tests.simulation.history import ClientSetup
+
+TopicNames = Callable[[bytes], str | None]
 
 
 class Phase(StrEnum):
@@ -63,6 +68,14 @@ class Request:
         self.send_response(error)
 
     @property
+    def says_partitions(self) -> bool:
+        """Whether it says which partitions its member uses, as a ConsumerGroupHeartbeat may."""
+        message = self.message
+        return bool(
+            self.api == consumer_members.API and (message.topic_partitions is not None or message.member_epoch <= 0)
+        )
+
+    @property
     def error(self) -> ErrorCode:
         """Of the whole request; some responses have errors of their parts beside it."""
         return error_of(self.response)
@@ -82,12 +95,17 @@ def error_of(response: Any) -> ErrorCode:
 class Client:
     """One consumer. It sends nothing by itself: it returns its next request, and gets the responses."""
 
-    def __init__(self, number: int, setup: ClientSetup) -> None:
+    def __init__(self, number: int, setup: ClientSetup, topic_names: TopicNames) -> None:
+        """`topic_names` finds the name of a topic that groups read by its id, None for any other one."""
         self.name = f"c{number}"
         self.setup = setup
         self.group_id = setup.group_id
         self.instance_id = setup.instance_id
-        self.topics = SUBSCRIPTIONS[number % len(SUBSCRIPTIONS)]
+        self.topics: tuple[str, ...] = SUBSCRIPTIONS[number % len(SUBSCRIPTIONS)]
+        self.pattern = ""
+        self.protocol = setup.protocol
+        self.topic_names = topic_names
+        self._processes = 0
         self.protocols: tuple[str, ...] = PROTOCOLS[0]
         self.deaf_until_ms = 0
         self.connection = ClientConnection()
@@ -107,9 +125,25 @@ class Client:
         self.assigned_as: tuple[int, str, str | None] = (-1, "", None)
         """Generation, member id and instance id with which it has its assignment: `groupMetadata()` of a consumer."""
         self.last: Request | None = None
+        self.last_join = 0
+        """The number of its last JoinGroup, which says that it uses no partition any more."""
+        self.last_sync = 0
+        """That of the SyncGroup that brought its assignment."""
+        self._processes += 1
+        self.modern: ConsumerProtocolMember | None = None
+        """What it is if it speaks the consumer protocol."""
+        if self.protocol == "consumer":
+            self.modern = ConsumerProtocolMember(
+                self.name, self._processes, self.setup, lambda: (self.topics, self.pattern)
+            )
+            self.member_id = self.modern.member_id
 
     def next_message(self) -> tuple[str, Any, int]:
         """API, request and version of what a good client sends now."""
+        if self.modern is not None:
+            message = self.modern.next_message()
+            self._follow(self.modern)
+            return consumer_members.API, message, self.modern.version
         match self.phase:
             case Phase.OUT:
                 return "JoinGroup", self.join_message(), self.setup.join_version
@@ -162,12 +196,46 @@ class Client:
         """All connections are gone; what was under way on them will not be answered."""
         self.connection.close(at_ms)
         self.connection = ClientConnection()
+        if self.modern is not None:
+            self.modern.forget_said()
         lost, self.under_way = self.under_way, []
         for request in lost:
             request.is_closed = True
         return lost
 
     def _read(self, request: Request) -> None:
+        if self.modern is not None:
+            self._read_as_modern(self.modern, request)
+        else:
+            self._read_as_classic(request)
+
+    def _read_as_modern(self, modern: ConsumerProtocolMember, request: Request) -> None:
+        error = request.error
+        if error is ErrorCode.FENCED_INSTANCE_ID:
+            modern.lose()
+            self.is_fenced = True
+        elif request.api == consumer_members.API:
+            modern.read(request.message, request.response, error)
+        elif error is ErrorCode.UNKNOWN_MEMBER_ID:
+            modern.lose()
+        self._follow(modern)
+
+    def _follow(self, modern: ConsumerProtocolMember) -> None:
+        """Let what others see of the client follow from the member."""
+        self.member_id, self.generation_id = modern.member_id, modern.epoch or -1
+        self.phase = Phase.WORKING if modern.epoch else Phase.OUT
+        self.is_refused = modern.is_kept_out
+        named = ((self.topic_names(topic_id), index) for topic_id, index in modern.owned)
+        self.assigned = assignment(tuple(sorted(TopicPartition(name, index) for name, index in named if name)))
+        self.assigned_as = self.generation_id, self.member_id, self.instance_id
+
+    def uses(self) -> Owned | None:
+        """The partitions that it believes to be its own in a consumer group; None: those of `assigned`."""
+        if self.modern is not None:
+            return self.modern.owned
+        return None if self.phase is Phase.WORKING and self.last_join < self.last_sync else frozenset()
+
+    def _read_as_classic(self, request: Request) -> None:
         error = request.error
         if request.api == "OffsetCommit" and not isinstance(request.response, ErrorCode):
             error = ErrorCode(request.response.topics[0].partitions[0].error_code)
@@ -198,4 +266,5 @@ class Client:
             self.phase, self.is_refused = Phase.JOINED, False
         elif request.api == "SyncGroup" and request.message.generation_id == self.generation_id:
             self.phase, self.assigned = Phase.WORKING, response.assignment
+            self.last_sync = request.number
             self.assigned_as = self.generation_id, self.member_id, self.instance_id

@@ -14,17 +14,16 @@ PARTITIONS: Final = {"t": 4, "u": 2}
 OUTPUT: Final = "out"
 SPARE: Final = "spare"
 """Topics that transactions write to; the second one is deleted and created again."""
+WIDE: Final = "wide"
+"""Not in the cluster, but groups find it there, with more partitions than any commit names."""
 TRANSFERS: Final = "transfers"
 """The group whose members consume, transform and produce, exactly once."""
 SUBSCRIPTIONS: Final = (("t",), ("t", "u"), ("u",))
+PATTERNS: Final = ("", "", "[tu]", "sp.*", "none")
+"""Regular expressions that members of the consumer protocol have beside their topics; the first ones are none."""
 PROTOCOLS: Final = (("range", "sticky"), ("sticky", "range"), ("range",), ("sticky",), ())
 """What clients offer; with the third and the fourth in one group, or the last, some are refused."""
 STATIC_PREFIX: Final = "static-"
-
-
-def identity(member_id: str) -> str:
-    """The same for all member ids of one instance: a static member that comes back is the same member."""
-    return member_id.rpartition("-")[0] if member_id.startswith(STATIC_PREFIX) else member_id
 
 
 @lru_cache(maxsize=1024)

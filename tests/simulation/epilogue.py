@@ -1,11 +1,16 @@
 """The end of every history: correct clients must reach Stable; then all stop sending, and nothing may remain."""
 
+import re
 from typing import Final
 
-from coordinator.core.groups.states import GroupState
+from coordinator.core.consumer.group import ConsumerGroup
+from coordinator.core.consumer.kind import CONSUMER
+from coordinator.core.groups.states import ASSIGNING, GroupState
 from coordinator.core.topic_partition import TopicPartition
 from tests.simulation import invariants
 from tests.simulation.clients import Client, Phase
+from tests.simulation.consumer_groups import used_by
+from tests.simulation.consumer_members import Owned
 from tests.simulation.consumers import PARTITIONS, PROTOCOLS, partitions_of
 from tests.simulation.harness import Harness
 from tests.simulation.history import Step
@@ -35,9 +40,15 @@ def play(harness: Harness) -> None:
 
 def everybody_gets_to_work(harness: Harness) -> None:
     """Clients that do what good clients do become one Stable group, and each partition has one owner."""
+    harness.zombies.clear()
     for client in harness.clients:
         harness.reconnect(client, 0)
-        client.deaf_until_ms, client.protocols, client.phase = 0, PROTOCOLS[0], Phase.OUT
+        harness.end_program(client)  # one amid a transaction gives up no partition
+        client.deaf_until_ms, client.protocols = 0, PROTOCOLS[0]
+        if client.modern is None:
+            client.phase = Phase.OUT
+        else:
+            client.modern.dawdles_until_ms = 0
     for _ in range(ROUNDS):
         _good_clients_act(harness)
         if all(_works(harness, group_id) for group_id in harness.group_ids):
@@ -45,16 +56,30 @@ def everybody_gets_to_work(harness: Harness) -> None:
     else:
         raise AssertionError("good clients did not get to work")
     for group_id in harness.group_ids:
-        _check_shares(_at_work(harness, group_id))
+        _check_shares(harness, group_id)
 
 
 def _good_clients_act(harness: Harness) -> None:
     """A fenced client stays away: two with the same instance id would replace each other for ever."""
     for client in harness.clients:
         client.read_answers()
+        if _waits_for_a_join(harness, client):
+            client.phase = Phase.OUT
         if not client.is_fenced:
             harness.act(client, 0)
     harness.play(Step("wait", 0, HEARTBEAT_MS))
+
+
+def _waits_for_a_join(harness: Harness, client: Client) -> bool:
+    """Whether the group has members of the classic protocol alone, and is too large to become a classic group.
+
+    As on Kafka their heartbeats compute no target assignment; somebody has to join.
+    """
+    group = harness.server.coordinator.shard_of(client.group_id).machine.groups.get(client.group_id)
+    if group is None or group.kind is not CONSUMER or client.modern is not None:
+        return False
+    consumer = group.membership
+    return consumer.state is ASSIGNING and consumer.classic_count == len(consumer.members)
 
 
 def _at_work(harness: Harness, group_id: str) -> list[Client]:
@@ -64,14 +89,43 @@ def _at_work(harness: Harness, group_id: str) -> list[Client]:
 def _works(harness: Harness, group_id: str) -> bool:
     clients = _at_work(harness, group_id)
     group = harness.server.coordinator.shard_of(group_id).machine.groups.get(group_id)
-    if group is None or group.membership.state is not GroupState.STABLE:
+    if group is None or group.membership.state != GroupState.STABLE:
         return not clients
+    if group.kind is CONSUMER:
+        return _works_as_consumer_group(harness, group.membership, clients)
     return group.membership.members.keys() == {client.member_id for client in clients} and all(
         client.phase is Phase.WORKING and client.generation_id == group.membership.generation_id for client in clients
     )
 
 
-def _check_shares(clients: list[Client]) -> None:
+def _works_as_consumer_group(harness: Harness, group: ConsumerGroup, clients: list[Client]) -> bool:
+    """Each client knows what the coordinator lets it use, and the coordinator all topics and subscriptions."""
+    topics = harness.server.environment.topics
+    is_resolved = group.patterns.keys() == group.pattern_subscribers.keys()
+    if not is_resolved or (group.patterns and group.resolved_version < topics.created_version):
+        return False
+    if group.members and group.checked_version != topics.topics_version:
+        return False
+    if not all(client.modern is None or client.modern.has_said_all for client in clients):
+        return False
+    return group.members.keys() == {client.member_id for client in clients} and all(
+        client.generation_id == group.members[client.member_id].current.epoch
+        and used_by(harness, client) == _assigned(group, client.member_id)
+        for client in clients
+    )
+
+
+def _assigned(group: ConsumerGroup, member_id: str) -> Owned:
+    assigned = group.members[member_id].current.assigned
+    return frozenset((topic_id, index) for topic_id, indexes in assigned.items() for index in indexes)
+
+
+def _check_shares(harness: Harness, group_id: str) -> None:
+    clients = _at_work(harness, group_id)
+    group = harness.server.coordinator.shard_of(group_id).machine.groups.get(group_id)
+    if group is not None and group.kind is CONSUMER:
+        _check_shares_of_consumer_group(harness, group.membership, clients)
+        return
     owned = [partition for client in clients for partition in partitions_of(client.assigned)]
     assert len(owned) == len(set(owned)), "a partition has two owners"
     if all(client.instance_id is None for client in clients):
@@ -80,9 +134,19 @@ def _check_shares(clients: list[Client]) -> None:
         assert sorted(owned) == sorted((topic, index) for topic in topics for index in range(PARTITIONS[topic]))
 
 
+def _check_shares_of_consumer_group(harness: Harness, group: ConsumerGroup, clients: list[Client]) -> None:
+    """Each partition of each topic that somebody subscribes to has one owner."""
+    image = harness.server.node.storage.image
+    names = {topic for client in clients for topic in client.topics if topic in image.topics}
+    patterns = {client.pattern for client in clients if client.modern is not None and client.pattern}
+    names |= {topic for topic in image.topics for pattern in patterns if re.fullmatch(pattern, topic)}
+    owned = [each for client in clients for each in used_by(harness, client)]
+    wanted = [(image.topic_id(name), index) for name in names for index in range(image.partition_count(name))]
+    assert sorted(owned) == sorted(wanted), (group.group_id, "each partition has one owner")
+
+
 def everybody_commits_a_transaction(harness: Harness) -> None:
     """Producers that go on come to a transaction that is committed, whatever others have left."""
-    harness.zombies.clear()
     if not harness.has_spare_topic:
         harness.play(Step("delete_topic"))
     began = len(harness.acknowledged.transactions)

@@ -23,6 +23,8 @@ FIELDS: Final = (
     Field("JoinGroup", 9, "rebalance_timeout_ms", INT32),
     Field("SyncGroup", 5, "generation_id", INT32),
     Field("Heartbeat", 4, "generation_id", INT32),
+    Field("ConsumerGroupHeartbeat", 1, "member_epoch", INT32[1:]),
+    Field("ConsumerGroupHeartbeat", 1, "rebalance_timeout_ms", INT32),
     Field("OffsetCommit", 8, "generation_id_or_member_epoch", INT32),
     Field("OffsetCommit", 4, "retention_time_ms", INT64),
     Field("OffsetCommit", 8, "partition_index", INT32, of_partitions=True),
@@ -42,6 +44,9 @@ def message_of(client: Client, api: str, commit: Any) -> Any:
             return client.sync_message()
         case "Heartbeat":
             return client.heartbeat_message()
+        case "ConsumerGroupHeartbeat":
+            assert client.modern is not None
+            return client.modern.steady_message()
     return commit
 
 

@@ -4,7 +4,7 @@ from itertools import accumulate
 from random import Random
 from typing import Final
 
-from tests.simulation.consumers import PROTOCOLS, STATIC_PREFIX, SUBSCRIPTIONS, TRANSFERS
+from tests.simulation.consumers import PATTERNS, PROTOCOLS, STATIC_PREFIX, SUBSCRIPTIONS, TRANSFERS
 from tests.simulation.extremes import EXTREMES
 from tests.simulation.history import ClientSetup, History, Setup, Step
 
@@ -49,6 +49,9 @@ LIVELY: Final[dict[str, float]] = {
     "stop": 0.3,
     "delete_old_audit": 0.3,
     "break_group": 1,
+    "beat": 2,
+    "dawdle": 1,
+    "migrate": 1,
 }
 """Kind of step → how often, relative to the others."""
 FAULTY: Final = LIVELY | {
@@ -64,6 +67,8 @@ TRANSACTING: Final = CALM | {"transact": 60, "zombie": 4, "produce": 20, "die_wr
 """Kills amid transactions, and nothing that makes their outcome uncertain."""
 PROFILES: Final = (LIVELY, FAULTY, CALM, TRANSACTING)
 WAITS_MS: Final = ((1, 500), (1, 500), (500, 4_000), (4_000, 25_000))
+CONSUMERS: Final = (0, 0.3, 0.7, 1)
+"""How many of the clients of a history begin with the consumer protocol."""
 BREAKING: Final = frozenset({"fill_disk", "break_reads", "die_writing"})
 CLOCK_STEPS_MS: Final = (3_600_000, -3_600_000, 8 * 24 * 3_600_000)
 HEALING: Final = Step("heal")
@@ -123,10 +128,16 @@ class HistoryGenerator:
                 return random.randrange(len(EXTREMES))
             case "leave":
                 return random.randrange(4)
+            case "beat":
+                return random.randrange(7)
+            case "migrate":
+                return random.randrange(2)
+            case "dawdle":
+                return random.choice((500, 3_000, 12_000, 30_000))
             case "stall" | "stand_still":
                 return random.randint(1, 15_000)
             case "subscribe":
-                return random.randrange(len(SUBSCRIPTIONS))
+                return random.randrange(len(SUBSCRIPTIONS) * len(PATTERNS) + 1)
             case "offer":
                 return int(random.choice((0, 0, 1, 1, *range(len(PROTOCOLS)))))
             case "batch":
@@ -152,6 +163,7 @@ class HistoryGenerator:
 
 def _setup(random: Random) -> Setup:
     groups = GROUPS[: random.choice((1, 2, 2, 3))]
+    consumers = random.choice(CONSUMERS)
     clients = []
     for number in range(random.randint(2, 7)):
         is_static = random.random() < 0.35
@@ -166,6 +178,7 @@ def _setup(random: Random) -> Setup:
                 rebalance_timeout_ms=random.choice((5_000, 20_000)),
                 transactional_id=f"x{number if random.random() < 0.7 else random.randint(0, number)}",
                 bumps_epoch=random.random() < 0.6,
+                protocol="consumer" if random.random() < consumers else "classic",
             )
         )
     is_durable = random.random() < 0.2
@@ -179,4 +192,5 @@ def _setup(random: Random) -> Setup:
         lingers=random.random() < 0.3,
         turns=0 if is_durable else random.choice((0, 0, 1, 2, 5)),
         is_durable=is_durable,
+        assignment_interval_ms=random.choice((0, 1_000)),
     )

@@ -14,6 +14,8 @@ class ClientSetup(NamedTuple):
     transactional_id: str = "x0"
     bumps_epoch: bool = True
     """Whether the transactions of its producer have epochs of their own (KIP-890)."""
+    protocol: str = "classic"
+    """`consumer`: it begins with ConsumerGroupHeartbeat (KIP-848), in version 0 if `join_version` is old."""
 
 
 class Setup(NamedTuple):
@@ -30,6 +32,8 @@ class Setup(NamedTuple):
     """Whether audit records wait for others (`group.audit.linger.ms`)."""
     turns: int = 0
     """Turns of the event loop that follow each step; 0: as many as there is something to do."""
+    assignment_interval_ms: int = 0
+    """`group.consumer.assignment.interval.ms`."""
     is_durable: bool = False
     """Whether an append counts only when it is flushed (`log.flush.policy=always`)."""
 

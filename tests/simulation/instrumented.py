@@ -12,9 +12,11 @@ from structlog.typing import EventDict, WrappedLogger
 from coordinator.audit.resume import AuditReplay
 from coordinator.audit.schema import OffsetsCommitted, decode_event
 from coordinator.audit.schema import Record as AuditRecord
+from coordinator.audit.world import Cluster
 from coordinator.broker.partitions import LEADER_EPOCH
 from coordinator.core.causes import Cause
 from coordinator.core.classic.describe import described
+from coordinator.core.classic.group import ClassicGroup
 from coordinator.core.event import Event
 from coordinator.core.groups.event import GroupEvent
 from coordinator.core.groups.group import Group
@@ -99,9 +101,14 @@ class InstrumentedStream(AuditStream):
 class InstrumentedAudit(AuditProjection):
     """The product's audit; its twins see every event, and the groups of every load."""
 
-    def __init__(self, stream: AuditStream, wall: WallTime, twins: ShardTwins) -> None:
+    def __init__(self, stream: AuditStream, wall: WallTime, twins: ShardTwins, cluster: Cluster) -> None:
         super().__init__(
-            stream, wall, node_id=1, checkpoint_records=CHECKPOINT_RECORDS, members_at_once=MEMBERS_AT_ONCE
+            stream,
+            wall,
+            node_id=1,
+            checkpoint_records=CHECKPOINT_RECORDS,
+            members_at_once=MEMBERS_AT_ONCE,
+            cluster=cluster,
         )
         self._twins = twins
 
@@ -109,9 +116,11 @@ class InstrumentedAudit(AuditProjection):
         assert isinstance(event, GroupEvent), event
         self._twins.happened(event)
         super().project(event, group, state_before, generation_before)
-        classic, state = group.membership, self.groups.get(event.key)
-        if state is not None and state.seq and classic.rebalance_reason is None:  # else a rebalance follows at once
-            self._twins.shows(event.key, state.seq, decoded(described(classic)))
+        members, state = group.membership, self.groups.get(event.key)
+        if not isinstance(members, ClassicGroup) or members.rebalance_reason is not None:
+            pass  # DescribeGroups shows no consumer group; and a rebalance follows at once
+        elif state is not None and state.seq:
+            self._twins.shows(event.key, state.seq, decoded(described(members)))
         self._twins.break_invariant(event.key)
 
     def discard(self, group_id: str, count: int) -> None:
@@ -121,7 +130,7 @@ class InstrumentedAudit(AuditProjection):
     def resume_rebuilt(
         self, replay: AuditReplay, group_id: str, group: Group[Any] | None, now_ms: int, cause: Cause
     ) -> list[AuditRecord]:
-        self._twins.rebuilt(group_id, None if group is None else group.membership)
+        self._twins.rebuilt(group_id, group)
         return super().resume_rebuilt(replay, group_id, group, now_ms, cause)
 
     def resume(
@@ -129,7 +138,7 @@ class InstrumentedAudit(AuditProjection):
     ) -> Generator[None, None, list[AuditRecord]]:
         self._check_replay(groups)
         records = yield from super().resume(groups, now_ms, end_offset, cause)
-        self._twins.loaded({group_id: group.membership for group_id, group in groups.items()})
+        self._twins.loaded(groups)
         return records
 
     def _check_replay(self, groups: Mapping[str, Group[Any]]) -> None:

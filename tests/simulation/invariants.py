@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 from coordinator.core.classic.describe import described
 from coordinator.core.classic.group import ClassicGroup
 from coordinator.core.classic.rebalance import advance, next_deadline_ms
+from coordinator.core.consumer.checks import CHECKS
+from coordinator.core.consumer.kind import CONSUMER
 from coordinator.core.decision import OperationContext
 from coordinator.core.groups.states import GroupState
 from coordinator.core.offsets.records import CommittedOffset
@@ -13,6 +15,7 @@ from coordinator.core.topic_partition import TopicPartition
 from coordinator.groups.audit_schedule import audit_of
 from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.runtime.shard import Shard
+from tests.simulation import consumer_groups
 from tests.simulation.audit_reader import decoded
 from tests.simulation.client_view import Positions, committed_offsets
 from tests.simulation.clients import Request
@@ -38,10 +41,13 @@ def check(harness: "Harness") -> None:
             assert shard.machine.groups == {}, "nothing is served before it is loaded"
             assert not shard.failed_keys.by_key, "a load brings all groups back"
         for group in shard.machine.groups.values():
-            counts_are_what_they_count(group.membership)
-            states_say_who_waits(group.membership)
-            nothing_more_follows(harness, group.membership)
-            every_member_has_a_session_and_nobody_else(harness, group.membership)
+            if group.kind is CONSUMER:
+                consumer_groups.check(harness, group)
+            else:
+                counts_are_what_they_count(group.membership)
+                states_say_who_waits(group.membership)
+                nothing_more_follows(harness, group.membership)
+                every_member_has_a_session_and_nobody_else(harness, group.membership)
             check_offsets(harness, group.group_id, committed_offsets(group))
     what_is_acknowledged_has_a_group(harness)
     who_waits_is_known(harness)
@@ -56,7 +62,9 @@ def twins_are_equal(harness: "Harness", shard: Shard[GroupStateMachine]) -> None
     for group_id, whole in shard.machine.groups.items():
         assert twins.durable.groups[group_id].offsets == whole.offsets, group_id
         stored, group = twins.durable.groups[group_id].membership, whole.membership
-        if group.state in (GroupState.STABLE, GroupState.EMPTY):
+        if whole.kind is CONSUMER:
+            assert CHECKS.durable_part(stored) == CHECKS.durable_part(group), group_id
+        elif group.state in (GroupState.STABLE, GroupState.EMPTY):
             assert durable_part(stored) == durable_part(group), group_id
         assert stored.generation_id <= group.generation_id, group_id
 
@@ -101,6 +109,10 @@ def the_audit_tells_where_groups_are(harness: "Harness", shard: Shard[GroupState
         audited, group = readers[group_id], whole.membership
         assert (audited.state, audited.generation_id) == (group.state, group.generation_id), group_id
         assert audited.members == group.members.keys(), group_id
+        assert audited.is_consumer == (whole.kind is CONSUMER), group_id
+        if whole.kind is CONSUMER:
+            consumer_groups.the_audit_tells_who_may_use_what(harness, group, audited)
+            continue
         assert audited.describe() == decoded(described(group)), group_id
         if group.state is GroupState.STABLE:
             owned = {member_id: flat_assignment(member.assignment) for member_id, member in group.members.items()}
@@ -215,9 +227,7 @@ def who_waits_is_known(harness: "Harness") -> None:
         request_id
         for shard in harness.server.coordinator.shards
         for group in shard.machine.groups.values()
-        for member in group.membership.members.values()
-        for request_id in (member.awaiting_join, member.awaiting_sync)
-        if request_id is not None
+        for _, _, request_id in group.kind.waiting_requests(group.membership)
     }
     assert delayed <= waiting.keys() | harness.closed, "a request that waits in a group has no receiver"
     for request_id in waiting.keys() - delayed:
@@ -237,7 +247,9 @@ def no_timer_is_lost_or_left(harness: "Harness") -> None:
         unloaded += not shard.is_active
         wanted += sum(not failed.is_due for failed in shard.failed_keys.by_key.values())
         for group in shard.machine.groups.values():
-            wanted += next_deadline_ms(group.membership) is not None
+            wanted += group.kind.next_deadline_ms(group.membership) is not None
+            if group.kind is CONSUMER:
+                continue
             members = group.membership.members.values()
             waiting += sum((each.awaiting_join or each.awaiting_sync) is not None for each in members)
     known = sum(len(server.sessions.members(group_id)) for group_id in harness.group_ids)

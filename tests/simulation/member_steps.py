@@ -7,8 +7,10 @@ from _wire.messages.sync_group import SyncGroupRequestAssignment
 from coordinator.core.groups.states import GroupState
 from coordinator.core.topic_partition import TopicPartition
 from tests.simulation.clients import Client, Phase
-from tests.simulation.consumers import PARTITIONS, PROTOCOLS, SUBSCRIPTIONS, assignment
+from tests.simulation.consumer_members import ConsumerProtocolMember
+from tests.simulation.consumers import PARTITIONS, PATTERNS, PROTOCOLS, SUBSCRIPTIONS, TRANSFERS, assignment
 from tests.simulation.record_traffic import RecordTraffic
+from tests.simulation.traffic import pending_members
 from tests.simulation.world_server import RECORD_BATCH_BYTES_MAX
 
 NOBODY: Final = "nobody"
@@ -28,7 +30,16 @@ class MemberSteps(RecordTraffic):
             return
         if client.is_fenced:
             client.start()
+        if client.modern is not None and self._may_revoke(client, client.modern):
+            client.modern.revoke()
         self.send(client, *client.next_message())
+
+    def _may_revoke(self, client: Client, modern: ConsumerProtocolMember) -> bool:
+        """A good client gives up no partition amid a transaction of what it read there."""
+        if self.server.now_ms < modern.dawdles_until_ms or not modern.has_to_revoke:
+            return False
+        producers = self.transactional.get(client.name), self.zombies.get(client.name)
+        return not any(each is not None and each.is_in_transaction for each in producers)
 
     def everybody(self, client: Client, value: int) -> None:
         """All clients act, `client` first; an odd `value`: and their producers go on."""
@@ -50,7 +61,7 @@ class MemberSteps(RecordTraffic):
         elif value == 5:
             group = self.group(client.group_id).membership
             message.generation_id = group.generation_id
-            message.member_id = next(iter(group.pending_members), client.member_id)
+            message.member_id = next(iter(pending_members(group)), client.member_id)
         self.send(None, "Heartbeat", message, 4)
 
     def sync(self, client: Client, value: int) -> None:
@@ -59,6 +70,8 @@ class MemberSteps(RecordTraffic):
         if value == 5:
             # Of a leader that has not assigned yet, if there is one: its group alone takes assignments.
             client = next(filter(self._is_about_to_assign, self.clients), client)
+        if client.modern is not None:
+            return
         message = client.sync_message()
         if value in (1, 2):
             message.generation_id += (-1, 1)[value - 1]
@@ -84,6 +97,8 @@ class MemberSteps(RecordTraffic):
 
     def join(self, client: Client, value: int) -> None:
         """One that nothing asked for, or that says something wrong."""
+        if client.modern is not None:
+            return
         message, version = client.join_message(), client.setup.join_version
         if value == 1:
             message.member_id = ""
@@ -98,13 +113,19 @@ class MemberSteps(RecordTraffic):
         self.send_beside(client, "JoinGroup", message, version)
 
     def again(self, client: Client, value: int) -> None:
-        """What the client sent last, once more on a second connection; the first one stays open."""
-        if client.last is not None:
+        """What the client sent last, once more on a second connection; the first one stays open.
+
+        In the consumer protocol only what says nothing of partitions: it would be a lie by then.
+        """
+        if client.last is not None and not client.last.says_partitions:
             self.send(client, client.last.api, client.last.message, client.last.version)
 
     def leave(self, client: Client, value: int) -> None:
         """The client says goodbye alone (0, 1: in an old version), with others (2), or an administrator says it (3)."""
         if not client.member_id and client.instance_id is None:
+            return
+        if client.modern is not None and value != 3:
+            self._leave_as_modern(client, client.modern, value)
             return
         goodbyes = [MemberIdentity(member_id=client.member_id, group_instance_id=client.instance_id)]
         if value == 2:
@@ -121,6 +142,47 @@ class MemberSteps(RecordTraffic):
             self.close(client)
             client.start()
 
+    def _leave_as_modern(self, client: Client, modern: ConsumerProtocolMember, value: int) -> None:
+        """For good, or a static member for a moment (2)."""
+        if modern.member_id:
+            message = modern.leave_message(for_a_moment=value == 2)
+            self.send(None, "ConsumerGroupHeartbeat", message, modern.version)
+        self.close(client)
+        self.end_program(client)
+        client.start()
+
+    def beat(self, client: Client, value: int) -> None:
+        """A ConsumerGroupHeartbeat that says something wrong (`value`: what), beside those of the client."""
+        modern = client.modern
+        if modern is None:
+            return
+        message = modern.steady_message()
+        if value in (1, 2):
+            message.member_epoch += (-1, 1)[value - 1]
+        elif value == 3:
+            message.instance_id = "static-other"
+        elif value == 4:
+            message.member_id = NOBODY
+        elif value == 5:
+            message.server_assignor = "unknown"
+        elif value == 6:
+            message.subscribed_topic_regex = "("
+        if message.member_epoch > 0:
+            self.send(None, "ConsumerGroupHeartbeat", message, 1)
+
+    def dawdle(self, client: Client, value: int) -> None:
+        """The client gives up no partition for so long."""
+        if client.modern is not None:
+            client.modern.dawdles_until_ms = self.server.now_ms + value
+
+    def migrate(self, client: Client, value: int) -> None:
+        """The client's process ends, in order (0) or not, and a new one speaks the other protocol."""
+        if value == 0:
+            self.leave(client, 0)
+        self.crash(client, 0)
+        client.protocol = "classic" if client.protocol == "consumer" else "consumer"
+        client.start()
+
     def crash(self, client: Client, value: int) -> None:
         """The client's process dies; the next time it acts it is a new one."""
         self.close(client)
@@ -136,13 +198,20 @@ class MemberSteps(RecordTraffic):
         client.deaf_until_ms = self.server.now_ms + value
 
     def subscribe(self, client: Client, value: int) -> None:
-        """Other topics, and so it joins again."""
+        """Other topics, and so it joins again. In the consumer protocol a regular expression too, or nothing at all."""
         client.topics = SUBSCRIPTIONS[value % len(SUBSCRIPTIONS)]
+        if client.modern is not None:
+            client.pattern = PATTERNS[value // len(SUBSCRIPTIONS) % len(PATTERNS)]
+            if client.group_id == TRANSFERS or not client.modern.version:
+                client.pattern = ""
+            elif value >= len(SUBSCRIPTIONS) * len(PATTERNS):
+                client.topics = ()
+            return
         if not client.under_way:
             client.phase = Phase.OUT
 
     def offer(self, client: Client, value: int) -> None:
         """Other protocols, and so it joins again."""
         client.protocols = PROTOCOLS[value % len(PROTOCOLS)]
-        if not client.under_way:
+        if not client.under_way and client.modern is None:
             client.phase = Phase.OUT

@@ -11,12 +11,13 @@ from _wire.messages.offset_delete import (
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from coordinator.core.topic_partition import TopicPartition
 from tests.simulation.clients import Client
-from tests.simulation.consumers import PARTITIONS, TRANSFERS, partitions_of
+from tests.simulation.consumers import PARTITIONS, TRANSFERS, WIDE, partitions_of
 from tests.simulation.extremes import EXTREMES, message_of, set_number
 from tests.simulation.record_traffic import RecordTraffic
 from tests.simulation.world_server import RECORD_BATCH_BYTES_MAX
 
 COMMIT_VERSION: Final = 8
+MEMBER_EPOCH_VERSION: Final = 9
 RETENTION_VERSION: Final = 4
 STABLE_VERSION: Final = 8
 TOO_MANY_PARTITIONS: Final = RECORD_BATCH_BYTES_MAX // 20
@@ -41,11 +42,13 @@ class OffsetSteps(RecordTraffic):
         elif value == 4:
             message.retention_time_ms = 60_000
         elif value == 5:
+            message.topics[0].name = WIDE
             message.topics[0].partitions = [
                 OffsetCommitRequestPartition(partition_index=index, committed_offset=self.commits)
                 for index in range(TOO_MANY_PARTITIONS)
             ]
-        self.send(client, "OffsetCommit", message, RETENTION_VERSION if value == 4 else COMMIT_VERSION)
+        version = COMMIT_VERSION if client.modern is None else MEMBER_EPOCH_VERSION
+        self.send(client, "OffsetCommit", message, RETENTION_VERSION if value == 4 else version)
 
     def _commit_message(self, client: Client) -> OffsetCommitRequest:
         """One that a member may send, of two of its partitions at most."""
@@ -72,9 +75,13 @@ class OffsetSteps(RecordTraffic):
         field, number = EXTREMES[value % len(EXTREMES)]
         if field.api == "OffsetCommit" and client.group_id == TRANSFERS:
             return
+        if client.modern is not None and field.api in ("JoinGroup", "SyncGroup"):
+            return  # it would become a member of the classic protocol
+        if client.modern is None and field.api == "ConsumerGroupHeartbeat":
+            return
         message = message_of(client, field.api, self._commit_message(client))
         set_number(message, field, number)
-        sender = None if field.api == "Heartbeat" else client
+        sender = None if field.api.endswith("Heartbeat") else client
         self.send(sender, field.api, message, field.version)
 
     def delete_offsets(self, client: Client, value: int) -> None:

@@ -5,6 +5,9 @@ from typing import Final
 from coordinator.core.causes import Cause
 from coordinator.core.classic import events
 from coordinator.core.classic.group import ClassicGroup
+from coordinator.core.consumer import events as consumer_events
+from coordinator.core.consumer.group import ConsumerGroup
+from coordinator.core.consumer.member import MemberState
 from coordinator.core.event import Event
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.states import GroupState
@@ -20,6 +23,15 @@ def check_event(event: Event, whole: Group, now_ms: int) -> None:
     """What must be true of the group before the event may happen. `now_ms` is the time of deadlines."""
     group = whole.membership
     match event:
+        case consumer_events.GroupEpochBumped():
+            assert event.epoch == group.epoch + 1, event
+        case consumer_events.TargetAssignmentComputed():
+            assert group.target_epoch < event.epoch == group.epoch, event
+        case consumer_events.ConsumerMemberAssigned():
+            _check_step(event, group)
+        case consumer_events.ConsumerMemberRemoved(cause=Cause.REBALANCE_TIMEOUT | Cause.SYNC_TIMEOUT):
+            deadlines_ms = [at_ms for (who, _), at_ms in group.deadlines.by_key.items() if who == event.member_id]
+            assert now_ms >= min(deadlines_ms), event
         case events.GenerationStarted():
             _check_generation(event, group, now_ms)
         case events.RebalanceStarted(from_empty=False):
@@ -58,12 +70,30 @@ def _check_generation(event: events.GenerationStarted, group: ClassicGroup, now_
     assert event.sync_deadline_ms == now_ms + longest_ms, event
 
 
+def _check_step(event: consumer_events.ConsumerMemberAssigned, group: ConsumerGroup) -> None:
+    """A member's epoch never falls, and what it may use is nobody else's."""
+    current, before = event.current, group.members[event.member_id].current
+    assert current.epoch >= before.epoch, event
+    assert current.epoch <= group.target_epoch, event
+    for partitions in (current.assigned, current.pending):
+        for topic_id, indexes in partitions.items():
+            for index in indexes:
+                assert group.owner(topic_id, index) in (None, event.member_id), (event, topic_id, index)
+    if current.state is MemberState.UNREVOKED_PARTITIONS:
+        assert current.pending, event
+        assert current.epoch == before.epoch, (event, "it gets no epoch before it has given up partitions")
+
+
 def _check_age(event: OffsetsDeleted, whole: Group, where: TopicPartition) -> None:
     group, committed = whole.membership, whole.offsets.get(where)
     assert committed is not None, event
     assert not whole.offsets.has_pending(where), event
     if committed.expire_timestamp_ms is not None:
         assert event.at_ms >= committed.expire_timestamp_ms, event
+        return
+    if isinstance(group, ConsumerGroup):
+        assert event.at_ms >= committed.commit_timestamp_ms + RETENTION_MS, event
+        assert not group.is_subscribed_to(where.topic), event
         return
     if group.protocol_type is not None and group.state is GroupState.EMPTY:
         assert group.state_since_ms is not None, event

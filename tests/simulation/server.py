@@ -6,6 +6,7 @@ from itertools import count, pairwise
 from pathlib import Path
 from typing import Any, Final
 
+from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from coordinator.audit.schema import CoordinatorPaused
 from coordinator.audit.schema import Record as AuditRecord
@@ -44,6 +45,7 @@ START_MS: Final = 1_700_000_000_000
 DATA: Final = Path("/data")
 OFFSETS: Final = "__consumer_offsets"
 AUDIT: Final = "__group_audit"
+CLIENT_HOST: Final = "/127.0.0.1"
 
 
 class AllTopicsBut:
@@ -91,7 +93,7 @@ class ClientContext(OperationContext):
         server: "SimulatedServer",
         connection: ClientConnection | None = None,
     ) -> None:
-        super().__init__(request_id, version, name, "/127.0.0.1", server.environment, 0, 0)
+        super().__init__(request_id, version, name, CLIENT_HOST, server.environment, 0, 0)
         self._software = server.client_software
         self._connection = connection
 
@@ -358,6 +360,38 @@ class SimulatedServer:
         # An id all the same, so that a history has the same ids with the fast path and without.
         request_id = self.pending.register(waiting)
         self.pending.reply(request_id, HeartbeatResponse())
+        return request_id
+
+    def submit_consumer_heartbeat(
+        self, request: ConsumerGroupHeartbeatRequest, waiting: Waiting, name: str, version: int
+    ) -> int:
+        """As a connection does it: from the session table if the member says no more than that it is alive."""
+        nothing = ConsumerGroupHeartbeatRequest(
+            group_id=request.group_id,
+            member_id=request.member_id,
+            member_epoch=request.member_epoch,
+            instance_id=request.instance_id,
+            rebalance_timeout_ms=-1,
+        )
+        interval_ms = -1
+        if self.fast_path and repr(request) == repr(nothing):
+            interval_ms = self.sessions.take_consumer_heartbeat(
+                request.group_id,
+                request.member_id,
+                request.instance_id,
+                request.member_epoch,
+                name,
+                CLIENT_HOST,
+                self.now_ms,
+            )
+        if interval_ms < 0:
+            operation = operations.CONSUMER_GROUP_HEARTBEAT
+            return self.submit(operation, request.group_id, request, waiting, name, version)
+        request_id = self.pending.register(waiting)
+        response = ConsumerGroupHeartbeatResponse(
+            member_id=request.member_id, member_epoch=request.member_epoch, heartbeat_interval_ms=interval_ms
+        )
+        self.pending.reply(request_id, response)
         return request_id
 
     def _drain_unless_batching(self) -> None:

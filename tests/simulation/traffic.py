@@ -1,7 +1,7 @@
 """The requests and responses between the clients and the server, and what the clients learn from them."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
@@ -14,7 +14,7 @@ from tests.simulation import invariants
 from tests.simulation.acknowledged import Acknowledged
 from tests.simulation.client_view import Generation, Ledger
 from tests.simulation.clients import Client, Request
-from tests.simulation.consumers import identity
+from tests.simulation.consumers import PARTITIONS
 from tests.simulation.history import Setup
 from tests.simulation.world_server import WorldServer
 
@@ -44,7 +44,7 @@ class Traffic:
         self.answers: list[tuple[int, Any]] = []
         self.commits = 0
         self.batch_left = 0
-        self.clients = [Client(number, each) for number, each in enumerate(setup.clients)]
+        self.clients = [Client(number, each, self._read_topic) for number, each in enumerate(setup.clients)]
         self.group_ids = sorted({each.group_id for each in setup.clients})
         self.acknowledged = Acknowledged()
         self._observed: list[Request] = []
@@ -80,11 +80,25 @@ class Traffic:
             self._came(request, message.member_id)
         if api == "SyncGroup":
             self._note_plan(request)
-        server, name = self.server, client.name if client is not None else "admin"
-        if api == "Heartbeat":
+        self._submit(request, client.name if client is not None else "admin")
+        if client is not None and api == "JoinGroup":
+            client.last_join = request.number
+
+    def _submit(self, request: Request, name: str) -> None:
+        server, message = self.server, request.message
+        if request.api == "Heartbeat":
             request.number = server.submit_heartbeat(message, request, name)
-            return
-        request.number = server.submit(OPERATIONS[api], group_id, message, request, name, version, request.connection)
+        elif request.api == "ConsumerGroupHeartbeat":
+            request.number = server.submit_consumer_heartbeat(message, request, name, request.version)
+        else:
+            request.number = server.submit(
+                OPERATIONS[request.api], request.group_id, message, request, name, request.version, request.connection
+            )
+
+    def _read_topic(self, topic_id: bytes) -> str | None:
+        """The name of a topic that groups commit offsets of; it is never deleted."""
+        name = self.server.environment.topics.topic_name(topic_id)
+        return name if name in PARTITIONS else None
 
     def _came(self, request: Request, member_id: str) -> None:
         """The member may be known to be at the other end of the request's connection."""
@@ -99,7 +113,7 @@ class Traffic:
         message = request.message
         plan = {each.member_id: each.assignment for each in message.assignments}
         generation = self._generation(message.group_id, message.generation_id, request.incarnation)
-        generation.plans.append((identity(message.member_id), plan))
+        generation.plans.append((self.server.twins_of(message.group_id).identity(message.member_id), plan))
 
     def _generation(self, group_id: str, generation_id: int, incarnation: int | None = None) -> Generation:
         return self.server.twins_of(group_id).generation(group_id, generation_id, incarnation)
@@ -131,19 +145,32 @@ class Traffic:
         if error is ErrorCode.NONE:
             assert message.member_id in ("", response.member_id), "a member id was changed"
             self._came(request, response.member_id)
-            self._generation(message.group_id, response.generation_id).apply_join(response)
+            if self._was_consumer_group(request):
+                assert response.leader or not response.members, "members without a leader"
+                self._lives(message.group_id, response.member_id)
+            else:
+                self._generation(message.group_id, response.generation_id).apply_join(response)
 
     def _synced(self, request: Request, error: ErrorCode) -> None:
         message = request.message
-        if error is ErrorCode.NONE:
+        if error is ErrorCode.NONE and not self._was_consumer_group(request):
             generation = self._generation(message.group_id, message.generation_id, request.incarnation)
             generation.apply_assignment(message.member_id, request.response.assignment)
+
+    def _was_consumer_group(self, request: Request) -> bool:
+        """Whether the group was a consumer group at some time between the request and its answer, or may have been."""
+        return self.server.twins_of(request.group_id).was_consumer_group(request.group_id, request.incarnation)
+
+    def _beat_as_consumer(self, request: Request, error: ErrorCode) -> None:
+        message = request.message
+        if error is ErrorCode.NONE and message.member_epoch >= 0:
+            self._lives(message.group_id, request.response.member_id)
 
     def _beat(self, request: Request, error: ErrorCode) -> None:
         message = request.message
         if error in (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS):
             group = self.server.twins_of(message.group_id).replayed.get(message.group_id)
-            assert group is None or message.member_id not in group.membership.pending_members, (
+            assert group is None or message.member_id not in pending_members(group.membership), (
                 "a reserved member id is no member"
             )
             self._lives(message.group_id, message.member_id)
@@ -153,7 +180,7 @@ class Traffic:
         codes = {ErrorCode(each.error_code) for topic in request.response.topics for each in topic.partitions}
         self.seen.update(f"answer OffsetCommit partition {code.name}" for code in codes)
         message = request.message
-        if codes & ACCEPTED and message.generation_id_or_member_epoch >= 0:
+        if codes & ACCEPTED and message.generation_id_or_member_epoch >= 0 and not self._was_consumer_group(request):
             self._lives(message.group_id, message.member_id)
 
     def _fetched(self, request: Request, error: ErrorCode) -> None:
@@ -208,7 +235,7 @@ class Traffic:
         self.ledger.committed_in_transaction(request)
         codes = {ErrorCode(each.error_code) for topic in request.response.topics for each in topic.partitions}
         self.seen.update(f"answer TxnOffsetCommit partition {code.name}" for code in codes)
-        if codes & ACCEPTED and request.message.generation_id >= 0:
+        if codes & ACCEPTED and request.message.generation_id >= 0 and not self._was_consumer_group(request):
             self._lives(request.group_id, request.message.member_id)
 
     def _transaction_ended(self, request: Request, error: ErrorCode) -> None:
@@ -234,6 +261,7 @@ class Traffic:
         "JoinGroup": _joined,
         "SyncGroup": _synced,
         "Heartbeat": _beat,
+        "ConsumerGroupHeartbeat": _beat_as_consumer,
         "OffsetCommit": _committed,
         "OffsetFetch": _fetched,
         "DeleteGroups": _deleted,
@@ -241,3 +269,9 @@ class Traffic:
         "TxnOffsetCommit": _committed_in_transaction,
         "complete transaction": _transaction_ended,
     }
+
+
+def pending_members(group: Any) -> Mapping[str, int]:
+    """The member ids that were handed out and are not used yet; only a classic group has some."""
+    found: Mapping[str, int] = getattr(group, "pending_members", {})
+    return found

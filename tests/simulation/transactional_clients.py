@@ -54,6 +54,8 @@ class TransactionalClient(Program):
         self.acknowledged = harness.acknowledged
         self.producer_id = self.epoch = -1
         self.sequences: Counter[TopicPartition] = Counter()
+        self.is_in_transaction = False
+        """Whether it has read records, and has not come to the end of what it makes of them."""
         self.member: tuple[int, str, str | None] = (-1, "", None)
         """As which it has read the positions that it goes on from."""
         super().__init__(harness, f"{client.name}-{transactional_id}")
@@ -68,7 +70,9 @@ class TransactionalClient(Program):
             yield from self._initialize()
             positions: dict[TopicPartition, tuple[int, int]] = {}
             while (yield from self._transact(positions)):
+                self.is_in_transaction = False
                 yield None
+            self.is_in_transaction = False
 
     def _initialize(self) -> Steps[None]:
         """Begin again. The transaction before is aborted, whatever it has."""
@@ -92,6 +96,7 @@ class TransactionalClient(Program):
         if member != self.member:  # others may have gone on meanwhile with what was theirs
             self.member = member
             positions.clear()
+        self.is_in_transaction = True
         read = (yield from self._read(positions)) if self.is_transfer else None
         if self.is_transfer and not read:
             return True

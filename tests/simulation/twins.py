@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeVar
+from typing import Any, Final, TypeVar
 
 from coordinator.audit.schema import Record as AuditRecord
 from coordinator.audit.schema import decode_coordinator_event, decode_event
@@ -11,10 +11,13 @@ from coordinator.core.classic import events
 from coordinator.core.classic.group import ClassicGroup
 from coordinator.core.classic.joining import NEW_MEMBER_JOIN_TIMEOUT_MS
 from coordinator.core.client_connection import ClientConnection
+from coordinator.core.consumer import events as consumer_events
+from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.event import Event
 from coordinator.core.groups.event import GroupEvent
 from coordinator.core.groups.events import GroupCreated, GroupRemoved
 from coordinator.core.groups.group import Group
+from coordinator.core.groups.kind import CLASSIC_NAME, CONSUMER_NAME
 from coordinator.core.groups.kinds import new_group
 from coordinator.core.groups.states import GroupState
 from coordinator.core.groups.stored import StoredGroups
@@ -32,15 +35,24 @@ from tests.simulation.client_view import Generation
 from tests.simulation.rules import check_event
 
 Record = TypeVar("Record")
+CAUSED: Final = (
+    events.MemberRemoved,
+    events.PendingMemberRemoved,
+    consumer_events.ConsumerMemberRemoved,
+    consumer_events.GroupEpochBumped,
+)
+"""Events with a cause that is counted."""
 
 
 class InjectedDefect(AssertionError):
     """A defect of the coordinator that a history asks for."""
 
 
-def session_timeout_ms(group: ClassicGroup, member_id: str) -> int | None:
+def session_timeout_ms(group: ClassicGroup | ConsumerGroup, member_id: str) -> int | None:
     """The session timeout of a member or of a pending member id; None if the group does not know the id."""
     member = group.members.get(member_id)
+    if isinstance(group, ConsumerGroup):
+        return None if member is None else member.session_timeout_ms
     return group.pending_members.get(member_id) if member is None else member.session_timeout_ms
 
 
@@ -72,9 +84,13 @@ class ShardTwins:
         self.shown: defaultdict[str, dict[int, Described]] = defaultdict(dict)
         """Group id → `seq` of an audit event that is not appended yet → what DescribeGroups would show after it."""
         self.incarnation: Counter[str] = Counter()
-        """Group id → how often it was created or loaded. Generations are counted within such an incarnation."""
+        """Group id → how often it was created, loaded or converted. Generations are counted within an incarnation."""
+        self.consumer_incarnations: set[tuple[str, int]] = set()
+        """Group id and incarnation of consumer groups."""
         self.expired: defaultdict[str, set[TopicPartition]] = defaultdict(set)
         """Group id → partitions whose offsets expired since somebody looked."""
+        self._instances: dict[str, str] = {}
+        """Member id → instance id, of static members."""
         self.generations: dict[tuple[str, int, int], Generation] = {}
         """Group id, incarnation and generation id → the generation as clients saw it."""
         self.committed: dict[str, tuple[int, int]] = {}
@@ -99,6 +115,10 @@ class ShardTwins:
             self.lived_ms[group_id, member_id] = now_ms
             self.may_be_silent_until_ms[group_id, member_id] = now_ms + timeout_ms
 
+    def identity(self, member_id: str) -> str:
+        """The same for all member ids of one instance."""
+        return self._instances.get(member_id, member_id)
+
     def note_flushed(self) -> None:
         self.flushed_stored, self.flushed_audited = len(self.stored), len(self.audited)
 
@@ -109,21 +129,26 @@ class ShardTwins:
         group = self.replayed.get(event.group_id)
         if group is None:
             assert isinstance(event, GroupCreated), (event, "of a group that is not there")
-            group = self.replayed[event.group_id] = new_group(event.group_id)
-            self.incarnation[event.group_id] += 1
-        classic = group.membership
-        state = classic.state
+            group = self.replayed[event.group_id] = new_group(event.group_id, event.kind)
+            self._count_incarnation(event.group_id, group)
+        before = group.membership
+        state = before.state
         now_ms = event.at_ms - self._step_ms()
         check_event(event, group, now_ms)
-        self._check_session(event, classic, now_ms)
+        self._check_session(event, before, now_ms)
         if isinstance(event, events.MemberRemoved):
-            self._check_connection(event, classic.members[event.member_id].answered_ms)
+            self._check_connection(event, before.members[event.member_id].answered_ms)
         event.apply(group)
         self.seen[f"event {type(event).__name__}"] += 1
-        if classic.state is not state:
-            self.seen[f"state {state} → {classic.state}"] += 1
-        if isinstance(event, events.MemberRemoved | events.PendingMemberRemoved):
+        self._instances |= {each: instance for instance, each in group.membership.static_members.items()}
+        if group.membership is not before:
+            self._converted(group)
+        elif before.state is not state:
+            self.seen[f"state {state} → {before.state}"] += 1
+        if isinstance(event, CAUSED):
             self.seen[f"cause of {type(event).__name__}: {event.cause}"] += 1
+        elif isinstance(event, consumer_events.ConsumerMemberAssigned):
+            self.seen[f"a member is {event.current.state.name}"] += 1
         elif isinstance(event, events.RebalanceStarted):
             self.seen[f"cause of RebalanceStarted: {event.rebalance_reason.cause}"] += 1
         elif isinstance(event, OffsetsCommitted | TransactionalOffsetsCommitted):
@@ -138,6 +163,29 @@ class ShardTwins:
             self.seen[f"cause of GroupRemoved: {event.cause}"] += 1
             del self.replayed[event.group_id]
             self.committed.pop(event.group_id, None)
+
+    def _converted(self, group: Group) -> None:
+        """The group is of another kind from now on: sessions begin anew, and who waited is answered."""
+        self._count_incarnation(group.group_id, group)
+        self._forget_sessions(group.group_id)
+        if group.kind.name == CLASSIC_NAME and group.membership.state is GroupState.STABLE:
+            key = group.group_id, self.incarnation[group.group_id], group.membership.generation_id
+            self.generations[key] = Generation(self.identity, from_its_start=False)
+
+    def _count_incarnation(self, group_id: str, group: Group) -> None:
+        self.incarnation[group_id] += 1
+        if group.kind.name == CONSUMER_NAME:
+            self.consumer_incarnations.add((group_id, self.incarnation[group_id]))
+
+    def was_consumer_group(self, group_id: str, since: int) -> bool:
+        """Whether the group is a consumer group, or was one in an incarnation from `since` on."""
+        numbers = range(since, self.incarnation[group_id] + 1)
+        return any((group_id, number) in self.consumer_incarnations for number in numbers)
+
+    def _forget_sessions(self, group_id: str) -> None:
+        for deadlines in (self.may_be_silent_until_ms, self.first_session_until_ms):
+            for key in [key for key in deadlines if key[0] == group_id]:
+                del deadlines[key]
 
     def shows(self, group_id: str, seq: int, described: Described) -> None:
         """What DescribeGroups would show after a core event, the last audit event of which is `seq`."""
@@ -159,17 +207,15 @@ class ShardTwins:
         self.committed.pop(group_id, None)
         self.shown.pop(group_id, None)
 
-    def rebuilt(self, group_id: str, group: ClassicGroup | None) -> None:
+    def rebuilt(self, group_id: str, group: Group | None) -> None:
         """The group is served again as it is stored; None: it is not."""
         self.seen["group was rebuilt"] += 1
-        for deadlines in (self.may_be_silent_until_ms, self.first_session_until_ms):
-            for key in [key for key in deadlines if key[0] == group_id]:
-                del deadlines[key]
+        self._forget_sessions(group_id)
         if group is not None:
             self.replayed[group_id] = groups_of(self.stored)[group_id]
             self._begin_anew(group_id, group)
 
-    def _check_session(self, event: Event, group: ClassicGroup, now_ms: int) -> None:
+    def _check_session(self, event: Event, group: Any, now_ms: int) -> None:
         """A session runs out when nothing was heard for its whole length."""
         match event:
             case events.MemberJoined():
@@ -182,6 +228,9 @@ class ShardTwins:
                 # It may be renewed by the new timeout, also by a request whose answer is lost.
                 least_ms = min(old_timeout_ms, event.session_timeout_ms)
                 self.may_be_silent_until_ms[event.group_id, new] = now_ms + least_ms
+            case consumer_events.ConsumerMemberJoined() | consumer_events.ConsumerMemberReplaced():
+                until_ms = now_ms + event.session_timeout_ms
+                self.may_be_silent_until_ms[event.group_id, event.member_id] = until_ms
             case events.GenerationStarted():
                 for member in group.members.values():
                     until_ms = now_ms + member.session_timeout_ms
@@ -189,6 +238,7 @@ class ShardTwins:
             case (
                 events.MemberRemoved(cause=Cause.SESSION_EXPIRED)
                 | events.PendingMemberRemoved(cause=Cause.SESSION_EXPIRED)
+                | consumer_events.ConsumerMemberRemoved(cause=Cause.SESSION_EXPIRED)
             ):
                 assert now_ms >= self.may_be_silent_until_ms.get((event.group_id, event.member_id), 0), event
 
@@ -264,9 +314,10 @@ class ShardTwins:
             self._read(self.audited, 0)
         self.in_flight = ([], [])
 
-    def loaded(self, groups: Mapping[str, ClassicGroup]) -> None:
+    def loaded(self, groups: Mapping[str, Group]) -> None:
         durable = {group_id: group.membership for group_id, group in self.durable.groups.items()}
-        assert dict(groups) == durable, "records are loaded one way only"
+        found = {group_id: group.membership for group_id, group in groups.items()}
+        assert found == durable, "records are loaded one way only"
         self.replayed = dict(groups_of(self.stored))
         self.committed.clear()
         self.shown.clear()
@@ -276,18 +327,19 @@ class ShardTwins:
         for group_id, group in groups.items():
             self._begin_anew(group_id, group)
 
-    def _begin_anew(self, group_id: str, group: ClassicGroup) -> None:
+    def _begin_anew(self, group_id: str, whole: Group) -> None:
+        group = whole.membership
         generation = self.generations.get((group_id, self.incarnation[group_id], group.generation_id))
-        self.incarnation[group_id] += 1
+        self._count_incarnation(group_id, whole)
         if group.state is GroupState.STABLE:
             if generation is None or self.power_was_lost:
-                generation = Generation(from_its_start=False)
+                generation = Generation(self.identity, from_its_start=False)
             self.generations[group_id, self.incarnation[group_id], group.generation_id] = generation
 
     def generation(self, group_id: str, generation_id: int, incarnation: int | None = None) -> Generation:
         """The generation as its members saw it, in the current incarnation of their group or an earlier one."""
         incarnation = self.incarnation[group_id] if incarnation is None else incarnation
-        return self.generations.setdefault((group_id, incarnation, generation_id), Generation())
+        return self.generations.setdefault((group_id, incarnation, generation_id), Generation(self.identity))
 
 
 def assert_survived(

@@ -6,12 +6,14 @@ from functools import partial
 from typing import Any, Final
 
 from coordinator.audit.schema import CoordinatorStarted
+from coordinator.broker.group_configs import CurrentGroupSettings
 from coordinator.config.settings import Config
 from coordinator.core.address_limits import AddressLimits
 from coordinator.core.decision import Environment
 from coordinator.core.pauses import Pauses
 from coordinator.groups.audit_checkpoints import AuditCheckpoints
 from coordinator.groups.checked import make_state_machine
+from coordinator.groups.pattern_resolver import PatternResolver
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
@@ -26,7 +28,7 @@ from coordinator.server.host import Host
 from coordinator.server.node_loop import NodeLoop
 from coordinator.server.pending_requests import PendingRequests
 from coordinator.server.storage import Storage
-from tests.simulation.consumers import OUTPUT, PARTITIONS, SPARE
+from tests.simulation.consumers import OUTPUT, PARTITIONS, SPARE, WIDE
 from tests.simulation.history import Setup
 from tests.simulation.instrumented import InstrumentedAudit, InstrumentedStore, InstrumentedStream
 from tests.simulation.node import SimulatedNode
@@ -39,14 +41,12 @@ NODE_ID: Final = 1
 RECORD_BATCH_BYTES_MAX: Final = 10_000
 """`message.max.bytes`: more than what a history's groups need, and little enough to be exceeded."""
 TRANSACTIONAL_ID_EXPIRATION_MS: Final = 90_000
+CONSUMER_SESSION_MS: Final = 10_000
 TOPICS: Final = PARTITIONS | {OUTPUT: 2, SPARE: 2}
 
 
 class WideTopics:
-    """The topics of the cluster as groups see them, with more partitions than any commit names.
-
-    A commit then may have more partitions than a record batch holds.
-    """
+    """The topics of the cluster, and one that has more partitions than a record batch holds offsets of."""
 
     def __init__(self, image: MetadataImage) -> None:
         self._image = image
@@ -60,8 +60,7 @@ class WideTopics:
         return self._image.created_version
 
     def partition_count(self, name: str) -> int:
-        is_internal = name.startswith("__")
-        return self._image.partition_count(name) if is_internal or name not in self._image.topics else 1 << 30
+        return 1 << 30 if name == WIDE else self._image.partition_count(name)
 
     def names(self) -> Container[str]:
         return self._image.names()
@@ -156,7 +155,9 @@ class WorldServer(SimulatedServer):
             producer_ids=storage.producer_ids,
             wall=loop.wall,
             pauses=pauses,
+            consumer_groups=CurrentGroupSettings(config, storage.image),
         )
+        storage.metadata.add_record_listener(sessions.close_all_heartbeats)
         epoch = storage.directories.next_coordinator_epoch()
         self.checkpoints = AuditCheckpoints(storage.directories.metadata_checkpoint(GROUP_AUDIT))
         timers = KeyTimers(loop.wheel, OFFSETS_TOPIC)
@@ -170,6 +171,9 @@ class WorldServer(SimulatedServer):
             checkpoints=self.checkpoints,
             request_iteration=loop.scheduler.request_iteration,
             seconds=self.slice_clock,
+        )
+        coordinator.pattern_resolver = PatternResolver(
+            storage.image, lambda: storage.metadata.end_offset, loop.slices.start
         )
         coordinator.requests = pending
         coordinator.observe_commit, coordinator.observe_marker = self._observe_commit, self._observe_marker
@@ -210,8 +214,9 @@ class WorldServer(SimulatedServer):
             is_disk_failure=partitions.is_disk_failure,
             wall=loop.wall,
         )
-        audit = InstrumentedAudit(stream, loop.wall, twins)
-        machine = make_state_machine(sessions, audit, timers, addresses)
+        audit = InstrumentedAudit(stream, loop.wall, twins, partitions)
+        settings = CurrentGroupSettings(self.config, storage.image)
+        machine = make_state_machine(sessions, audit, timers, addresses, consumer_groups=settings)
         return Shard(index, machine, store, timers, pending, request_drain=request_drain, projection=audit)
 
     def twins_of(self, group_id: str) -> ShardTwins:
@@ -274,6 +279,13 @@ def config_of(setup: Setup) -> Config:
             "group.initial.rebalance.delay.ms": str(setup.initial_delay_ms),
             "group.min.session.timeout.ms": "1000",
             "group.max.size": str(setup.max_size),
+            "group.consumer.max.size": str(setup.max_size),
+            "group.consumer.assignment.interval.ms": str(setup.assignment_interval_ms),
+            "group.consumer.session.timeout.ms": str(CONSUMER_SESSION_MS),
+            "group.consumer.min.session.timeout.ms": "1000",
+            "group.consumer.heartbeat.interval.ms": "1000",
+            "group.consumer.min.heartbeat.interval.ms": "1000",
+            "group.consumer.regex.refresh.interval.ms": "10000",
             "group.audit.linger.ms": "5" if setup.lingers else "0",
             "offset.metadata.max.bytes": "10",
             "offsets.retention.minutes": "1",

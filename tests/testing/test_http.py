@@ -11,6 +11,7 @@ import pytest
 from coordinator.testing import Coordinator
 from tests.servers import RunningServer
 from tests.testing.process import Answer, TestingProcess
+from tests.testing.rdkafka import consuming
 from tests.waiting import wait_for
 from tests.wire_client import WireClient, join_request
 
@@ -38,6 +39,7 @@ def test_a_group_is_described_waited_for_and_explained(kit):
         member_id = client.join_alone("described")
         found = kit.get("/testing/group?id=described&state=Stable&members=1&timeout=5")
         assert (found["state"], found["generation_id"], found["members"][0]["member_id"]) == ("Stable", 1, member_id)
+        assert found["kind"] == "classic"
         assert "described" in kit.get("/testing/groups")
         assert kit.get("/testing/events?group=described")[0]["kind"] == "group.created"
         assert "c (127.0.0.1) joined" in kit.get("/testing/why?group=described&generation=1")["why"]
@@ -46,6 +48,22 @@ def test_a_group_is_described_waited_for_and_explained(kit):
         assert failed.status == 409 and "rebalanced 1 time, and at most 0 was expected" in failed.body["error"]
         late = kit.ask("GET", "/testing/group?id=described&members=2&timeout=0.01")
         assert late.status == 408 and late.body["error"].startswith("waited 0.01 s for group described to have 2 memb")
+
+
+def test_a_consumer_group_answers_the_same_requests(kit):
+    kit.post("/testing/topics", name="modern", partitions=4)
+    with consuming(kit.bootstrap, ["modern"], "modern"):
+        found = kit.get("/testing/group?id=modern&state=Stable&members=1&partitions=4&timeout=9")
+        assert (found["kind"], found["members"][0]["partitions"]) == ("consumer", {"modern": [0, 1, 2, 3]})
+        wanted = {"do": "hold", "api": "ConsumerGroupHeartbeat", "group": "modern", "member": "modern-1"}
+        fault = kit.post("/testing/faults", **wanted)["id"]
+        assert kit.get(f"/testing/faults/{fault}?waiting=1&timeout=9")["waiting"] == 1
+        kit.post("/testing/advance", seconds=45, silent=["modern-1"])
+        assert kit.get("/testing/group?id=modern&state=Empty&timeout=9")["members"] == []
+        kit.ask("DELETE", f"/testing/faults/{fault}", None)
+        after = kit.get(f"/testing/group?id=modern&members=1&generation={found['generation_id'] + 2}&timeout=9")
+        assert after["kind"] == "consumer"
+    assert "session" in kit.get(f"/testing/why?group=modern&generation={found['generation_id'] + 1}")["why"]
 
 
 def test_the_clock_jumps(kit):

@@ -13,6 +13,7 @@ from coordinator.core.causes import Cause, Requester
 from coordinator.core.classic.states import check_transition
 from coordinator.core.client_connection import ClientConnection
 from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
+from coordinator.core.groups.membership import TopicName
 from coordinator.core.groups.states import DEAD, EMPTY, PREPARING_REBALANCE, GroupState
 
 NO_GENERATION = -1
@@ -164,7 +165,7 @@ class ClassicGroup:
         searched = islice(self.protocol_support.items(), searched_max)
         return sorted(name for name, members in searched if members == len(self.members))
 
-    def assigned_partitions(self, member_id: str) -> dict[str, list[int]] | None:
+    def assigned_partitions(self, member_id: str, topic_name: TopicName) -> dict[str, list[int]] | None:
         """Topic → partitions that a member is assigned; None if its assignment is not of the consumer protocol."""
         return readable_partitions(self.protocol_type, self.members[member_id].assignment)
 

@@ -19,7 +19,7 @@ from coordinator.core.consumer.deadlines import Deadline
 from coordinator.core.consumer.downgrade import downgraded, is_to_downgrade, sessions_of_classic
 from coordinator.core.consumer.events import ClassicMemberAwaited
 from coordinator.core.consumer.group import ConsumerGroup
-from coordinator.core.consumer.heartbeat import is_full, new_member_id
+from coordinator.core.consumer.heartbeat import is_filled, is_full, new_member_id
 from coordinator.core.consumer.heartbeat_requests import UNCHANGED_TIMEOUT, Rejection
 from coordinator.core.consumer.identification import Identified, static_member
 from coordinator.core.consumer.member import (
@@ -165,4 +165,5 @@ def _rejected(
     response = JoinGroupResponse(
         error_code=error, generation_id=NO_GENERATION, member_id=member_id, protocol_type=None, protocol_name=None
     )
-    return rejecting(group, "JoinGroup", request, error, replying(context, response), context)
+    injected = error is ErrorCode.GROUP_MAX_SIZE_REACHED and is_filled(group.membership, context)
+    return rejecting(group, "JoinGroup", request, error, replying(context, response), context, injected=injected)

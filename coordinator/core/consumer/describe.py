@@ -25,6 +25,8 @@ from coordinator.core.operation import Answer
 
 CLASSIC_MEMBER = 0
 CONSUMER_MEMBER = 1
+MEMBERS_PER_OPERATION = 10
+"""To describe so many members takes as long as another operation."""
 
 
 def prepare(request: ConsumerGroupDescribeRequest, context: OperationContext) -> ConsumerGroupDescribeRequest | Answer:
@@ -73,7 +75,8 @@ def describe(
     described = _described(group.membership, context)
     if request.include_authorized_operations:
         described.authorized_operations = ALL_OPERATIONS
-    return replying(context, ConsumerGroupDescribeResponse(groups=[described]))
+    response = ConsumerGroupDescribeResponse(groups=[described])
+    return replying(context, response, weight=len(described.members) // MEMBERS_PER_OPERATION)
 
 
 def _described(group: ConsumerGroup, context: OperationContext) -> DescribedGroup:

@@ -202,6 +202,7 @@ class GroupEpochBumped(GroupEvent):
     cause: Cause
     member_id: str
     topics_version: int
+    reason: str = ""
 
     def apply(self, group: Group[ConsumerGroup]) -> None:
         consumer = group.membership

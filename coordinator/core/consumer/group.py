@@ -11,6 +11,7 @@ from coordinator.core.consumer.deadlines import Deadline, Deadlines
 from coordinator.core.consumer.member import ConsumerMember, CurrentAssignment, MemberMetadata, MemberState
 from coordinator.core.consumer.topic_partitions import EpochsByPartition, TopicPartitions
 from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
+from coordinator.core.groups.membership import TopicName
 from coordinator.core.groups.states import ASSIGNING, DEAD, EMPTY, RECONCILING, STABLE, GroupState
 
 FIRST_EPOCH: Final = 1
@@ -98,9 +99,11 @@ class ConsumerGroup:
     def shared_protocols(self, searched_max: int) -> list[str]:
         return []
 
-    def assigned_partitions(self, member_id: str) -> dict[str, list[int]] | None:
-        """None: partitions are known by topic id."""
-        return None
+    def assigned_partitions(self, member_id: str, topic_name: TopicName) -> dict[str, list[int]]:
+        """Topic → partitions that a member may use by now; those of deleted topics are left out."""
+        assigned = self.members[member_id].current.assigned.items()
+        named = ((topic_name(topic_id), sorted(partitions)) for topic_id, partitions in assigned)
+        return {name: partitions for name, partitions in named if name is not None}
 
     def owner(self, topic_id: bytes, partition: int) -> str | None:
         of_topic = self.owners.get(topic_id)

@@ -69,7 +69,7 @@ def answered(
         return decided
     decision = replying(context, rejection_response(decided))
     named = NamedMember(request.member_id, request.instance_id, request.member_epoch)
-    return rejecting(group, API, named, decided.error, decision, context)
+    return rejecting(group, API, named, decided.error, decision, context, injected=decided.injected)
 
 
 def _create(request: ConsumerGroupHeartbeatRequest, context: OperationContext) -> Decision:
@@ -91,7 +91,8 @@ def decide(
 ) -> Decision | Rejection:
     """The order of the checks is Kafka's: size, member, epoch, regular expression."""
     if is_full(group, request.member_id, context):
-        return Rejection(ErrorCode.GROUP_MAX_SIZE_REACHED, "The consumer group has reached its maximum size.")
+        full = "The consumer group has reached its maximum size."
+        return Rejection(ErrorCode.GROUP_MAX_SIZE_REACHED, full, is_filled(group, context))
     member_id = request.member_id or new_member_id(context)
     identified = identify(group, request, member_id)
     if isinstance(identified, Rejection):
@@ -166,8 +167,17 @@ def is_full(group: ConsumerGroup, member_id: str, context: OperationContext) -> 
     """Whether there is no room for a member that the group does not know."""
     if member_id in group.members:
         return False
-    size, filled_size = len(group.members), context.environment.filled_size
-    return size >= context.config[GROUP_CONSUMER_MAX_SIZE] or (filled_size is not None and size >= filled_size)
+    filled_size = context.environment.filled_size
+    return _is_full_by_itself(group, context) or (filled_size is not None and len(group.members) >= filled_size)
+
+
+def is_filled(group: ConsumerGroup, context: OperationContext) -> bool:
+    """Whether a fault of a test alone is why a full group has no room."""
+    return not _is_full_by_itself(group, context)
+
+
+def _is_full_by_itself(group: ConsumerGroup, context: OperationContext) -> bool:
+    return len(group.members) >= context.config[GROUP_CONSUMER_MAX_SIZE]
 
 
 def new_member_id(context: OperationContext) -> str:

@@ -30,6 +30,8 @@ class Rejection(NamedTuple):
 
     error: ErrorCode
     message: str
+    injected: bool = False
+    """A fault of a test is the reason."""
 
 
 def rejection_response(rejection: Rejection) -> ConsumerGroupHeartbeatResponse:

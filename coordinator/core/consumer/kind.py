@@ -3,7 +3,16 @@
 from typing import Final
 
 from _wire.errors import NONE, ErrorCode
-from coordinator.core.consumer import classic_members, conversion, describe, heartbeat, leaving, loaded, patterns
+from coordinator.core.consumer import (
+    classic_members,
+    conversion,
+    describe,
+    forced_rebalance,
+    heartbeat,
+    leaving,
+    loaded,
+    patterns,
+)
 from coordinator.core.consumer.checks import CHECKS
 from coordinator.core.consumer.event_records import RECORDS
 from coordinator.core.consumer.events import (
@@ -36,7 +45,7 @@ EVENTS: Final = KindEvents(
         ConsumerMemberRemoved: lambda event: f"{event.cause} by {event.member_id}",
         ConsumerMemberAssigned: lambda event: f"assignment of {event.member_id}",
         StaticMemberLeft: lambda event: f"static member {event.member_id} left",
-        GroupEpochBumped: lambda event: f"{event.cause} by {event.member_id or 'topics'}",
+        GroupEpochBumped: lambda event: f"{event.cause} by {event.member_id or event.reason or 'topics'}",
         TargetAssignmentComputed: lambda event: f"target assignment computed by {event.assignor}",
         GroupConverted: lambda event: f"converted to a {event.kind.name} group",
         GroupUpgraded: lambda event: f"upgraded to a consumer group by {event.member_id}",
@@ -52,7 +61,7 @@ CONSUMER: Final = GroupKind(
     name=CONSUMER_NAME,
     states=STATES,
     stored_states=LIVE_STATES,
-    rebalance_states=frozenset(),
+    rebalance_states=forced_rebalance.STATES,
     new_membership=ConsumerGroup,
     handlers={
         "ConsumerGroupHeartbeat": heartbeat.heartbeat,
@@ -62,6 +71,7 @@ CONSUMER: Final = GroupKind(
         "Heartbeat": classic_members.heartbeat,
         "LeaveGroup": classic_members.leave,
         "expire session": leaving.expire_session,
+        "force rebalance": forced_rebalance.force_rebalance,
         "resolve patterns": patterns.resolve,
         "resume loaded group": loaded.resume,
     },

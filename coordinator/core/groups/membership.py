@@ -3,10 +3,13 @@
 Counterpart in Kafka: the interface `Group`, as far as it is read.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol, TypeVar
 
 from coordinator.core.groups.states import GroupState
+
+TopicName = Callable[[bytes], str | None]
+"""The name of the topic with an id (16 bytes), None where there is none."""
 
 
 class MemberView(Protocol):
@@ -83,8 +86,8 @@ class Membership(Protocol):
     def shared_protocols(self, searched_max: int) -> list[str]:
         """The assignors that all members offer, by name, among the first `searched_max` of the group."""
 
-    def assigned_partitions(self, member_id: str) -> dict[str, list[int]] | None:
-        """Topic → partitions that a member is assigned; None if its assignment cannot be read."""
+    def assigned_partitions(self, member_id: str, topic_name: TopicName) -> dict[str, list[int]] | None:
+        """Topic → partitions that a member may use, in ascending order; None if its assignment cannot be read."""
 
 
 M = TypeVar("M", bound=Membership)

@@ -1,0 +1,130 @@
+"""Members of a consumer group (KIP-848), which know what was acknowledged of epochs, partitions and offsets."""
+
+from typing import Any, Final
+
+from _wire.errors import NONE, ErrorCode
+from _wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from _wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
+from tests.crash.workers import RETRIABLE, Worker, create
+from tests.simulation.consumer_members import ConsumerProtocolMember
+from tests.simulation.history import ClientSetup
+from tests.wire_client import WireClient
+
+HEARTBEAT_VERSION, DESCRIBE_VERSION, COMMIT_VERSION, OFFSET_FETCH_VERSION = 1, 1, 9, 9
+TOPICS: Final = {"consumed-a": 3, "consumed-b": 2}
+SUBSCRIPTIONS: Final = (("consumed-a",), ("consumed-a", "consumed-b"), ("consumed-b",))
+REBALANCE_TIMEOUT_MS: Final = 300_000
+"""No kill takes as long, so nobody is removed for it."""
+
+
+class ConsumerGroupMember(Worker):
+    """Its epoch never goes back, each partition has one owner, and its last committed offset is there.
+
+    Several of them share a group; each commits the offset of a partition of its own.
+    """
+
+    def __init__(self, group_id: str, number: int, seed: int) -> None:
+        super().__init__(f"{group_id}-{number}", seed)
+        self._group_id = group_id
+        self._partition = number
+        self._topics: tuple[str, ...] = SUBSCRIPTIONS[0]
+        setup = ClientSetup(group_id, rebalance_timeout_ms=REBALANCE_TIMEOUT_MS)
+        self._member = ConsumerProtocolMember(self.name, 1, setup, lambda: (self._topics, ""))
+        self._has_topics = False
+        self._is_waiting = self._may_be_fenced = False
+        """Whether a heartbeat was sent and not answered; and whether the next one may therefore be fenced."""
+        self._acknowledged = self._sent = -1
+
+    def work(self, client: WireClient) -> None:
+        if not self._has_topics:
+            for name, partitions in TOPICS.items():
+                create(client, name, partitions)
+            self._has_topics = True
+        if self.random.random() < 0.1:
+            self._topics = self.random.choice(SUBSCRIPTIONS)
+        if self._member.epoch and self.random.random() < 0.3:
+            self._commit(client)
+        else:
+            self._beat(client)
+
+    def _beat(self, client: WireClient) -> None:
+        member = self._member
+        if self._is_waiting:
+            member.forget_said()
+            self._may_be_fenced = True
+        if member.has_to_revoke and self.random.random() < 0.5:
+            member.revoke()
+        message = member.next_message()
+        self._is_waiting = True
+        response = client.request(message, HEARTBEAT_VERSION)
+        self._is_waiting = False
+        error = ErrorCode(response.error_code)
+        if error in RETRIABLE:
+            member.forget_said()
+            return
+        assert error is NONE or (self._may_be_fenced and error is ErrorCode.FENCED_MEMBER_EPOCH), (
+            f"ConsumerGroupHeartbeat: {error.name} at epoch {message.member_epoch}, {response.error_message}"
+        )
+        self._may_be_fenced = False
+        member.read(message, response, error)
+        self.acknowledged["consumer heartbeats"] += 1
+
+    def _commit(self, client: WireClient) -> None:
+        self._sent = self._acknowledged + 1
+        partition = OffsetCommitRequestPartition(partition_index=self._partition, committed_offset=self._sent)
+        request = OffsetCommitRequest(
+            group_id=self._group_id,
+            generation_id_or_member_epoch=self._member.epoch,
+            member_id=self._member.member_id,
+            topics=[OffsetCommitRequestTopic(name="consumed-a", partitions=[partition])],
+        )
+        (answered,) = client.request(request, COMMIT_VERSION).topics
+        error = ErrorCode(answered.partitions[0].error_code)
+        if error is NONE:
+            self._acknowledged = self._sent
+            self.acknowledged["commits by member epoch"] += 1
+        else:
+            # After a lost answer it does not know its epoch.
+            was_lost = self._is_waiting or self._may_be_fenced
+            assert error in RETRIABLE or (was_lost and error is ErrorCode.STALE_MEMBER_EPOCH), (
+                f"OffsetCommit: {error.name}"
+            )
+
+    def check(self, client: WireClient) -> None:
+        if not self._member.epoch:
+            return
+        described = self._described(client)
+        epochs = {each.member_id: each.member_epoch for each in described.members}
+        known, found = self._member.epoch, epochs.get(self._member.member_id)
+        assert found is not None, f"{self._member.member_id} is no member any more"
+        assert found >= known, f"{self._member.member_id} has epoch {found}, and {known} was acknowledged"
+        assert described.group_epoch >= found, f"group epoch {described.group_epoch}, member epoch {found}"
+        owned = [
+            (topic.topic_name, index)
+            for each in described.members
+            for topic in each.assignment.topic_partitions
+            for index in topic.partitions
+        ]
+        assert len(owned) == len(set(owned)), f"a partition has two owners: {sorted(owned)}"
+        self._check_offset(client)
+
+    def _described(self, client: WireClient) -> Any:
+        request = ConsumerGroupDescribeRequest(group_ids=[self._group_id])
+        (group,) = client.request(request, DESCRIBE_VERSION).groups
+        while group.error_code in RETRIABLE:
+            (group,) = client.request(request, DESCRIBE_VERSION).groups
+        assert group.error_code == NONE, f"ConsumerGroupDescribe: error {group.error_code}"
+        return group
+
+    def _check_offset(self, client: WireClient) -> None:
+        topic = OffsetFetchRequestTopics(name="consumed-a", partition_indexes=[self._partition])
+        request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=self._group_id, topics=[topic])])
+        ((partition,),) = (each.partitions for each in client.request(request, OFFSET_FETCH_VERSION).groups[0].topics)
+        allowed = {self._acknowledged, self._sent}
+        assert partition.committed_offset in allowed, f"{partition.committed_offset} committed, {allowed} sent"
+        self._acknowledged = self._sent = partition.committed_offset
