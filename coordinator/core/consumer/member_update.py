@@ -21,7 +21,7 @@ from coordinator.core.consumer.events import (
     TargetAssignmentComputed,
     TopicsChecked,
 )
-from coordinator.core.consumer.group import ConsumerGroup, change_count, preferred_assignor
+from coordinator.core.consumer.group import UNCHECKED, ConsumerGroup, change_count, preferred_assignor
 from coordinator.core.consumer.heartbeat_requests import Rejection
 from coordinator.core.consumer.identification import REJOIN, Identified
 from coordinator.core.consumer.member import (
@@ -200,10 +200,11 @@ class MemberUpdate:
         """Raise the group epoch if it has to rise; returns whether the members subscribe to the same by now."""
         group, topics = self._group, self._context.topics
         version = topics.topics_version
-        if not bump and group.checked_version == version:
-            return current_subscriptions(group).is_homogeneous
+        if not bump and group.checked_version == version and self.metadata.pattern == self._before.pattern:
+            return group.is_homogeneous
+        is_compared = bump or self._have_topics_changed(version)
         found_hash = after.hash_of_topics(topics)
-        if bump or found_hash != group.metadata_hash:
+        if bump or (is_compared and found_hash != group.metadata_hash):
             self.group_epoch += 1
             bumped = GroupEpochBumped(
                 group_id=group.group_id,
@@ -216,11 +217,27 @@ class MemberUpdate:
             )
             self.events.append(bumped)
         else:
-            checked = TopicsChecked(group_id=group.group_id, at_ms=self._context.wall_ms, topics_version=version)
+            checked = TopicsChecked(
+                group_id=group.group_id,
+                at_ms=self._context.wall_ms,
+                topics_version=version,
+                subscribed_hash=found_hash,
+            )
             self.events.append(checked)
-        if group.has_partition_metadata:
+        if is_compared and group.has_partition_metadata:
             self.events.append(PartitionMetadataRemoved(group_id=group.group_id, at_ms=self._context.wall_ms))
-        return after.is_homogeneous
+        return after.is_homogeneous if is_compared else group.is_homogeneous
+
+    def _have_topics_changed(self, version: int) -> bool:
+        """Whether topics that the group subscribed to before the request were created, deleted, or grew.
+
+        Kafka looks at the hash then, and when the group was loaded. What the request itself changes does not count: a
+        regular expression that takes the place of another raises the epoch when its topics are known.
+        """
+        group = self._group
+        if group.checked_version in (version, UNCHECKED):
+            return group.checked_version == UNCHECKED
+        return current_subscriptions(group).hash_of_topics(self._context.topics) != group.subscribed_hash
 
     @property
     def _cause(self) -> Cause:
