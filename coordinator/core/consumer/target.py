@@ -3,16 +3,16 @@
 Counterpart in Kafka: `TargetAssignmentBuilder`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from coordinator.core.consumer.assignors.model import Subscriber
-from coordinator.core.consumer.assignors.orders import members_in_order, topics_in_order
+from coordinator.core.consumer.assignors.orders import members_in_order, names_in_order, target_in_order, topics_in_order
 from coordinator.core.consumer.assignors.registry import ASSIGNORS
 from coordinator.core.consumer.group import NEVER, NO_TARGET, ResolvedPattern
 from coordinator.core.consumer.member import MemberMetadata
-from coordinator.core.consumer.subscription import subscribed_ids
+from coordinator.core.consumer.subscription import subscribed_ids, topics_of
 from coordinator.core.consumer.topic_partitions import TopicPartitions
 from coordinator.core.decision import Topics
 
@@ -46,11 +46,11 @@ def compute_target(asked: TargetInput, topics: Topics) -> dict[str, TopicPartiti
         key = metadata.topics, metadata.pattern
         if key not in ids:
             ids[key] = subscribed_ids(metadata, asked.patterns, topics)
-        target = asked.targets.get(member_id, NO_TARGET)
+        target = target_in_order(asked.targets.get(member_id, NO_TARGET))
         subscribers.append(Subscriber(member_id, metadata.group_instance_id, ids[key], target))
     counts = {
         topic_id: topics.partition_count(topics.topic_name(topic_id) or "")
-        for topic_id in topics_in_order(list(frozenset[bytes]().union(*ids.values())))
+        for topic_id in topics_in_order(_topic_ids(asked, subscribers[0].member_id, ids.values(), topics))
     }
     computed = ASSIGNORS[asked.assignor].assign(subscribers, counts, asked.is_homogeneous)
     changed: dict[str, TopicPartitions] = {}
@@ -59,3 +59,12 @@ def compute_target(asked: TargetInput, topics: Topics) -> dict[str, TopicPartiti
         if target != asked.targets.get(member_id):
             changed[member_id] = target
     return changed
+
+
+def _topic_ids(
+    asked: TargetInput, first_member_id: str, subscribed: Iterable[frozenset[bytes]], topics: Topics
+) -> list[bytes]:
+    """All topics, those of the first member in the order of its names: it decides between two in one bucket."""
+    named = map(topics.topic_id, names_in_order(topics_of(asked.members[first_member_id], asked.patterns)))
+    all_ids = frozenset[bytes]().union(*subscribed)
+    return list(dict.fromkeys((*(topic_id for topic_id in named if topic_id in all_ids), *sorted(all_ids))))
