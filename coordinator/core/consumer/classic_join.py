@@ -128,7 +128,8 @@ def _join_and_downgrade(
 ) -> Decision:
     """The last member of the consumer protocol comes back with the classic one: the group becomes a classic group.
 
-    It rebalances only if its target assignment is not that of the group epoch.
+    It rebalances only if its target assignment is not that of the group epoch. The generation is the group epoch before
+    the request, as on Kafka, also if the request raises it.
     """
     current = step.decide(keeps_target=True)
     assert not isinstance(current, Rejection), "a member of the classic protocol has no regular expression"
@@ -142,7 +143,7 @@ def _join_and_downgrade(
     if group.target_epoch < step.group_epoch:
         who = member_id, context.client_id, context.client_host, request.group_instance_id
         reason = RebalanceReason(Cause.STATIC_REPLACED, *who, "")
-    event = downgraded(group.group_id, step.group_epoch, members, reason, context)
+    event = downgraded(group.group_id, group.epoch, members, reason, context)
     ended = (SessionEnded(holder.member_id),) if holder.member_id != member_id else ()
     effects = (*ended, *sessions_of_classic(members))
     return Decision((*step.events, event), (_reply(request, context, member_id, current),), effects)

@@ -122,9 +122,7 @@ class ConsumerGroup:
         return self._is_homogeneous() if self.kept_homogeneity is None else self.kept_homogeneity
 
     def _is_homogeneous(self) -> bool:
-        return is_homogeneous(
-            self.topic_subscribers, self.pattern_subscribers, self.pattern_topics, len(self.members)
-        )
+        return is_homogeneous(self.topic_subscribers, self.pattern_subscribers, self.pattern_topics, len(self.members))
 
     def supports_classic_protocols(self, protocol_type: str, names: Iterable[str]) -> bool:
         """Whether a member of the classic protocol can join: all of them have to share one of its assignors."""

@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from coordinator.core.consumer.assignors.model import Subscriber
-from coordinator.core.consumer.assignors.orders import members_in_order, names_in_order, target_in_order, topics_in_order
+from coordinator.core.consumer.assignors.orders import (
+    members_in_order,
+    names_in_order,
+    target_in_order,
+    topics_in_order,
+)
 from coordinator.core.consumer.assignors.registry import ASSIGNORS
 from coordinator.core.consumer.group import NEVER, NO_TARGET, ResolvedPattern
 from coordinator.core.consumer.member import MemberMetadata
