@@ -49,14 +49,14 @@ def join(group: Group[ConsumerGroup], request: JoinGroupRequest, context: Operat
     member_id = request.member_id or new_member_id(context)
     error = _check(consumer, member_id, request, context)
     if error is not None:
-        named = member_id if error is ErrorCode.MEMBER_ID_REQUIRED else request.member_id
+        named = member_id if error is ErrorCode.MEMBER_ID_REQUIRED else NO_MEMBER_ID
         return _rejected(group, request, error, named, context)
     identified = _identify(consumer, member_id, request)
     subscription = read_subscription(request.protocols[0].metadata, context.topics)
     if isinstance(identified, ErrorCode):
-        return _rejected(group, request, identified, request.member_id, context)
+        return _rejected(group, request, identified, NO_MEMBER_ID, context)
     if subscription is None:
-        return _rejected(group, request, ErrorCode.UNKNOWN_SERVER_ERROR, request.member_id, context)
+        return _rejected(group, request, ErrorCode.UNKNOWN_SERVER_ERROR, NO_MEMBER_ID, context)
     update = partial(_updated_metadata, request, context, subscription)
     step = MemberUpdate(consumer, context, member_id, identified, update, subscription.owned)
     holder = None if request.group_instance_id is None else static_member(consumer, request.group_instance_id)
@@ -64,7 +64,7 @@ def join(group: Group[ConsumerGroup], request: JoinGroupRequest, context: Operat
         return _join_and_downgrade(consumer, request, context, member_id, step, holder)
     current = step.decide()
     if isinstance(current, Rejection):
-        return _rejected(group, request, current.error, request.member_id, context)
+        return _rejected(group, request, current.error, NO_MEMBER_ID, context)
     awaited = ClassicMemberAwaited(
         group_id=group.group_id,
         at_ms=context.wall_ms,
@@ -163,6 +163,7 @@ def _reply(request: JoinGroupRequest, context: OperationContext, member_id: str,
 def _rejected(
     group: Group[ConsumerGroup], request: JoinGroupRequest, error: ErrorCode, member_id: str, context: OperationContext
 ) -> Decision:
+    """The response names no member, as on Kafka, unless it is to learn its id."""
     response = JoinGroupResponse(
         error_code=error, generation_id=NO_GENERATION, member_id=member_id, protocol_type=None, protocol_name=None
     )

@@ -251,6 +251,7 @@ class TargetAssignmentComputed(GroupEvent):
 
     def apply(self, group: Group[ConsumerGroup]) -> None:
         consumer = group.membership
+        consumer.computing = None
         consumer.targets.update(self.targets)
         consumer.set_target_epoch(self.epoch, self.at_ms)
         consumer.update_state(self.at_ms)

@@ -82,6 +82,8 @@ class ConsumerGroup:
     It is not stored."""
     resolved_version: int = UNCHECKED
     """The version of the topics that the regular expressions were last resolved with; it is not stored."""
+    computing: object | None = field(default=None, compare=False)
+    """What started the computation of a target that is under way beside the requests; None: there is none."""
     is_resolving: bool = False
     """Whether regular expressions are being resolved."""
 

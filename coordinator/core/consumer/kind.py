@@ -3,7 +3,16 @@
 from typing import Final
 
 from _wire.errors import NONE, ErrorCode
-from coordinator.core.consumer import classic_members, conversion, describe, heartbeat, leaving, loaded, patterns
+from coordinator.core.consumer import (
+    classic_members,
+    conversion,
+    describe,
+    heartbeat,
+    large_targets,
+    leaving,
+    loaded,
+    patterns,
+)
 from coordinator.core.consumer.checks import CHECKS
 from coordinator.core.consumer.event_records import RECORDS
 from coordinator.core.consumer.events import (
@@ -63,6 +72,7 @@ CONSUMER: Final = GroupKind(
         "LeaveGroup": classic_members.leave,
         "expire session": leaving.expire_session,
         "resolve patterns": patterns.resolve,
+        "install target": large_targets.install,
         "resume loaded group": loaded.resume,
     },
     too_large_handlers={},

@@ -4,6 +4,7 @@ Counterpart in Kafka: `GroupMetadataManager.consumerGroupHeartbeat`, from `hasMe
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from _wire.errors import ErrorCode
@@ -24,6 +25,7 @@ from coordinator.core.consumer.events import (
 from coordinator.core.consumer.group import UNCHECKED, ConsumerGroup, change_count, preferred_assignor
 from coordinator.core.consumer.heartbeat_requests import Rejection
 from coordinator.core.consumer.identification import REJOIN, Identified
+from coordinator.core.consumer.large_targets import TargetComputationStarted, is_large
 from coordinator.core.consumer.member import (
     NO_EPOCH,
     NO_PATTERN,
@@ -248,7 +250,7 @@ class MemberUpdate:
     def _update_target(self, is_homogeneous: bool) -> None:
         """Compute the target of the group epoch, unless the last one is too recent."""
         group, context = self._group, self._context
-        if group.target_epoch >= self.group_epoch:
+        if group.target_epoch >= self.group_epoch or group.computing is not None:
             return
         interval_ms = context.consumer_groups.assignment_interval_ms(group.group_id)
         if not is_due(group.target_computed_ms, interval_ms, context.wall_ms):
@@ -264,6 +266,9 @@ class MemberUpdate:
         if forgotten:
             patterns = {pattern: each for pattern, each in patterns.items() if pattern not in forgotten}
         asked = TargetInput(self._assignor(), members, targets, patterns, is_homogeneous)
+        if is_large(len(members), group, context.topics):
+            self._compute_later(asked)
+            return
         computed = TargetAssignmentComputed(
             group_id=group.group_id,
             at_ms=context.wall_ms,
@@ -275,6 +280,17 @@ class MemberUpdate:
         self.events.append(computed)
         self._target_epoch = self.group_epoch
         self._target = computed.targets.get(self._member_id, self._target)
+
+    def _compute_later(self, asked: TargetInput) -> None:
+        """What the group has meanwhile is changed by others, so the computation gets a copy."""
+        started = TargetComputationStarted(
+            group_id=self._group.group_id,
+            at_ms=self._context.wall_ms,
+            epoch=self.group_epoch,
+            member_id=self._member_id,
+            asked=replace(asked, targets=dict(asked.targets), patterns=dict(asked.patterns)),
+        )
+        self.events.append(started)
 
     def _assignor(self) -> str:
         """The assignor that most members ask for; the first of the setting if none does."""

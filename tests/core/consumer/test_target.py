@@ -32,3 +32,12 @@ def test_of_topics_in_one_bucket_a_member_keeps_the_one_that_it_got_last() -> No
     members["b"] = members["a"]
     shared = compute_target(TargetInput("uniform", members, alone, {}, is_homogeneous=True), topics)
     assert shared == {"a": {u: (0, 1), t: (0,)}, "b": {t: (1, 2)}}
+
+
+def test_range_gives_all_members_the_topics_of_the_first_where_their_subscriptions_count_as_the_same() -> None:
+    """Kafka may be wrong about that while a target is due; what a member does not subscribe to it does not get."""
+    members = {"a": MemberMetadata("client", "host"), "b": MemberMetadata("client", "host", topics=("t",))}
+    asked = TargetInput("range", members, {}, {}, is_homogeneous=True)
+    assert compute_target(asked, TOPICS) == {"a": {}, "b": {}}
+    members["0"] = members["b"]
+    assert compute_target(asked, TOPICS) == {"0": {T: (0,)}, "a": {T: (1,)}, "b": {T: (2,)}}
