@@ -167,7 +167,10 @@ def _generation_started(
     state: GroupAuditState,
     before: GroupState,
     world: World,
-) -> Fields:
+) -> Fields | None:
+    """None: the group epoch rose while the target was computed, and another generation is about to start."""
+    if event.epoch < group.epoch:
+        return None
     state.start_generation(event.at_ms)
     triggers, unnamed_triggers = state.pop_triggers()
     state.topics = world.topics(group.topic_subscribers.keys() | group.pattern_topics.keys())

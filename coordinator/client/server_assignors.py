@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from coordinator.core.assignors.model import Assignment, MemberSubscription, RebalanceProtocol, Topic
 from coordinator.core.assignors.registry import Assignor
 from coordinator.core.consumer.assignors.model import Subscriber
-from coordinator.core.consumer.assignors.orders import members_in_order, topics_in_order
+from coordinator.core.consumer.assignors.orders import members_in_order, target_in_order, topics_in_order
 from coordinator.core.consumer.assignors.registry import ASSIGNORS
 
 
@@ -42,5 +42,7 @@ def _subscriber(member: MemberSubscription, ids: Mapping[str, bytes]) -> Subscri
         member.member_id,
         member.group_instance_id,
         frozenset(ids[topic] for topic in member.topics if topic in ids),
-        {ids[topic]: partitions for topic, partitions in member.owned_partitions.items() if topic in ids},
+        target_in_order(
+            {ids[topic]: tuple(sorted(each)) for topic, each in member.owned_partitions.items() if topic in ids}
+        ),
     )

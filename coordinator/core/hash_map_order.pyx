@@ -26,6 +26,21 @@ def ids_in_hash_set_order(ids):
     return in_order(list(ids), hash_of_id)
 
 
+def assignment_in_hash_order(dict assignment not None):
+    """Topic id → partitions, which are ascending, as Java goes through a HashMap of HashSets of them."""
+    ids = list(assignment) if len(assignment) < 2 else in_order(list(assignment), hash_of_id)
+    return {topic_id: numbers_in_order(assignment[topic_id]) for topic_id in ids}
+
+
+cdef object numbers_in_order(tuple numbers):
+    """They are ascending, so most have a bucket each, in this order."""
+    cdef Py_ssize_t count = len(numbers)
+    cdef int last = numbers[count - 1] if count else 0
+    if <uint32_t>last < buckets_of(count):
+        return numbers
+    return in_order(list(numbers), hash_of_number)
+
+
 ctypedef uint32_t (*Hash)(object key) except? 0xFFFFFFFF
 
 
@@ -44,6 +59,19 @@ cdef uint32_t hash_of_id(object key) except? 0xFFFFFFFF:
     return value
 
 
+cdef uint32_t hash_of_number(object key) except? 0xFFFFFFFF:
+    cdef int number = key               # negative only in a damaged log
+    return <uint32_t>number
+
+
+cdef uint32_t buckets_of(Py_ssize_t count) noexcept:
+    """A HashMap doubles its buckets when three of four are taken."""
+    cdef uint32_t buckets = BUCKETS_LEAST
+    while 4 * count > 3 * <Py_ssize_t>buckets:
+        buckets *= 2
+    return buckets
+
+
 cdef int ascending(const void *one, const void *other) noexcept nogil:
     cdef int64_t left = (<const int64_t*>one)[0], right = (<const int64_t*>other)[0]
     return (left > right) - (left < right)
@@ -51,11 +79,8 @@ cdef int ascending(const void *one, const void *other) noexcept nogil:
 
 cdef list in_order(list keys, Hash hash_of_key):
     cdef Py_ssize_t count = len(keys), place
-    cdef uint32_t buckets = BUCKETS_LEAST, value
+    cdef uint32_t buckets = buckets_of(count), value
     cdef array.array places = array.clone(NO_NUMBERS, count, False)
-    # A HashMap doubles its buckets when three of four are taken.
-    while 4 * count > 3 * <Py_ssize_t>buckets:
-        buckets *= 2
     for place in range(count):
         value = hash_of_key(keys[place])
         value = (value ^ value >> 16) & (buckets - 1)

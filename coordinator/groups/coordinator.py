@@ -12,7 +12,9 @@ from coordinator.audit.schema import CoordinatorEvent
 from coordinator.config.group_keys import OFFSETS_RETENTION_CHECK_INTERVAL_MS
 from coordinator.core.address_limits import PendingMember
 from coordinator.core.causes import Cause
+from coordinator.core.consumer.large_targets import ComputedTarget
 from coordinator.core.consumer.patterns import UNRESOLVED, ResolvedTopics
+from coordinator.core.consumer.target import compute_target
 from coordinator.core.decision import Environment, OperationContext
 from coordinator.core.groups import operations
 from coordinator.core.groups.group import Group, is_oversized
@@ -29,6 +31,7 @@ from coordinator.groups.deleted_topics import DeletedTopics
 from coordinator.groups.pattern_resolver import ResolvesPatterns
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.state_machine import GroupStateMachine
+from coordinator.groups.target_computer import ComputesTargets
 from coordinator.groups.timer_keys import (
     AuditCheckpointFileKey,
     AuditSnapshotKey,
@@ -64,9 +67,11 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
         checkpoints: AuditCheckpoints,
         request_iteration: Callable[[], None],
         pattern_resolver: ResolvesPatterns | None = None,
+        target_computer: ComputesTargets | None = None,
         seconds: Callable[[], float] = perf_counter,
     ) -> None:
-        """`pattern_resolver` finds the topics of regular expressions; None: they match none.
+        """`pattern_resolver` finds the topics of regular expressions; None: they match none. `target_computer` computes
+        the targets of large groups; None: at once.
 
         `seconds` is a clock for nothing but the length of slices.
         """
@@ -81,6 +86,7 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
             wheel, environment.config, checkpoints, self._submit_first, self._mark_dirty, environment.wall
         )
         self.pattern_resolver = pattern_resolver
+        self.target_computer = target_computer
         self._announcement: CoordinatorEvent | None = None
         self._announced_to: set[int] = set()
         """The partitions in which the start is reported."""
@@ -132,6 +138,8 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
             self._resume_loaded(shard)
         if shard.machine.patterns_to_resolve:
             self._resolve_patterns(shard)
+        if shard.machine.targets_to_compute:
+            self._compute_targets(shard)
         if self._addresses is not None and self._addresses.excess:
             self._remove_pending(self._addresses.pop_excess())
 
@@ -218,6 +226,24 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
                 host = "" if asking is None else asking.client_host
                 is_wanted = partial(_has_membership, machine, group.group_id, group.membership)
                 self.pattern_resolver.resolve(started.patterns, host, is_wanted, done)
+
+    def _compute_targets(self, shard: Shard[GroupStateMachine]) -> None:
+        machine = shard.machine
+        to_compute, machine.targets_to_compute = machine.targets_to_compute, []
+        for started in to_compute:
+            group = machine.groups.get(started.group_id)
+            if group is None:
+                continue
+            if self.target_computer is None:
+                self.target_computed(ComputedTarget(started, compute_target(started.asked, self.environment.topics)))
+                continue
+            host = started.asked.members[started.member_id].client_host
+            is_wanted = partial(_has_membership, machine, group.group_id, group.membership)
+            self.target_computer.compute(started, host, is_wanted, self.target_computed)
+
+    def target_computed(self, computed: ComputedTarget) -> None:
+        """The target assignment of a large group was computed."""
+        self._enqueue_internal(operations.INSTALL_TARGET, computed.started.group_id, computed)
 
     def patterns_resolved(self, group_id: str, resolved: ResolvedTopics) -> None:
         """The topics that match the regular expressions of a group were found."""

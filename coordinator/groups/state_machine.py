@@ -6,6 +6,7 @@ from typing import Any, Final, Protocol
 from coordinator.config.settings import Config
 from coordinator.core.address_limits import AddressLimits, PendingMember
 from coordinator.core.consumer.events import PatternResolutionStarted
+from coordinator.core.consumer.large_targets import TargetComputationStarted
 from coordinator.core.consumer.settings import ConfiguredSettings, ConsumerGroupSettings
 from coordinator.core.decision import NOTHING, Decision, OperationContext
 from coordinator.core.event import Event
@@ -31,7 +32,13 @@ GROUPS_PER_STEP: Final = 100
 PENDING_MEMBER_ADDED: Final = frozenset(event for kind in KINDS.values() for event in kind.events.pending_member_added)
 
 NOTED_EVENTS: Final = frozenset(
-    {TransactionalOffsetsCommitted, TransactionCompleted, OffsetsDeleted, PatternResolutionStarted}
+    {
+        TransactionalOffsetsCommitted,
+        TransactionCompleted,
+        OffsetsDeleted,
+        PatternResolutionStarted,
+        TargetComputationStarted,
+    }
 )
 """Those by which more than their group changes."""
 
@@ -72,6 +79,8 @@ class GroupStateMachine:
         self._consumer_groups = consumer_groups or ConfiguredSettings(Config({}))
         self.patterns_to_resolve: list[PatternResolutionStarted] = []
         """The resolutions of regular expressions that were decided, and that nobody has begun yet."""
+        self.targets_to_compute: list[TargetComputationStarted] = []
+        """The same of target assignments."""
         self.to_resume: list[str] = []
         """Ids of loaded groups that need the operation `resume loaded group`."""
 
@@ -134,10 +143,14 @@ class GroupStateMachine:
         addresses.member_pending(PendingMember(event.group_id, event.member_id), event.client_host)
 
     def _apply_and_note(self, event: Event, group: Group[Any]) -> None:
-        """Apply an event that starts a resolution, or may change which transactions have offsets pending."""
+        """Apply an event that starts work, or may change which transactions have offsets pending."""
         if isinstance(event, PatternResolutionStarted):
             event.apply(group)
             self.patterns_to_resolve.append(event)
+            return
+        if isinstance(event, TargetComputationStarted):
+            event.apply(group)
+            self.targets_to_compute.append(event)
             return
         if isinstance(event, TransactionalOffsetsCommitted):
             event.apply(group)

@@ -24,6 +24,7 @@ from coordinator.groups.offsets_stream import OffsetsStream
 from coordinator.groups.pattern_resolver import ResolvesPatterns
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.state_machine import GroupStateMachine
+from coordinator.groups.target_computer import ComputesTargets
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.shard import RequestDrain, Shard, ShardState
@@ -53,6 +54,7 @@ def make_group_coordinator(
     coordinator_epoch: int,
     checkpoints: AuditCheckpoints,
     pattern_resolver: ResolvesPatterns,
+    target_computer: ComputesTargets,
     when_durable: WhenDurable | None,
     metrics: "NodeMetrics | None",
 ) -> GroupCoordinator:
@@ -113,6 +115,7 @@ def make_group_coordinator(
         checkpoints=checkpoints,
         request_iteration=request_iteration,
         pattern_resolver=pattern_resolver,
+        target_computer=target_computer,
     )
 
 

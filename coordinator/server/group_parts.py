@@ -21,6 +21,7 @@ from coordinator.groups.audit_retention import AuditRetention
 from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.groups.pattern_resolver import PatternResolver
 from coordinator.groups.sessions import SessionTable
+from coordinator.groups.target_computer import TargetComputer
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.log.data_dirs.checkpoints import GROUP_AUDIT
 from coordinator.server.coordinators import make_group_coordinator, unload_offline_groups
@@ -77,6 +78,7 @@ def make_groups(config: Config, loop: NodeLoop, storage: Storage, metrics: "Node
         coordinator_epoch=coordinator_epoch,
         checkpoints=AuditCheckpoints(storage.directories.metadata_checkpoint(GROUP_AUDIT)),
         pattern_resolver=PatternResolver(storage.image, lambda: storage.metadata.end_offset, loop.slices.start),
+        target_computer=TargetComputer(storage.image, loop.slices.start),
         when_durable=storage.when_durable,
         metrics=metrics,
     )

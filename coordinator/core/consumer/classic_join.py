@@ -49,14 +49,14 @@ def join(group: Group[ConsumerGroup], request: JoinGroupRequest, context: Operat
     member_id = request.member_id or new_member_id(context)
     error = _check(consumer, member_id, request, context)
     if error is not None:
-        named = member_id if error is ErrorCode.MEMBER_ID_REQUIRED else request.member_id
+        named = member_id if error is ErrorCode.MEMBER_ID_REQUIRED else NO_MEMBER_ID
         return _rejected(group, request, error, named, context)
     identified = _identify(consumer, member_id, request)
     subscription = read_subscription(request.protocols[0].metadata, context.topics)
     if isinstance(identified, ErrorCode):
-        return _rejected(group, request, identified, request.member_id, context)
+        return _rejected(group, request, identified, NO_MEMBER_ID, context)
     if subscription is None:
-        return _rejected(group, request, ErrorCode.UNKNOWN_SERVER_ERROR, request.member_id, context)
+        return _rejected(group, request, ErrorCode.UNKNOWN_SERVER_ERROR, NO_MEMBER_ID, context)
     update = partial(_updated_metadata, request, context, subscription)
     step = MemberUpdate(consumer, context, member_id, identified, update, subscription.owned)
     holder = None if request.group_instance_id is None else static_member(consumer, request.group_instance_id)
@@ -64,7 +64,7 @@ def join(group: Group[ConsumerGroup], request: JoinGroupRequest, context: Operat
         return _join_and_downgrade(consumer, request, context, member_id, step, holder)
     current = step.decide()
     if isinstance(current, Rejection):
-        return _rejected(group, request, current.error, request.member_id, context)
+        return _rejected(group, request, current.error, NO_MEMBER_ID, context)
     awaited = ClassicMemberAwaited(
         group_id=group.group_id,
         at_ms=context.wall_ms,
@@ -128,7 +128,8 @@ def _join_and_downgrade(
 ) -> Decision:
     """The last member of the consumer protocol comes back with the classic one: the group becomes a classic group.
 
-    It rebalances only if its target assignment is not that of the group epoch.
+    It rebalances only if its target assignment is not that of the group epoch. The generation is the group epoch before
+    the request, as on Kafka, also if the request raises it.
     """
     current = step.decide(keeps_target=True)
     assert not isinstance(current, Rejection), "a member of the classic protocol has no regular expression"
@@ -142,7 +143,7 @@ def _join_and_downgrade(
     if group.target_epoch < step.group_epoch:
         who = member_id, context.client_id, context.client_host, request.group_instance_id
         reason = RebalanceReason(Cause.STATIC_REPLACED, *who, "")
-    event = downgraded(group.group_id, step.group_epoch, members, reason, context)
+    event = downgraded(group.group_id, group.epoch, members, reason, context)
     ended = (SessionEnded(holder.member_id),) if holder.member_id != member_id else ()
     effects = (*ended, *sessions_of_classic(members))
     return Decision((*step.events, event), (_reply(request, context, member_id, current),), effects)
@@ -162,6 +163,7 @@ def _reply(request: JoinGroupRequest, context: OperationContext, member_id: str,
 def _rejected(
     group: Group[ConsumerGroup], request: JoinGroupRequest, error: ErrorCode, member_id: str, context: OperationContext
 ) -> Decision:
+    """The response names no member, as on Kafka, unless it is to learn its id."""
     response = JoinGroupResponse(
         error_code=error, generation_id=NO_GENERATION, member_id=member_id, protocol_type=None, protocol_name=None
     )

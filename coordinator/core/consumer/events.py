@@ -207,20 +207,25 @@ class GroupEpochBumped(GroupEvent):
     def apply(self, group: Group[ConsumerGroup]) -> None:
         consumer = group.membership
         consumer.epoch, consumer.metadata_hash = self.epoch, self.metadata_hash
-        consumer.checked_version = self.topics_version
+        consumer.checked_version, consumer.subscribed_hash = self.topics_version, self.metadata_hash
         consumer.update_state(self.at_ms)
 
 
 @dataclass(slots=True, kw_only=True)
 class TopicsChecked(GroupEvent):
-    """The topics of the cluster changed, but none that the group subscribes to."""
+    """The subscriptions were compared with the topics of the cluster, and the group epoch stays.
+
+    `subscribed_hash` is that of the topics that the group subscribes to by now, and that exist.
+    """
 
     group_id: str
     at_ms: int
     topics_version: int
+    subscribed_hash: int
 
     def apply(self, group: Group[ConsumerGroup]) -> None:
-        group.membership.checked_version = self.topics_version
+        consumer = group.membership
+        consumer.checked_version, consumer.subscribed_hash = self.topics_version, self.subscribed_hash
 
 
 @dataclass(slots=True, kw_only=True)
@@ -247,6 +252,7 @@ class TargetAssignmentComputed(GroupEvent):
 
     def apply(self, group: Group[ConsumerGroup]) -> None:
         consumer = group.membership
+        consumer.computing = None
         consumer.targets.update(self.targets)
         consumer.set_target_epoch(self.epoch, self.at_ms)
         consumer.update_state(self.at_ms)

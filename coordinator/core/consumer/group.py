@@ -73,9 +73,18 @@ class ConsumerGroup:
     """Assignor → how many members of the classic protocol support it."""
     deadlines: Deadlines = field(default_factory=Deadlines)
     checked_version: int = UNCHECKED
-    """The version of the topics that `metadata_hash` was last compared with; it is not stored."""
+    """The version of the topics that the subscriptions were last compared with; it is not stored."""
+    subscribed_hash: int = 0
+    """Of the subscribed topics that existed then. It is not `metadata_hash` from when a member takes a new regular
+    expression until that is resolved; it is not stored."""
+    kept_homogeneity: bool | None = None
+    """What `is_homogeneous` said before regular expressions got other topics; None: nothing since a member changed.
+
+    It is not stored."""
     resolved_version: int = UNCHECKED
     """The version of the topics that the regular expressions were last resolved with; it is not stored."""
+    computing: object | None = field(default=None, compare=False)
+    """What started the computation of a target that is under way beside the requests; None: there is none."""
     is_resolving: bool = False
     """Whether regular expressions are being resolved."""
 
@@ -111,6 +120,14 @@ class ConsumerGroup:
 
     def target(self, member_id: str) -> TopicPartitions:
         return self.targets.get(member_id, NO_TARGET)
+
+    @property
+    def is_homogeneous(self) -> bool:
+        """Whether all members subscribe to the same, as of the last change of a member: Kafka decides it then."""
+        return self._is_homogeneous() if self.kept_homogeneity is None else self.kept_homogeneity
+
+    def _is_homogeneous(self) -> bool:
+        return is_homogeneous(self.topic_subscribers, self.pattern_subscribers, self.pattern_topics, len(self.members))
 
     def supports_classic_protocols(self, protocol_type: str, names: Iterable[str]) -> bool:
         """Whether a member of the classic protocol can join: all of them have to share one of its assignors."""
@@ -168,6 +185,7 @@ class ConsumerGroup:
         self._count(metadata, +1, member.member_id)
 
     def assign(self, member: ConsumerMember, current: CurrentAssignment) -> None:
+        self.kept_homogeneity = None
         had = member.current
         if current.assigned == had.assigned and current.pending == had.pending:
             # Mostly the epoch alone has risen. Nobody else can have got the partitions since.
@@ -184,6 +202,8 @@ class ConsumerGroup:
 
     def set_pattern(self, pattern: str, resolved: ResolvedPattern | None) -> None:
         """Set what a regular expression matches; None: forget it."""
+        if self.kept_homogeneity is None:
+            self.kept_homogeneity = self._is_homogeneous()
         before = self.patterns.pop(pattern, None)
         if before is not None:
             for topic in before.topics:
@@ -200,6 +220,7 @@ class ConsumerGroup:
             self.deadlines.set(member_id, Deadline.REVOCATION, at_ms)
 
     def _count(self, metadata: MemberMetadata, by: int, member_id: str) -> None:
+        self.kept_homogeneity = None
         for topic in metadata.topics:
             change_count(self.topic_subscribers, topic, by)
         if metadata.pattern:
@@ -261,3 +282,18 @@ def preferred_assignor(votes: Mapping[str, int], newcomer: str | None = None) ->
 def subscribed_topics(topic_subscribers: Mapping[str, int], pattern_topics: Mapping[str, int]) -> set[str]:
     """The topics that some member subscribes to, by name or by a regular expression, whether they exist or not."""
     return topic_subscribers.keys() | pattern_topics.keys()
+
+
+def is_homogeneous(
+    by_name: Mapping[str, int], by_pattern: Mapping[str, int], pattern_topics: Mapping[str, int], member_count: int
+) -> bool:
+    """Whether all members subscribe to the same, as Kafka decides it: topics that do not exist count.
+
+    The counts are those of `Subscriptions`.
+    """
+    if not by_pattern:
+        of_all = all(count == member_count for count in by_name.values())
+        return of_all and not pattern_topics.keys() - by_name.keys()
+    if next(iter(by_pattern.values())) != member_count:
+        return False
+    return not by_name and all(count == 1 for count in pattern_topics.values())

@@ -106,7 +106,7 @@ def remove(group: ConsumerGroup, departures: Sequence[Departure], context: Opera
         group_id=group.group_id,
         at_ms=context.wall_ms,
         epoch=group.epoch + 1,
-        metadata_hash=group.metadata_hash if is_known else after.hash_of_topics(context.topics),
+        metadata_hash=group.subscribed_hash if is_known else after.hash_of_topics(context.topics),
         cause=departures[0].cause,
         member_id=departures[0].member.member_id,
         topics_version=version,

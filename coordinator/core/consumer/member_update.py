@@ -4,6 +4,7 @@ Counterpart in Kafka: `GroupMetadataManager.consumerGroupHeartbeat`, from `hasMe
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from _wire.errors import ErrorCode
@@ -21,9 +22,10 @@ from coordinator.core.consumer.events import (
     TargetAssignmentComputed,
     TopicsChecked,
 )
-from coordinator.core.consumer.group import ConsumerGroup, change_count, preferred_assignor
+from coordinator.core.consumer.group import UNCHECKED, ConsumerGroup, change_count, preferred_assignor
 from coordinator.core.consumer.heartbeat_requests import Rejection
 from coordinator.core.consumer.identification import REJOIN, Identified
+from coordinator.core.consumer.large_targets import TargetComputationStarted, is_large
 from coordinator.core.consumer.member import (
     NO_EPOCH,
     NO_PATTERN,
@@ -200,10 +202,11 @@ class MemberUpdate:
         """Raise the group epoch if it has to rise; returns whether the members subscribe to the same by now."""
         group, topics = self._group, self._context.topics
         version = topics.topics_version
-        if not bump and group.checked_version == version:
-            return current_subscriptions(group).is_homogeneous
+        if not bump and group.checked_version == version and self.metadata.pattern == self._before.pattern:
+            return group.is_homogeneous
+        is_compared = bump or self._have_topics_changed(version)
         found_hash = after.hash_of_topics(topics)
-        if bump or found_hash != group.metadata_hash:
+        if bump or (is_compared and found_hash != group.metadata_hash):
             self.group_epoch += 1
             bumped = GroupEpochBumped(
                 group_id=group.group_id,
@@ -216,11 +219,27 @@ class MemberUpdate:
             )
             self.events.append(bumped)
         else:
-            checked = TopicsChecked(group_id=group.group_id, at_ms=self._context.wall_ms, topics_version=version)
+            checked = TopicsChecked(
+                group_id=group.group_id,
+                at_ms=self._context.wall_ms,
+                topics_version=version,
+                subscribed_hash=found_hash,
+            )
             self.events.append(checked)
-        if group.has_partition_metadata:
+        if is_compared and group.has_partition_metadata:
             self.events.append(PartitionMetadataRemoved(group_id=group.group_id, at_ms=self._context.wall_ms))
-        return after.is_homogeneous
+        return after.is_homogeneous if is_compared else group.is_homogeneous
+
+    def _have_topics_changed(self, version: int) -> bool:
+        """Whether topics that the group subscribed to before the request were created, deleted, or grew.
+
+        Kafka looks at the hash then, and when the group was loaded. What the request itself changes does not count: a
+        regular expression that takes the place of another raises the epoch when its topics are known.
+        """
+        group = self._group
+        if group.checked_version in (version, UNCHECKED):
+            return group.checked_version == UNCHECKED
+        return current_subscriptions(group).hash_of_topics(self._context.topics) != group.subscribed_hash
 
     @property
     def _cause(self) -> Cause:
@@ -231,7 +250,7 @@ class MemberUpdate:
     def _update_target(self, is_homogeneous: bool) -> None:
         """Compute the target of the group epoch, unless the last one is too recent."""
         group, context = self._group, self._context
-        if group.target_epoch >= self.group_epoch:
+        if group.target_epoch >= self.group_epoch or group.computing is not None:
             return
         interval_ms = context.consumer_groups.assignment_interval_ms(group.group_id)
         if not is_due(group.target_computed_ms, interval_ms, context.wall_ms):
@@ -247,6 +266,9 @@ class MemberUpdate:
         if forgotten:
             patterns = {pattern: each for pattern, each in patterns.items() if pattern not in forgotten}
         asked = TargetInput(self._assignor(), members, targets, patterns, is_homogeneous)
+        if is_large(len(members), group, context.topics):
+            self._compute_later(asked)
+            return
         computed = TargetAssignmentComputed(
             group_id=group.group_id,
             at_ms=context.wall_ms,
@@ -258,6 +280,17 @@ class MemberUpdate:
         self.events.append(computed)
         self._target_epoch = self.group_epoch
         self._target = computed.targets.get(self._member_id, self._target)
+
+    def _compute_later(self, asked: TargetInput) -> None:
+        """What the group has meanwhile is changed by others, so the computation gets a copy."""
+        started = TargetComputationStarted(
+            group_id=self._group.group_id,
+            at_ms=self._context.wall_ms,
+            epoch=self.group_epoch,
+            member_id=self._member_id,
+            asked=replace(asked, targets=dict(asked.targets), patterns=dict(asked.patterns)),
+        )
+        self.events.append(started)
 
     def _assignor(self) -> str:
         """The assignor that most members ask for; the first of the setting if none does."""

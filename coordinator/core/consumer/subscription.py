@@ -6,7 +6,13 @@ Counterpart in Kafka: `computeSubscribedTopicNames`, `subscriptionType` and `upd
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from coordinator.core.consumer.group import ConsumerGroup, ResolvedPattern, change_count, subscribed_topics
+from coordinator.core.consumer.group import (
+    ConsumerGroup,
+    ResolvedPattern,
+    change_count,
+    is_homogeneous,
+    subscribed_topics,
+)
 from coordinator.core.consumer.member import MemberMetadata
 from coordinator.core.consumer.metadata_hash import metadata_hash
 from coordinator.core.decision import Topics
@@ -28,13 +34,7 @@ class Subscriptions:
 
     @property
     def is_homogeneous(self) -> bool:
-        """Whether all members subscribe to the same, as Kafka decides it: topics that do not exist count."""
-        if not self.by_pattern:
-            of_all = all(count == self.member_count for count in self.by_name.values())
-            return of_all and not self.pattern_topics.keys() - self.by_name.keys()
-        if next(iter(self.by_pattern.values())) != self.member_count:
-            return False
-        return not self.by_name and all(count == 1 for count in self.pattern_topics.values())
+        return is_homogeneous(self.by_name, self.by_pattern, self.pattern_topics, self.member_count)
 
     def hash_of_topics(self, topics: Topics) -> int:
         """The hash of the subscribed topics that exist; 0 if there are none."""

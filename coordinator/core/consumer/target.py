@@ -3,20 +3,27 @@
 Counterpart in Kafka: `TargetAssignmentBuilder`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from coordinator.core.consumer.assignors.model import Subscriber
-from coordinator.core.consumer.assignors.orders import members_in_order, topics_in_order
-from coordinator.core.consumer.assignors.registry import ASSIGNORS
+from coordinator.core.consumer.assignors.orders import (
+    members_in_order,
+    names_in_order,
+    target_in_order,
+    topics_in_order,
+)
+from coordinator.core.consumer.assignors.registry import ASSIGNORS, result_of
 from coordinator.core.consumer.group import NEVER, NO_TARGET, ResolvedPattern
 from coordinator.core.consumer.member import MemberMetadata
-from coordinator.core.consumer.subscription import subscribed_ids
+from coordinator.core.consumer.subscription import subscribed_ids, topics_of
 from coordinator.core.consumer.topic_partitions import TopicPartitions
 from coordinator.core.decision import Topics
 
 NOTHING_OWNED: Final[TopicPartitions] = {}
+MEMBERS_AT_ONCE: Final = 500
+"""Members that a step goes through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,23 +46,42 @@ def is_due(computed_ms: int, interval_ms: int, wall_ms: int) -> bool:
 
 def compute_target(asked: TargetInput, topics: Topics) -> dict[str, TopicPartitions]:
     """The targets that differ from those so far, by member id; one for each member that had none."""
+    return result_of(target_steps(asked, topics))
+
+
+def target_steps(asked: TargetInput, topics: Topics) -> Generator[None, None, dict[str, TopicPartitions]]:
+    """The same in steps of about a millisecond."""
     ids: dict[tuple[tuple[str, ...], str | None], frozenset[bytes]] = {}
     subscribers = []
-    for member_id in members_in_order(list(asked.members)):
+    for position, member_id in enumerate(members_in_order(list(asked.members)), 1):
         metadata = asked.members[member_id]
         key = metadata.topics, metadata.pattern
         if key not in ids:
             ids[key] = subscribed_ids(metadata, asked.patterns, topics)
-        target = asked.targets.get(member_id, NO_TARGET)
+        target = target_in_order(asked.targets.get(member_id, NO_TARGET))
         subscribers.append(Subscriber(member_id, metadata.group_instance_id, ids[key], target))
+        if position % MEMBERS_AT_ONCE == 0:
+            yield
     counts = {
         topic_id: topics.partition_count(topics.topic_name(topic_id) or "")
-        for topic_id in topics_in_order(list(frozenset[bytes]().union(*ids.values())))
+        for topic_id in topics_in_order(_topic_ids(asked, subscribers[0].member_id, ids.values(), topics))
     }
-    computed = ASSIGNORS[asked.assignor].assign(subscribers, counts, asked.is_homogeneous)
+    yield
+    computed = yield from ASSIGNORS[asked.assignor].steps(subscribers, counts, asked.is_homogeneous)
     changed: dict[str, TopicPartitions] = {}
-    for member_id in asked.members:
+    for position, member_id in enumerate(asked.members, 1):
         target = computed.get(member_id, NOTHING_OWNED)
         if target != asked.targets.get(member_id):
             changed[member_id] = target
+        if position % MEMBERS_AT_ONCE == 0:
+            yield
     return changed
+
+
+def _topic_ids(
+    asked: TargetInput, first_member_id: str, subscribed: Iterable[frozenset[bytes]], topics: Topics
+) -> list[bytes]:
+    """All topics, those of the first member in the order of its names: it decides between two in one bucket."""
+    named = map(topics.topic_id, names_in_order(topics_of(asked.members[first_member_id], asked.patterns)))
+    all_ids = frozenset[bytes]().union(*subscribed)
+    return list(dict.fromkeys((*(topic_id for topic_id in named if topic_id in all_ids), *sorted(all_ids))))

@@ -66,6 +66,7 @@ REMOVE_PENDING_MEMBER: Final = Operation("remove pending member", by_kind("remov
 EXPIRE_OFFSETS: Final = Operation("expire offsets", offset_expiry.expire)
 REBALANCE_OVERSIZED_GROUP: Final = Operation("rebalance oversized group", by_kind("rebalance oversized group", CLASSIC))
 RESOLVE_PATTERNS: Final = Operation("resolve patterns", by_kind("resolve patterns", CONSUMER))
+INSTALL_TARGET: Final = Operation("install target", by_kind("install target", CONSUMER))
 RESUME_LOADED_GROUP: Final = Operation("resume loaded group", by_kind("resume loaded group", CONSUMER))
 TAKE_INSTANCE: Final = Operation("take instance", by_kind("take instance", CLASSIC), joining.take_instance_error)
 FORCE_REBALANCE: Final = Operation("force rebalance", by_kind("force rebalance", CLASSIC))

@@ -2,14 +2,17 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from _wire.errors import NONE, ErrorCode
+from coordinator.core.consumer import large_targets
 from coordinator.core.consumer.checks import derived_fields, durable_part
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.groups.states import EMPTY, STABLE
+from tests.core.consumer.delayed_targets import DelayedTargets
 from tests.core.consumer.world import World
 
 NAMES = ("a", "b", "c", "d")
@@ -38,6 +41,10 @@ class Histories(RuleBasedStateMachine):
     def start(self, interval_ms: str, assignor: str) -> None:
         settings = {"group.consumer.assignment.interval.ms": interval_ms, "group.consumer.assignors": assignor}
         self.world = World(settings, TOPICS)
+        self._started()
+
+    def _started(self) -> None:
+        """The world was made, or restarted."""
 
     @property
     def group(self) -> ConsumerGroup | None:
@@ -110,6 +117,7 @@ class Histories(RuleBasedStateMachine):
     def restart(self) -> None:
         before = None if self.group is None else durable_part(self.group)
         self.world.restart()
+        self._started()
         after = None if self.group is None else durable_part(self.group)
         assert before == after
 
@@ -149,7 +157,36 @@ class Histories(RuleBasedStateMachine):
             assert assigned == group.target(member_id)
 
 
+class HistoriesOfLargeGroups(Histories):
+    """The same with targets that are computed beside the requests."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._patch = pytest.MonkeyPatch()
+        self._patch.setattr(large_targets, "WORK_AT_ONCE", 0)
+
+    def _started(self) -> None:
+        self.targets = DelayedTargets(self.world)
+
+    @precondition(lambda self: getattr(self, "world", None) is not None and self.targets.asked)
+    @rule(fails=st.sampled_from([False, False, True]))
+    def finish(self, fails: bool) -> None:
+        self.targets.finish(fails=fails)
+
+    def teardown(self) -> None:
+        try:
+            if getattr(self, "world", None) is not None:
+                while self.targets.asked:
+                    self.targets.finish()
+                self.world.coordinator.target_computer = None
+            super().teardown()
+        finally:
+            self._patch.undo()
+
+
 TestHistories = Histories.TestCase
 TestHistories.settings = settings(
     max_examples=25, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
 )
+TestHistoriesOfLargeGroups = HistoriesOfLargeGroups.TestCase
+TestHistoriesOfLargeGroups.settings = TestHistories.settings

@@ -168,7 +168,8 @@ def test_version_0_of_a_subscription_waits_for_no_revocation() -> None:
 def test_a_join_that_is_rejected(changes: dict[str, Any], error: ErrorCode) -> None:
     world = mixed_group()
     before = len(world.written())
-    assert join(world, "c", **changes).error is error
+    rejected = join(world, "c", **changes)
+    assert (rejected.error, rejected.response.member_id) == (error, "")
     assert len(world.written()) == before
     assert "c" not in world.consumer.members
 
@@ -294,6 +295,18 @@ def test_a_static_consumer_that_comes_back_with_the_classic_protocol_downgrades_
     assert (group.state, group.generation_id, joined.generation_id) == (STABLE, 2, 2)
     assert world.heartbeat(joined.member_id, generation_id=2, instance_id="i").error is NONE
     assert decode_assignment(group.members[joined.member_id].assignment) == {"t": [0, 1, 2]}
+
+
+def test_the_generation_after_a_downgrade_with_another_subscription_is_the_one_after_the_group_epoch() -> None:
+    world = World()
+    world.enter("a", instance_id="i")
+    world.depart("a", -2, "i")
+    join(world, "", instance_id="i", metadata=subscription("u"))
+    group = world.whole_group.membership
+    assert isinstance(group, ClassicGroup)
+    assert (group.state, group.generation_id) == (PREPARING_REBALANCE, 2)
+    joined = join(world, next(iter(group.members)), instance_id="i", metadata=subscription("u"))
+    assert joined.response.generation_id == 3
 
 
 def test_a_static_classic_member_comes_back_as_a_consumer() -> None:

@@ -6,16 +6,19 @@ owners, each member has a session. A restart has to give the state back that the
 
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from _wire.errors import NONE, ErrorCode
 from coordinator.core.assignment import decode_assignment
+from coordinator.core.consumer import large_targets
 from coordinator.core.consumer.checks import durable_part
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.groups.states import STABLE
 from tests.core.consumer.classic_bytes import assignment, subscription
+from tests.core.consumer.delayed_targets import DelayedTargets
 from tests.core.consumer.world import World
 from tests.simulation.simulation import GROUP_ID
 
@@ -49,6 +52,10 @@ class MixedHistories(RuleBasedStateMachine):
     def start(self, policy: str, interval_ms: str) -> None:
         changes = {"group.consumer.migration.policy": policy, "group.consumer.assignment.interval.ms": interval_ms}
         self.world = World(changes, TOPICS)
+        self._started()
+
+    def _started(self) -> None:
+        """The world was made, or restarted."""
 
     @rule(name=st.sampled_from(CONSUMERS), topics=SUBSCRIPTIONS)
     def enter(self, name: str, topics: list[str]) -> None:
@@ -135,6 +142,7 @@ class MixedHistories(RuleBasedStateMachine):
     def restart(self) -> None:
         before = durable_part(self.group) if isinstance(self.group, ConsumerGroup) else None
         self.world.restart()
+        self._started()
         if before is not None:
             assert isinstance(self.group, ConsumerGroup)
             assert durable_part(self.group) == before
@@ -166,7 +174,36 @@ class MixedHistories(RuleBasedStateMachine):
             assert group.state is STABLE
 
 
+class MixedHistoriesOfLargeGroups(MixedHistories):
+    """The same with targets that are computed beside the requests."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._patch = pytest.MonkeyPatch()
+        self._patch.setattr(large_targets, "WORK_AT_ONCE", 0)
+
+    def _started(self) -> None:
+        self.targets = DelayedTargets(self.world)
+
+    @precondition(lambda self: getattr(self, "world", None) is not None and self.targets.asked)
+    @rule(fails=st.sampled_from([False, False, True]))
+    def finish(self, fails: bool) -> None:
+        self.targets.finish(fails=fails)
+
+    def teardown(self) -> None:
+        try:
+            if getattr(self, "world", None) is not None:
+                while self.targets.asked:
+                    self.targets.finish()
+                self.world.coordinator.target_computer = None
+            super().teardown()
+        finally:
+            self._patch.undo()
+
+
 TestMixedHistories = MixedHistories.TestCase
 TestMixedHistories.settings = settings(
     max_examples=25, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
 )
+TestMixedHistoriesOfLargeGroups = MixedHistoriesOfLargeGroups.TestCase
+TestMixedHistoriesOfLargeGroups.settings = TestMixedHistories.settings

@@ -80,3 +80,51 @@ def test_a_pattern_that_is_invalid_changes_nothing() -> None:
     assert world.beat("a", 2, pattern="(?=x)").error_code == ErrorCode.INVALID_REGULAR_EXPRESSION
     assert world.consumer.members["a"].metadata.pattern == ""
     assert world.beat("a", 2).error_code == NONE
+
+
+def test_a_pattern_in_place_of_another_raises_the_epoch_when_its_topics_are_known() -> None:
+    """Topics that the group does not subscribe to come and go meanwhile: Kafka does not look at the hash for them."""
+    world = World(topics={"t": 1, "u": 1})
+    world.enter("a", pattern="t")
+    world.beat("a", 1)
+    world.fixed.create("x", 1)
+    answer = world.beat("a", 2, pattern="u", owned={})
+    assert (answer.member_epoch, world.given(answer), world.consumer.epoch) == (2, {}, 2)
+    world.fixed.delete("x")
+    assert world.beat("a", 2).member_epoch == 2
+    answer = world.beat("a", 2)
+    assert (answer.member_epoch, world.given(answer)) == (3, {"u": [0]})
+
+
+def test_a_topic_that_the_group_subscribed_to_until_now_is_deleted_meanwhile() -> None:
+    world = World(topics={"t": 1, "u": 1})
+    world.enter("a", pattern="t")
+    world.beat("a", 1)
+    world.fixed.delete("t")
+    assert world.beat("a", 2, pattern="u", owned={}).member_epoch == 3
+
+
+def test_who_leaves_while_a_pattern_waits_for_its_topics_leaves_the_hash_of_the_others() -> None:
+    world = World(topics={"t": 1, "u": 1})
+    world.enter("a", pattern="t")
+    world.enter("b", "none")
+    world.enter("c", "none")
+    world.beat("a", world.epoch("a"), pattern="x", owned={})
+    assert world.consumer.metadata_hash != 0
+    world.depart("c")
+    assert world.consumer.metadata_hash == 0
+
+
+def test_the_members_subscribe_to_the_same_as_of_the_last_change_of_a_member() -> None:
+    """The topics of a regular expression come and go without one; only a record of a member makes Kafka look again."""
+    world = World(topics={"t": 2, "u": 2})
+    world.enter("a")
+    world.enter("b", pattern="u")
+    world.beat("b", 2)
+    world.depart("b")
+    assert not world.consumer.pattern_topics
+    assert not world.consumer.is_homogeneous
+    world.restart()
+    assert not world.consumer.is_homogeneous
+    world.beat("a", 2, owned={})
+    assert world.consumer.is_homogeneous

@@ -12,7 +12,9 @@ from pathlib import Path
 from tests.differential.command import arguments_of, tell
 from tests.differential.consumer.pair import compare, retell, running_pair
 from tests.differential.consumer.recording import choose, write
-from tests.differential.consumer.steps import ChangeTopic, ConsumerHistory, history_from_text
+from tests.differential.consumer.steps import ChangeTopic, ConsumerHistory, Wait, history_from_text
+from tests.differential.stateful import Restart
+from tests.differential.steps import Send
 from tests.differential.transactions.recording import errors
 
 
@@ -31,9 +33,10 @@ def main() -> int:
 def _report(histories: Sequence[ConsumerHistory]) -> Iterator[str]:
     """What was covered, one line each."""
     steps = [step for history in histories for step in history.steps]
-    changes = sum(isinstance(step, ChangeTopic) for step in steps)
+    changes, waits, restarts = (sum(isinstance(step, kind) for step in steps) for kind in (ChangeTopic, Wait, Restart))
     differing = sum(bool(history.difference) for history in histories)
-    yield f"{len(histories)} histories, {len(steps)} steps ({changes} changes of topics), {differing} differ"
+    others = f"{changes} changes of topics, {waits} waits, {restarts} restarts"
+    yield f"{len(histories)} histories, {len(steps)} steps ({others}), {differing} differ"
     for reason, number in Counter(history.ended for history in histories if history.ended).items():
         yield f"{number:6} ended early: {reason}"
     sent: Counter[tuple[str, int]] = Counter()
@@ -42,7 +45,7 @@ def _report(histories: Sequence[ConsumerHistory]) -> Iterator[str]:
     for history in histories:
         for step, outcome in zip(history.steps, history.outcomes, strict=False):
             states.update(group["group_state"] for group in outcome.state["groups"]["groups"])
-            if not isinstance(step, ChangeTopic):
+            if isinstance(step, Send):
                 sent[step.api, step.version] += 1
                 found.update((step.api, error) for error in errors(outcome.answer))
     for api in sorted({api for api, _ in sent}):

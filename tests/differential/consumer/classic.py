@@ -1,6 +1,7 @@
 """The one member of the classic protocol that a history of consumer groups may have: it joins both kinds of groups.
 
-There is never a second one, so no JoinGroup waits for another member.
+There is never a second one, so no JoinGroup waits for another member. It may be static, and take the place of a member
+of the other protocol, or lose its own to it.
 """
 
 import random
@@ -8,16 +9,19 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
+from tests.differential.consumer.play import SHORT_MS
 from tests.differential.consumer.side import GROUP
 from tests.differential.sides import CLOSED
 
 NAME: Final = "K"
 REBALANCE_MS: Final = 600_000
 SESSION_MS: Final = 60_000
+INSTANCES: Final = (None, None, "i1", "i2")
 ASSIGNOR: Final = "range"
 """Of all members of a history that has this one: the server makes its id, and this assignor goes by names."""
 FIRST_WITH_INSTANCE: Final = 5
-FIRST_WITH_MEMBER_ID_REQUIRED: Final = 4
+FIRST_OF_OTHERS_WITH_INSTANCE: Final = 3
+REMOVED: Final = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID)
 
 Body = dict[str, Any]
 Request = tuple[str, int, Body]
@@ -26,8 +30,11 @@ Request = tuple[str, int, Body]
 class ClassicActor:
     """A consumer that uses JoinGroup and SyncGroup."""
 
-    def __init__(self, source: random.Random) -> None:
+    def __init__(self, source: random.Random, *, has_short_timeouts: bool) -> None:
         self._random = source
+        self._session_ms = source.choice((SHORT_MS, SESSION_MS)) if has_short_timeouts else SESSION_MS
+        self._rebalance_ms = source.choice((SHORT_MS, REBALANCE_MS)) if has_short_timeouts else REBALANCE_MS
+        self._named = {"group_instance_id": source.choice(INSTANCES)}
         self.member_id = ""
         self.generation_id = -1
         self.topics = source.choice((["~t1"], ["~t1", "~t2"], ["~t2", "~none"]))
@@ -50,6 +57,8 @@ class ClassicActor:
         return self._random.choices(list(moves), list(moves.values()))[0]()
 
     def _join(self, *, may_be_made: bool) -> Request:
+        # A static member has its place in an assignment by its instance id.
+        may_be_made = may_be_made or self._named["group_instance_id"] is not None
         member_id = self.member_id or ("" if may_be_made else NAME)
         if self._random.random() < 0.2:
             self.topics = self._random.choice((["~t1"], ["~t2"], ["~t1", "~t2"], []))
@@ -60,13 +69,16 @@ class ClassicActor:
         }
         body = {
             "group_id": GROUP,
-            "session_timeout_ms": SESSION_MS,
-            "rebalance_timeout_ms": REBALANCE_MS,
+            "session_timeout_ms": self._session_ms,
+            "rebalance_timeout_ms": self._rebalance_ms,
             "member_id": member_id,
             "protocol_type": "consumer",
             "protocols": [{"name": "range", "metadata": subscription}],
         }
-        return "JoinGroup", 1, body
+        return "JoinGroup", self._first_version(1, FIRST_WITH_INSTANCE), body | self._named
+
+    def _first_version(self, dynamic: int, static: int) -> int:
+        return dynamic if self._named["group_instance_id"] is None else static
 
     def _sync(self) -> Request:
         assignment = {"assignment": 0, "partitions": {topic: [0] for topic in self.topics if topic != "~none"}}
@@ -78,18 +90,18 @@ class ClassicActor:
             "protocol_name": "range",
             "assignments": [{"member_id": self.member_id, "assignment": assignment}],
         }
-        return "SyncGroup", 0, body
+        return "SyncGroup", self._first_version(0, FIRST_OF_OTHERS_WITH_INSTANCE), body | self._named
 
     def _heartbeat(self) -> Request:
         body = {"group_id": GROUP, "generation_id": self._generation(), "member_id": self.member_id}
-        return "Heartbeat", 0, body
+        return "Heartbeat", self._first_version(0, FIRST_OF_OTHERS_WITH_INSTANCE), body | self._named
 
     def _generation(self) -> int:
         odd = self._random.random() < 0.1
         return self.generation_id + self._random.choice((-1, 1)) if odd else self.generation_id
 
     def _leave(self) -> Request:
-        return "LeaveGroup", 3, {"group_id": GROUP, "members": [{"member_id": self.member_id}]}
+        return "LeaveGroup", 3, {"group_id": GROUP, "members": [{"member_id": self.member_id} | self._named]}
 
     def _commit(self) -> Request:
         partitions = [{"partition_index": 0, "committed_offset": self._random.randint(0, 9), "committed_metadata": ""}]
@@ -101,6 +113,10 @@ class ClassicActor:
         }
         return "OffsetCommit", 8, body
 
+    def committed_by(self) -> Body:
+        """What a TxnOffsetCommit says of the member."""
+        return {"member_id": self.member_id, "generation_id": self._generation()} | self._named
+
     def heard(self, api: str, body: Body, answer: Any) -> None:
         """The answer to a request of this member."""
         if answer == CLOSED:
@@ -108,7 +124,7 @@ class ClassicActor:
         error = ErrorCode(answer.get("error_code", 0))
         if error is ErrorCode.MEMBER_ID_REQUIRED:
             self.member_id = answer["member_id"]
-        elif error is ErrorCode.UNKNOWN_MEMBER_ID or (api == "LeaveGroup" and error is ErrorCode.NONE):
+        elif error in REMOVED or (api == "LeaveGroup" and error is ErrorCode.NONE):
             self.member_id, self.generation_id, self.owned = "", -1, {}
         elif error in (ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION):
             self.generation_id = -1 if error is ErrorCode.REBALANCE_IN_PROGRESS else self.generation_id

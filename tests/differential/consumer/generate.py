@@ -1,6 +1,6 @@
 """Random histories of consumer groups. Most steps are what a client would do next; the others are what it should not.
 
-Timeouts are long, so that time decides nothing.
+A history is of one kind (`KINDS`). Timeouts are so long that time decides nothing, but where it is of TIMEOUTS.
 """
 
 import random
@@ -11,12 +11,25 @@ from typing import Any, Final
 from _wire.errors import ErrorCode
 from tests.differential.consumer.classic import ASSIGNOR, ClassicActor
 from tests.differential.consumer.classic import NAME as CLASSIC
+from tests.differential.consumer.play import AFTER_SHORT_MS, LOOK_AGAIN_MS, SHORT_MS
 from tests.differential.consumer.side import GROUP, TOPICS
-from tests.differential.consumer.steps import ChangeTopic, ConsumerStep
+from tests.differential.consumer.steps import ChangeTopic, ConsumerStep, Wait
+from tests.differential.consumer.transactional import NAME as PRODUCER
+from tests.differential.consumer.transactional import TransactionalActor
 from tests.differential.sides import CLOSED
+from tests.differential.stateful import Restart
 from tests.differential.steps import Send
 
-REBALANCE_MS: Final = 600_000
+LONG_MS: Final = 600_000
+PLAIN: Final = "plain"
+PATTERNS_TOO: Final = "regular expressions"
+LATER_PATTERNS: Final = "regular expressions that are looked at again"
+TIMEOUTS: Final = "short timeouts"
+RESTARTED: Final = "restart"
+MADE_ID: Final = "ids made by the server"
+KINDS: Final = {PLAIN: 42, PATTERNS_TOO: 28, LATER_PATTERNS: 3, TIMEOUTS: 15, RESTARTED: 4, MADE_ID: 8}
+"""Kinds of histories → how often, in percent."""
+GROUP_RESOURCE: Final = 32
 LATER_TOPICS: Final = ("~t3", "~u4")
 NAMES: Final[tuple[list[str], ...]] = (
     *(["~t1"], ["~t1", "~t2"], ["~t2", "~t1", "~t2"], ["~t3"]),
@@ -39,6 +52,8 @@ class Actor:
     """A client and what it knows."""
 
     name: str
+    member_id: str = ""
+    """As the server knows it: the name, or what the server made."""
     instance_id: str | None = None
     names: list[str] | None = None
     pattern: str | None = None
@@ -60,15 +75,27 @@ class Generator:
     def __init__(self, seed: int, versions: Mapping[str, tuple[int, int]]) -> None:
         self._random = random.Random(f"consumer {seed}")
         self._versions = versions
-        self._actors = [Actor(name) for name in "ABCD"[: self._random.choice((1, 2, 2, 3, 3, 4))]]
-        self._classic = ClassicActor(self._random) if self._random.random() < 0.35 else None
-        self._has_patterns = self._random.random() < 0.35
+        (self._kind,) = self._random.choices(list(KINDS), list(KINDS.values()))
+        self.hurries = self._kind == TIMEOUTS
+        self._has_patterns = self._kind in (PATTERNS_TOO, LATER_PATTERNS)
+        self._actors = self._some_actors()
+        has_classic = self._kind != MADE_ID and self._chance(0.45)
+        self._classic = ClassicActor(self._random, has_short_timeouts=self.hurries) if has_classic else None
+        self._producer = TransactionalActor(self._random) if self._chance(0.25) else None
         self._partitions: dict[str, int] = {}
-        self._begin = [ChangeTopic(name, count) for name, count in TOPICS.items()]
+        self._begin: list[ConsumerStep] = [ChangeTopic(name, count) for name, count in TOPICS.items()]
         self._steps_left = self._random.randint(15, 50)
+        self._restart_at = self._random.randint(5, self._steps_left - 3) if self._kind == RESTARTED else None
+        self._wait_at = self._steps_left - self._random.randint(6, 14)
         self._sent = 0
-        self._classic_owner = Actor(CLASSIC)
+        self._classic_owner, self._producer_owner = Actor(CLASSIC), Actor(PRODUCER)
         self._actor_of: dict[str, Actor] = {}
+
+    def _some_actors(self) -> list[Actor]:
+        """The server puts a member whose id it makes anywhere in a hash map, so it is alone."""
+        if self._kind == MADE_ID:
+            return [Actor("A")]
+        return [Actor(name, name) for name in "ABCD"[: self._random.choice((1, 2, 2, 3, 3, 4))]]
 
     def next_step(self) -> ConsumerStep | None:
         if self._begin:
@@ -76,26 +103,57 @@ class Generator:
         self._steps_left -= 1
         if self._steps_left < 0:
             return None
+        if self._steps_left == self._restart_at:
+            return Restart(self._pick("kill", "stop"))
+        if self._steps_left == self._wait_at and self._kind in (TIMEOUTS, LATER_PATTERNS):
+            return self._wait()
         if self._classic is not None and self._chance(0.3):
             request = self._classic.next_request(may_be_made=not any(each.is_member for each in self._actors))
             return self._send(self._classic_owner, *request)
+        if self._producer is not None and self._chance(0.2):
+            return self._transactional(self._producer)
         while True:
             actor = self._random.choice(self._actors)
             moves = self._sensible(actor) if self._chance(0.7) else self._odd(actor)
             made = self._random.choices(list(moves), list(moves.values()))[0]()
             if isinstance(made, ChangeTopic):
+                if self.hurries:
+                    continue  # that takes too long
                 return made
             api, at_least, body = made
             if api in self._versions:
                 return self._send(actor, api, at_least, body)
 
-    def _send(self, actor: Actor, api: str, at_least: int, body: Body) -> Send:
+    def _wait(self) -> Wait:
+        if self._kind == LATER_PATTERNS:
+            return Wait(LOOK_AGAIN_MS)
+        self._wait_at = self._steps_left - self._random.randint(6, 14)
+        return Wait(AFTER_SHORT_MS)
+
+    def _transactional(self, producer: TransactionalActor) -> Send:
+        actor = self._random.choice(self._actors)
+        epoch = self._pick(actor.epoch, actor.epoch, actor.epoch, *actor.epochs)
+        member = {"member_id": actor.member_id, "generation_id": epoch, "group_instance_id": actor.instance_id}
+        if self._classic is not None and self._chance(0.3):
+            member = self._classic.committed_by()
+        if self._chance(0.2):
+            member = {"member_id": self._pick("", "nobody"), "generation_id": -1, "group_instance_id": None}
+        own = [(each["topic_id"], each["partitions"]) for each in actor.assigned]
+        topics = self._pick(own or [("~t1", [0])], own or [("~t2", [0, 1])], [("~t1", [0])])
+        api, first, last, body = producer.next_request(
+            member, self._offsets([topic for topic in topics if topic[0].startswith("~")])
+        )
+        return self._send(self._producer_owner, api, first, body, last)
+
+    def _send(self, actor: Actor, api: str, at_least: int, body: Body, at_most: int | None = None) -> Send:
         first, last = self._versions[api]
         if body.get("subscribed_topic_regex") is not None:
             at_least = 1
         if api == "ConsumerGroupHeartbeat" and body.get("member_id") == "":
-            at_least = max(at_least, 1)  # an id that the server makes puts the member elsewhere in a hash map
+            # Elsewhere an id that the server makes would put the member anywhere in a hash map.
+            at_least, at_most = (0, 0) if self._kind == MADE_ID else (1, None)
         self._sent += 1
+        last = last if at_most is None else min(last, at_most)
         step = Send(f"s{self._sent}", actor.name, api, self._random.randint(max(first, at_least), last), body)
         self._actor_of[step.label] = actor
         return step
@@ -111,12 +169,15 @@ class Generator:
             self._partitions[step.topic] = step.partitions
             if not step.partitions:
                 del self._partitions[step.topic]
+        if not isinstance(step, Send):
             return
         if self._classic is not None and step.connection == CLASSIC:
             self._classic.heard(step.api, step.body, answer)
+        if self._producer is not None and step.connection == PRODUCER:
+            self._producer.heard(step.api, answer)
         if step.api != "ConsumerGroupHeartbeat" or answer == CLOSED or step.body.get("group_id") != GROUP:
             return
-        actor = next((each for each in self._actors if each.name == step.body.get("member_id")), None)
+        actor = self._actor_named(step)
         if actor is None:
             return
         error = ErrorCode(answer["error_code"])
@@ -127,7 +188,15 @@ class Generator:
             return
         self._learn(actor, step.body, answer)
 
+    def _actor_named(self, step: Send) -> Actor | None:
+        """Whose member id a heartbeat has, or gets."""
+        member_id = step.body.get("member_id")
+        if self._kind == MADE_ID and not member_id:
+            return self._actor_of[step.label]
+        return next((each for each in self._actors if each.member_id == member_id), None)
+
     def _learn(self, actor: Actor, body: Body, answer: Body) -> None:
+        actor.member_id = answer["member_id"]
         actor.epoch = answer["member_epoch"]
         actor.is_member = actor.is_known = actor.epoch >= 0
         actor.epochs = [*actor.epochs[-4:], actor.epoch]
@@ -165,6 +234,7 @@ class Generator:
             lambda: self._commit(actor): 4,
             lambda: self._fetch(actor): 2,
             self._change_topic: 2,
+            self._change_session_timeout: 3 if self.hurries else 0,
         }
 
     def _odd(self, actor: Actor) -> dict[Move, int]:
@@ -192,15 +262,18 @@ class Generator:
         pattern = {"subscribed_topic_regex": self._pick(*PATTERNS)}
         return names | pattern if self._chance(0.3) else pattern
 
+    def _rebalance_ms(self) -> int:
+        return int(self._pick(SHORT_MS, SHORT_MS, LONG_MS)) if self.hurries else LONG_MS
+
     def _join(self, actor: Actor) -> tuple[str, int, Body]:
         body: Body = {
             "group_id": GROUP,
-            "member_id": actor.name,
+            "member_id": actor.member_id,
             "member_epoch": 0,
             # What Kafka does with a member that takes another instance id is of no use to anybody: the old id is never
             # free again, and its partitions, or those of the member that it replaces, may be assigned to nobody.
             "instance_id": actor.instance_id if actor.is_known else self._pick(*INSTANCES),
-            "rebalance_timeout_ms": REBALANCE_MS,
+            "rebalance_timeout_ms": self._rebalance_ms(),
             "server_assignor": ASSIGNOR if self._classic is not None else self._pick(*ASSIGNORS),
             "topic_partitions": [],
         }
@@ -226,7 +299,7 @@ class Generator:
     def _heartbeat(self, actor: Actor, **fields: Any) -> tuple[str, int, Body]:
         body = {
             "group_id": GROUP,
-            "member_id": actor.name,
+            "member_id": actor.member_id,
             "member_epoch": actor.epoch,
             "instance_id": actor.instance_id,
             **fields,
@@ -236,7 +309,7 @@ class Generator:
     def _full(self, actor: Actor) -> tuple[str, int, Body]:
         return self._heartbeat(
             actor,
-            rebalance_timeout_ms=REBALANCE_MS,
+            rebalance_timeout_ms=self._rebalance_ms(),
             subscribed_topic_names=actor.names or [],
             topic_partitions=self._pick(actor.owned, actor.assigned),
             **({"subscribed_topic_regex": actor.pattern} if actor.pattern is not None else {}),
@@ -253,7 +326,7 @@ class Generator:
             {"subscribed_topic_regex": self._pick(*BAD_PATTERNS)},
             {"server_assignor": self._pick(*([ASSIGNOR] if self._classic is not None else ASSIGNORS), *ODD_ASSIGNORS)},
             {"rack_id": self._pick("", "r1", "r2")},
-            {"rebalance_timeout_ms": self._pick(0, -2, REBALANCE_MS)},
+            {"rebalance_timeout_ms": self._pick(0, -2, self._rebalance_ms())},
         )
         return self._heartbeat(actor, **fields)
 
@@ -284,11 +357,11 @@ class Generator:
         if self._chance(0.15):
             fields["instance_id"] = self._pick("i1", "i2", "i3", " ", None)
         if self._chance(0.1):
-            fields["member_id"] = self._pick("nobody", "", *(each.name for each in self._actors))
+            fields["member_id"] = self._pick("nobody", "", *(each.member_id for each in self._actors))
         if self._chance(0.05):
             fields["group_id"] = self._pick("~other", "", "~h")
         if self._chance(0.15):
-            fields |= {"rebalance_timeout_ms": REBALANCE_MS, "subscribed_topic_names": actor.names or []}
+            fields |= {"rebalance_timeout_ms": self._rebalance_ms(), "subscribed_topic_names": actor.names or []}
         return self._heartbeat(actor, **fields)
 
     def _leave(self, actor: Actor) -> tuple[str, int, Body]:
@@ -322,7 +395,7 @@ class Generator:
 
     def _commit(self, actor: Actor) -> tuple[str, int, Body]:
         own = [(each["topic_id"], each["partitions"]) for each in actor.assigned]
-        return self._commit_of(actor.name, actor.epoch, own or [("~t1", [0])])
+        return self._commit_of(actor.member_id, actor.epoch, own or [("~t1", [0])])
 
     def _commit_of(self, member_id: str, epoch: int, topics: list[tuple[str, list[int]]]) -> tuple[str, int, Body]:
         body = {
@@ -335,13 +408,13 @@ class Generator:
 
     def _odd_commit(self, actor: Actor) -> tuple[str, int, Body]:
         epoch = self._pick(*actor.epochs, actor.epoch, actor.epoch - 1, actor.epoch + 1, -1, 0)
-        member_id = self._pick(actor.name, actor.name, actor.name, "nobody", "")
+        member_id = self._pick(actor.member_id, actor.member_id, actor.member_id, "nobody", "")
         topics = self._pick([("~t1", [0, 1])], [("~t2", [0])], [("~none", [0])], [("~t1", [0]), ("~t2", [1, 7])])
         api, _, body = self._commit_of(member_id, epoch, topics)
         return api, self._pick(2, 8, 9, 9, 10), body
 
     def _fetch(self, actor: Actor) -> tuple[str, int, Body]:
-        return self._fetch_of(actor.name, actor.epoch, None)
+        return self._fetch_of(actor.member_id, actor.epoch, None)
 
     def _fetch_of(self, member_id: str | None, epoch: int, topics: Any) -> tuple[str, int, Body]:
         group = {"group_id": GROUP, "member_id": member_id, "member_epoch": epoch, "topics": topics}
@@ -351,7 +424,7 @@ class Generator:
         topics = [{"name": name, "topic_id": name, "partition_indexes": [0, 9]} for name in ("~t1", "~none")]
         epoch = self._pick(*actor.epochs, actor.epoch + 1, -1)
         # Kafka fails with an exception for an epoch without a member.
-        member_id = self._pick(actor.name, "nobody", "", *([None] if epoch == -1 else []))
+        member_id = self._pick(actor.member_id, "nobody", "", *([None] if epoch == -1 else []))
         return self._fetch_of(member_id, epoch, self._pick(None, topics, []))
 
     def _delete_offsets(self) -> tuple[str, int, Body]:
@@ -380,6 +453,15 @@ class Generator:
                 "include_authorized_operations": self._chance(0.5),
             },
         )
+
+    def _change_session_timeout(self) -> tuple[str, int, Body]:
+        config = {
+            "name": "consumer.session.timeout.ms",
+            "config_operation": 0,
+            "value": str(self._pick(SHORT_MS, SHORT_MS, LONG_MS)),
+        }
+        resource = {"resource_type": GROUP_RESOURCE, "resource_name": GROUP, "configs": [config]}
+        return "IncrementalAlterConfigs", 0, {"resources": [resource], "validate_only": False}
 
     def _change_topic(self) -> ChangeTopic:
         name = self._pick(*TOPICS, *LATER_TOPICS)

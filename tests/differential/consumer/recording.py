@@ -5,15 +5,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from tests.differential.consumer.steps import ChangeTopic, ConsumerHistory, history_from_record
+from tests.differential.consumer.steps import ChangeTopic, ConsumerHistory, Wait, history_from_record
+from tests.differential.stateful import Restart
+from tests.differential.steps import Send
 from tests.differential.transactions.recording import errors
 
 RECORDED: Final = Path(__file__).parents[1] / "recorded" / "consumer.jsonl.gz"
 
 
 def choose(histories: Sequence[ConsumerHistory], number: int) -> list[ConsumerHistory]:
-    """Some that agree; each next one is that which shows most that those chosen before it do not."""
-    left = [(history, features(history)) for history in histories if not history.difference and not history.ended]
+    """Some that agree, and take no time; each next one is that which shows most that those chosen before it do not."""
+    left = [
+        (history, features(history))
+        for history in histories
+        if not history.difference
+        and not history.ended
+        and not any(isinstance(step, Wait | Restart) for step in history.steps)
+    ]
     chosen: list[ConsumerHistory] = []
     seen: set[object] = set()
     while left and len(chosen) < number:
@@ -31,7 +39,7 @@ def features(history: ConsumerHistory) -> set[object]:
         state = outcome.state["groups"]["groups"][0]["group_state"]
         if isinstance(step, ChangeTopic):
             found.add((state, step.topic, step.partitions == 0))
-        else:
+        elif isinstance(step, Send):
             found |= {(step.api, step.version, state, *errors(outcome.answer))}
     return found
 

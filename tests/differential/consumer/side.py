@@ -15,6 +15,7 @@ from tests.waiting import wait_for
 from tests.wire_client import ConnectionClosed, WireClient
 
 GROUP: Final = "~g"
+TRANSACTIONAL_ID: Final = "~x"
 TOPICS: Final = {"~t1": 3, "~t2": 2}
 """The topics of a history at its beginning → partitions."""
 STATE: Final[tuple[tuple[str, str, int, dict[str, Any]], ...]] = (
@@ -22,6 +23,8 @@ STATE: Final[tuple[tuple[str, str, int, dict[str, Any]], ...]] = (
     ("classic groups", "DescribeGroups", 6, {"groups": [GROUP]}),
     ("list", "ListGroups", 5, {}),
     ("offsets", "OffsetFetch", 9, {"groups": [{"group_id": GROUP, "topics": None}]}),
+    ("stable offsets", "OffsetFetch", 9, {"groups": [{"group_id": GROUP, "topics": None}], "require_stable": True}),
+    ("transactions", "DescribeTransactions", 0, {"transactional_ids": [TRANSACTIONAL_ID]}),
 )
 """What is asked after each step, to compare the states of the servers: name, API, version, request."""
 Place = list[int]
@@ -49,11 +52,11 @@ class ConsumerSide(Protocol):
         """The state was compared."""
 
     def leave(self) -> None:
-        """The history is over."""
+        """Close the connections: the history is over, or the server is about to end."""
 
 
 class LiveConsumerSide:
-    """A server, asked over one connection for each client of the history."""
+    """A server, asked over one connection for each client of the history. Closed ones are opened again."""
 
     def __init__(self, server: Server, prefix: str) -> None:
         self._server = server
@@ -94,8 +97,13 @@ class LiveConsumerSide:
         else:
             existing = self._create_topic(name, step.partitions, place)
             self._names.add_topic(step.topic, existing)
-        wait_for(lambda: self._assigned(name) == step.partitions, 20, f"{name} to have {step.partitions} partitions")
         assert existing is not None, step
+        topic_id = existing
+        wait_for(
+            lambda: self._assigned(name, topic_id) == step.partitions,
+            20,
+            f"{name} to have {step.partitions} partitions",
+        )
         return place_of(existing)
 
     def _create_topic(self, name: str, partitions: int, place: Place | None) -> bytes:
@@ -106,8 +114,8 @@ class LiveConsumerSide:
             self._connection("control").delete_topic(name)
         raise AssertionError(f"{name} got no id near {place} in {ID_ATTEMPTS} attempts")
 
-    def _assigned(self, topic: str) -> int:
-        """How many partitions of a topic the coordinator assigns."""
+    def _assigned(self, topic: str, topic_id: bytes) -> int:
+        """How many partitions of a topic the coordinator assigns; it may still know another one of that name."""
         group_id = f"probe-{uuid.uuid4().hex}"
         control = self._connection("control")
         request = ConsumerGroupHeartbeatRequest(
@@ -120,7 +128,7 @@ class LiveConsumerSide:
         joined = control.request(request, 1)
         control.request(ConsumerGroupHeartbeatRequest(group_id=group_id, member_id="probe", member_epoch=-1), 1)
         topics = joined.assignment.topic_partitions if joined.assignment else []
-        return sum(len(each.partitions) for each in topics)
+        return sum(len(each.partitions) for each in topics if each.topic_id == topic_id)
 
     def step_done(self) -> None:
         """A live server needs not be told."""
@@ -128,6 +136,7 @@ class LiveConsumerSide:
     def leave(self) -> None:
         for connection in self._connections.values():
             connection.__exit__()
+        self._connections.clear()
 
 
 class RecordedConsumerSide:

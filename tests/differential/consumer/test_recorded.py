@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 
 from tests.differential.consumer.pair import SETTINGS
-from tests.differential.consumer.play import Retelling, play
+from tests.differential.consumer.play import ConsumerPlayer, Retelling
 from tests.differential.consumer.recording import read
 from tests.differential.consumer.side import LiveConsumerSide, RecordedConsumerSide
 from tests.differential.consumer.steps import ChangeTopic, ConsumerHistory
@@ -26,7 +26,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.mark.parametrize("history", RECORDED, ids=NAMES)
 def test_our_answers_are_those_of_kafka(history: ConsumerHistory, server: Server) -> None:
     sides = RecordedConsumerSide(history), LiveConsumerSide(server, new_prefix())
-    played = play(Retelling(history), sides, history.seed)
+    played = ConsumerPlayer(sides).play(Retelling(history), history.seed)
     assert (played.difference, played.ended) == ("", ""), history.text()
 
 

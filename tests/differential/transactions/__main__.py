@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Final
 
 from tests.differential.command import arguments_of, tell
+from tests.differential.stateful import Restart
 from tests.differential.steps import Rest, Send
 from tests.differential.transactions.pair import TransactionComparison, TransactionPair, running_pair
 from tests.differential.transactions.recording import choose, errors, write
-from tests.differential.transactions.steps import Restart, TransactionHistory, history_from_text
+from tests.differential.transactions.steps import TransactionHistory, history_from_text
 
 RESTARTS_OF: Final = 4
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
+from tests.differential.stateful import Restart
 from tests.differential.steps import Rest, Send
 from tests.differential.transactions.side import GROUP, TOPICS, TRANSACTIONAL_IDS
-from tests.differential.transactions.steps import Restart, TransactionStep
+from tests.differential.transactions.steps import TransactionStep
 
 SHORT_MS: Final = 4_000
 """A transaction timeout that runs out in a Rest, and nowhere else."""

@@ -6,9 +6,10 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final, Protocol
 
 from tests.differential.play import Difference, Ended, TooSlow, differing
+from tests.differential.stateful import Outcome, Restart
 from tests.differential.steps import Rest, Send
 from tests.differential.transactions.generate import SHORT_MS
-from tests.differential.transactions.steps import Outcome, Restart, TransactionHistory, TransactionStep
+from tests.differential.transactions.steps import TransactionHistory, TransactionStep
 
 PATIENCE_SECONDS: Final = 5.0
 """How long the states of the sides may differ: markers are written after the answer."""

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
+from tests.differential.stateful import Restart
 from tests.differential.steps import Rest, Send
-from tests.differential.transactions.steps import Restart, TransactionHistory, history_from_record
+from tests.differential.transactions.steps import TransactionHistory, history_from_record
 
 RECORDED: Final = Path(__file__).parent.parent / "recorded" / "transactions.jsonl.gz"
 WITH_RESTART: Final = 3

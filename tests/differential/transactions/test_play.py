@@ -5,13 +5,12 @@ from typing import Any, Final
 
 import pytest
 
+from tests.differential.stateful import Outcome, Restart
 from tests.differential.steps import Send
 from tests.differential.transactions import play
 from tests.differential.transactions.play import RESTART_AMID_MARKERS, Restarts, Retelling, TransactionPlayer
 from tests.differential.transactions.side import RecordedTransactionSide
 from tests.differential.transactions.steps import (
-    Outcome,
-    Restart,
     TransactionHistory,
     TransactionStep,
     history_from_record,

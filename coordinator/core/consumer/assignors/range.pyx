@@ -46,6 +46,7 @@ cdef class RangedGroup:
     cdef array.array one_more           # of each topic: how many of the subscribers to come have one more
     cdef array.array next_partition     # of each topic
     cdef dict target
+    cdef frozenset topics_of_all        # where all subscribe to the same; None: each member has its own
 
     def __init__(self, members, NumberedTopics topics, bint is_homogeneous):
         self.members = sorted(members, key=static_first)
@@ -56,6 +57,8 @@ cdef class RangedGroup:
         self.one_more = ints(topics.topic_count, 0)
         self.next_partition = ints(topics.topic_count, 0)
         self.target = {}
+        # Kafka gives all members the topics of the first one, even if it is wrong about their subscriptions.
+        self.topics_of_all = self.members[0].topics if is_homogeneous and self.members else None
 
     cdef int count_subscribers(self, int member) except -1:
         """From this member on; which member is next."""
@@ -85,7 +88,9 @@ cdef class RangedGroup:
         cdef array.array subscribed
         while member < self.member_count and done < AT_ONCE:
             subscriber = self.members[member]
-            subscribed = self.topics.numbers_of(subscriber.topics)
+            subscribed = self.topics.numbers_of(
+                subscriber.topics if self.topics_of_all is None else self.topics_of_all
+            )
             partitions = {}
             for topic in subscribed.data.as_ints[: len(subscribed)]:
                 count = self.share.data.as_ints[topic]

@@ -3,10 +3,12 @@
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeVar
 
 from coordinator.core.consumer.assignors import range, uniform
 from coordinator.core.consumer.assignors.model import AssignmentSteps, Subscriber, Target
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +24,14 @@ class Assignor:
         return result_of(self.steps(members, topics, is_homogeneous))
 
 
-def result_of(steps: Generator[None, None, Target]) -> Target:
+def result_of(steps: Generator[None, None, T]) -> T:
+    """Take all steps at once; their result."""
     while True:
         try:
             next(steps)
         except StopIteration as end:
-            target: Target = end.value
-            return target
+            result: T = end.value
+            return result
 
 
 UNIFORM: Final = Assignor("uniform", uniform.steps)

@@ -134,27 +134,48 @@ cdef class HomogeneousGroup:
         while member < self.member_count and done < AT_ONCE:
             room = self.room.data.as_ints[member]
             if room:
-                self.give(self.target[self.members[member].member_id], room)
+                self.give(member, room)
             done += room + 1
             member += 1
         return member
 
-    cdef int give(self, dict kept, int room) except -1:
-        """The next unassigned partitions, so many, to the member that has kept these."""
+    cdef int give(self, int member, int room) except -1:
+        """The next unassigned partitions, so many, to a member beside those that it has kept.
+
+        Of topics in one bucket of a HashMap, Kafka has the last one that is new to the member first.
+        """
         cdef int *given = self.unassigned.data.as_ints + self.unassigned_taken
-        cdef int place = 0, topic, first, end
+        cdef dict kept = self.target[self.members[member].member_id], by_topic = {}
+        cdef int place = 0, topic = NOBODY
         self.unassigned_taken += room
         assert self.unassigned_taken <= self.unassigned_count, "the room of all members is what is unassigned"
+        for place in range(room):
+            if topic == NOBODY or not self.is_of(given[place], topic):
+                topic = self.topics.topic_of(given[place])
+                by_topic.setdefault(self.topics.ids[topic], [])
         qsort(given, room, sizeof(int), ascending)
+        self.share_out(given, room, by_topic)
+        target = {}
+        for topic_id in reversed(by_topic):
+            if topic_id not in kept:
+                target[topic_id] = tuple(by_topic[topic_id])
+        for topic_id, partitions in kept.items():
+            more = by_topic.get(topic_id)
+            target[topic_id] = tuple(sorted([*partitions, *more])) if more else partitions
+        self.target[self.members[member].member_id] = target
+        return 0
+
+    cdef bint is_of(self, int number, int topic) noexcept:
+        return self.topics.first.data.as_ints[topic] <= number < self.topics.first.data.as_ints[topic + 1]
+
+    cdef int share_out(self, int *given, int room, dict by_topic) except -1:
+        """Append the partitions, which are ascending, to the lists of their topics."""
+        cdef int place = 0, topic, first, end
         while place < room:
             topic = self.topics.topic_of(given[place])
             first, end = self.topics.first.data.as_ints[topic], self.topics.first.data.as_ints[topic + 1]
-            partitions = []
+            partitions = by_topic[self.topics.ids[topic]]
             while place < room and given[place] < end:
                 partitions.append(given[place] - first)
                 place += 1
-            topic_id = self.topics.ids[topic]
-            if topic_id in kept:
-                partitions = sorted([*kept[topic_id], *partitions])
-            kept[topic_id] = tuple(partitions)
         return 0

@@ -1,0 +1,102 @@
+"""The target assignments of large groups, which are computed beside the requests.
+
+The heartbeat that finds the target due is answered as within `group.consumer.assignment.interval.ms`, with what the
+target was so far; the operation `install target` brings the new one. Kafka 4.3 computes every target in the request.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from coordinator.core.consumer.events import TargetAssignmentComputed
+from coordinator.core.consumer.group import ConsumerGroup
+from coordinator.core.consumer.target import TargetInput
+from coordinator.core.consumer.topic_partitions import TopicPartitions
+from coordinator.core.decision import NOTHING, Decision, OperationContext, Topics
+from coordinator.core.groups.event import GroupEvent
+from coordinator.core.groups.group import Group
+
+WORK_AT_ONCE: Final = 1_500
+"""Members, and sixteenths of partitions, of the largest group whose target is computed in the request: up to 5 ms."""
+PARTITIONS_PER_MEMBER: Final = 16
+"""So many partitions take as long as a member."""
+TARGETS_PER_OPERATION: Final = 20
+"""To install so many targets takes as long as an operation."""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class TargetComputationStarted(GroupEvent):
+    """The target of a group epoch is to be computed from `asked`; `install target` brings it.
+
+    `member_id` is the member whose request asked. It is not stored: after a load the next request asks again.
+    """
+
+    group_id: str
+    at_ms: int
+    epoch: int
+    member_id: str
+    asked: TargetInput = field(repr=False)
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        group.membership.computing = self
+
+
+@dataclass(slots=True, kw_only=True)
+class TargetComputationEnded(GroupEvent):
+    """The computation brought nothing that the group needs; the next request asks again if one is due."""
+
+    group_id: str
+    at_ms: int
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        group.membership.computing = None
+
+
+class ComputedTarget(NamedTuple):
+    """The result of a computation: the request of `install target`."""
+
+    started: TargetComputationStarted
+    targets: Mapping[str, TopicPartitions] | None
+    """The targets that differ from those before, by member id; None: the computation failed."""
+
+
+def is_large(member_count: int, group: ConsumerGroup, topics: Topics) -> bool:
+    """Whether the target of a group takes too long for a request."""
+    names = group.topic_subscribers.keys() | group.pattern_topics.keys()
+    partitions = sum(map(topics.partition_count, names))
+    return member_count + partitions // PARTITIONS_PER_MEMBER > WORK_AT_ONCE
+
+
+def install(group: Group[ConsumerGroup] | None, request: ComputedTarget, context: OperationContext) -> Decision:
+    """Take in a target that was computed, also when the group epoch has risen meanwhile: the next one follows it."""
+    started = request.started
+    if group is None or group.membership.computing is not started:
+        return NOTHING
+    consumer = group.membership
+    if request.targets is None or not consumer.members:
+        return Decision((TargetComputationEnded(group_id=group.group_id, at_ms=context.wall_ms),))
+    computed = TargetAssignmentComputed(
+        group_id=group.group_id,
+        at_ms=context.wall_ms,
+        epoch=started.epoch,
+        assignor=started.asked.assignor,
+        targets=dict(_of_present(consumer, request.targets, started.asked)),
+        member_id=started.member_id,
+    )
+    return Decision((computed,), weight=len(request.targets) // TARGETS_PER_OPERATION)
+
+
+def _of_present(
+    group: ConsumerGroup, targets: Mapping[str, TopicPartitions], asked: TargetInput
+) -> list[tuple[str, TopicPartitions]]:
+    """The targets of members that are still there. Who took the place of a static member has its target."""
+    present = []
+    for member_id, target in targets.items():
+        if member_id in group.members:
+            present.append((member_id, target))
+            continue
+        instance_id = asked.members[member_id].group_instance_id
+        holder_id = None if instance_id is None else group.static_members.get(instance_id)
+        if holder_id is not None and holder_id not in asked.members:
+            present.append((holder_id, target))
+    return present
