@@ -26,7 +26,7 @@ def check_event(event: Event, whole: Group, now_ms: int) -> None:
         case consumer_events.GroupEpochBumped():
             assert event.epoch == group.epoch + 1, event
         case consumer_events.TargetAssignmentComputed():
-            assert group.target_epoch < event.epoch == group.epoch, event
+            assert group.target_epoch < event.epoch <= group.epoch, event
         case consumer_events.ConsumerMemberAssigned():
             _check_step(event, group)
         case consumer_events.ConsumerMemberRemoved(cause=Cause.REBALANCE_TIMEOUT | Cause.SYNC_TIMEOUT):

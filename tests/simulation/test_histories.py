@@ -10,6 +10,7 @@ from coordinator.core.classic import events
 from coordinator.core.classic.events import MemberSynced
 from coordinator.core.classic.states import LEGAL_PREDECESSORS
 from coordinator.core.consumer import events as consumer_events
+from coordinator.core.consumer import large_targets
 from coordinator.core.consumer.member import MemberState
 from coordinator.core.decision import Decision, OperationContext
 from coordinator.core.groups import operations
@@ -28,6 +29,8 @@ pytestmark = pytest.mark.timeout(300)
 BATCH = range(300)
 """They take 30 s of CPU."""
 
+BESIDE = range(5_000, 5_050)
+
 TWO = Setup((ClientSetup("orders"), ClientSetup("orders")))
 
 
@@ -42,6 +45,12 @@ def seen() -> Counter[str]:
 
 def test_a_batch_of_histories_breaks_no_rule(seen):
     assert seen["step everybody"] > len(BATCH)
+
+
+def test_targets_that_are_computed_beside_the_requests_break_no_rule(monkeypatch):
+    monkeypatch.setattr(large_targets, "WORK_AT_ONCE", 0)
+    for seed in BESIDE:
+        play(history_of(seed))
 
 
 def test_every_transition_happens(seen):

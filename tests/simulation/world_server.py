@@ -16,6 +16,7 @@ from coordinator.groups.checked import make_state_machine
 from coordinator.groups.pattern_resolver import PatternResolver
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.state_machine import GroupStateMachine
+from coordinator.groups.target_computer import TargetComputer
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.log.data_dirs.checkpoints import GROUP_AUDIT
 from coordinator.log.partition_log import PartitionLog
@@ -175,6 +176,7 @@ class WorldServer(SimulatedServer):
         coordinator.pattern_resolver = PatternResolver(
             storage.image, lambda: storage.metadata.end_offset, loop.slices.start
         )
+        coordinator.target_computer = TargetComputer(environment.topics, loop.slices.start)
         coordinator.requests = pending
         coordinator.observe_commit, coordinator.observe_marker = self._observe_commit, self._observe_marker
         coordinator.announce(

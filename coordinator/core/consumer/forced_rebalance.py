@@ -28,7 +28,7 @@ def force_rebalance(
         group_id=consumer.group_id,
         at_ms=context.wall_ms,
         epoch=consumer.epoch + 1,
-        metadata_hash=consumer.metadata_hash,
+        metadata_hash=consumer.subscribed_hash,
         cause=request.cause,
         member_id="",
         topics_version=consumer.checked_version,
