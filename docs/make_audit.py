@@ -75,6 +75,7 @@ FIELDS: Final[dict[str, str]] = {
     "unnamed_topics": "number of topics that are not named because they are too many",
     "subscribed_pattern": "the regular expression that it subscribes to; empty if there is none",
     "group_type": "`classic`, or `consumer` (KIP-848)",
+    "departed": "the members that are gone with the change, and why",
     "progress": "of a consumer group: member id → how far the member is on the way to its target assignment",
     "member_epoch": "the epoch of the member; -2: it left for a moment",
     "member_state": "`STABLE`, `UNREVOKED_PARTITIONS` or `UNRELEASED_PARTITIONS`",

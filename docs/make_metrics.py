@@ -57,7 +57,7 @@ gauges also shows this server. The differences:
   them.
 - What Kafka does not have begins with `coordinator_`. Its times are in seconds.
 
-The MBeans are those of Apache Kafka 4.3.1. Its metrics of the consumer, share and streams protocols, of the background
+The MBeans are those of Apache Kafka 4.3.1. Its metrics of the share and streams protocols, of the background
 threads, of the linger and of the purgatory have no counterpart here. Metrics of the process
 (`process_cpu_seconds_total`, `process_resident_memory_bytes`, `process_open_fds`, …) come from the Prometheus client
 library.

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from interop.builds import ALL, CLASSIC
+from interop.builds import ALL
 from interop.driver import DriverFailed
 from interop.invariants import rebalances
 from interop.scenarios import SCENARIOS
@@ -81,7 +81,7 @@ def played(play: Play) -> Result:
             driver.start,
             f"p{play.number}-{play.target}",
             stack,
-            audited=play.target == OURS and client.protocol == CLASSIC,
+            audited=play.target == OURS,
             protocol=client.protocol,
             session_ms=scenario.session_ms,
             partitions=scenario.partitions,

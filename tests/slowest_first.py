@@ -7,6 +7,7 @@ from typing import Final, Protocol, TypeVar
 ROOT: Final = Path(__file__).parents[1]
 
 SLOWEST: Final = (
+    "tests/e2e/test_audit_cases_consumer_groups.py",
     "tests/e2e/test_audit_cases_kafka_python.py",
     "tests/e2e/test_audit_cases_java.py",
     "tests/e2e/test_audit_cases_aiokafka.py",

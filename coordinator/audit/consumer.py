@@ -4,13 +4,14 @@ A generation is a group epoch. It begins when the epoch rises, starts when its t
 stable when each member has reconciled; an epoch that rises before that supersedes it.
 """
 
+from dataclasses import replace
 from typing import Any, Final, cast
 
 from coordinator.audit import classic, schema
 from coordinator.audit.fields import Fields
 from coordinator.audit.group_state import GroupAuditState, KnownMember, by_topic
 from coordinator.audit.kind_audit import KindAudit, Projection, ms_between, whole_group
-from coordinator.audit.world import World
+from coordinator.audit.world import NO_TOPIC, World
 from coordinator.core.causes import Cause
 from coordinator.core.classic.group import ClassicGroup
 from coordinator.core.consumer import events
@@ -73,19 +74,21 @@ def _replaced(
     event: events.ConsumerMemberReplaced, group: ConsumerGroup, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields:
     old = state.members[event.old_member_id]
-    member = group.members[event.member_id]
-    state.replace_member(event.old_member_id, member)
+    described = group.members[event.member_id]
+    state.replace_member(event.old_member_id, replace(described, metadata=event.returned))
+    old_topics, old_unnamed = old.topics, old.unnamed_topics
+    known = state.set_subscription(event.member_id, list(event.returned.topics))
     return {
-        "member": state.members[event.member_id],
+        "member": known,
         "old_member_id": event.old_member_id,
         "reason": "",
         "old_client_id": old.member.client_id,
         "old_client_host": old.member.client_host,
-        "described_client_id": member.client_id,
-        "described_client_host": member.client_host,
-        "subscribed_topics": old.topics,
-        "old_subscribed_topics": old.topics,
-        "unnamed_topics": 2 * old.unnamed_topics,
+        "described_client_id": described.client_id,
+        "described_client_host": described.client_host,
+        "subscribed_topics": known.topics,
+        "old_subscribed_topics": old_topics,
+        "unnamed_topics": known.unnamed_topics + old_unnamed,
         "cause": Cause.STATIC_REPLACED,
     }
 
@@ -101,7 +104,7 @@ def _removed(
         "member": known,
         "cause": event.cause,
         "reason": event.reason,
-        "session_timeout_ms": member.session_timeout_ms,
+        "session_timeout_ms": event.session_timeout_ms or member.session_timeout_ms,
         "last_heard_ms": event.last_heard_ms,
         "last_joined_ms": member.joined_ms,
         "last_committed_ms": member.committed_ms,
@@ -297,6 +300,9 @@ def _patterns_resolved(
 ) -> Fields | None:
     if not event.resolved:
         return None
+    for topic in sorted(event.appeared)[: schema.TOPICS_NAMED_MAX]:
+        if len(state.topics) < schema.TOPICS_NAMED_MAX:
+            state.topics = {topic: NO_TOPIC, **state.topics}  # the epoch that rises now tells that it appeared
     count = sum(len(each.topics) for each in event.resolved.values())
     is_named = count <= schema.TOPICS_NAMED_MAX
     patterns = {pattern: list(each.topics) for pattern, each in event.resolved.items()} if is_named else {}
@@ -307,7 +313,7 @@ def _converted(
     event: events.GroupConverted, group: Membership, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields:
     """One without members."""
-    return {"group_type": event.kind.name, **whole_group(group, state), "progress": {}}
+    return {"group_type": event.kind.name, **whole_group(group, state), "progress": {}, "departed": []}
 
 
 def _upgraded(
@@ -315,18 +321,23 @@ def _upgraded(
 ) -> Fields:
     state.members.clear()
     _remember(group, state, world)
-    return {"group_type": event.kind.name, **whole_group(group, state), "progress": _progress(group, state)}
+    told = {"progress": _progress(group, state), "departed": []}
+    return {"group_type": event.kind.name, **whole_group(group, state), **told}
 
 
 def _downgraded(
     event: events.GroupDowngraded, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields:
+    departed = []
     for member_id, cause in event.departed:
-        state.note_trigger(cause, state.members[member_id].member, "", event.at_ms)
+        member = cast(Any, state.members[member_id].member)
+        departed.append(schema.Trigger(cause, member, "", event.at_ms))
+        state.note_trigger(cause, member, "", event.at_ms)
     state.members.clear()
     state.is_rebalancing = False
     classic.CLASSIC.remember(group, state, world)
-    return {"group_type": event.kind.name, **whole_group(group, state), "progress": {}}
+    told = {"progress": {}, "departed": departed[: schema.MEMBERS_NAMED_MAX]}
+    return {"group_type": event.kind.name, **whole_group(group, state), **told}
 
 
 def _remember(group: ConsumerGroup, state: GroupAuditState, world: World) -> None:

@@ -20,6 +20,7 @@ STALE_COMMIT: Final = frozenset(
         ErrorCode.FENCED_INSTANCE_ID,
         ErrorCode.UNKNOWN_MEMBER_ID,
         ErrorCode.ILLEGAL_GENERATION,
+        ErrorCode.STALE_MEMBER_EPOCH,
         ErrorCode.INVALID_PRODUCER_EPOCH,
     }
 )

@@ -188,8 +188,8 @@ class GroupConverted(AuditEvent, frozen=True, kw_only=True, tag="group.converted
 
     An empty group becomes one of the type that its first member speaks. A group with members changes its type with
     them: to `consumer` when a first member comes with the new protocol, back to `classic` when the last one is gone.
-    `members` and `progress` are as in `group.snapshot`; who left with the change is among the triggers of the rebalance
-    that follows.
+    `members` and `progress` are as in `group.snapshot`. `departed` are the members that are gone with a change back to
+    `classic`, and why: at most `MEMBERS_NAMED_MAX`. They are among the triggers of the rebalance that follows, too.
     """
 
     group_type: str
@@ -198,6 +198,7 @@ class GroupConverted(AuditEvent, frozen=True, kw_only=True, tag="group.converted
     leader: str
     members: list[MemberSnapshot]
     progress: dict[str, MemberProgress] = {}
+    departed: list[Trigger] = []
 
 
 class MemberJoined(AuditEvent, frozen=True, kw_only=True, tag="member.joined"):
@@ -580,18 +581,19 @@ class OffsetsReset(AuditEvent, frozen=True, kw_only=True, tag="offsets.reset"):
 class RequestRejected(AuditEvent, frozen=True, kw_only=True, tag="request.rejected"):
     """A request was answered with an error that its client cannot put right by sending it again.
 
-    JoinGroup and SyncGroup with any error but MEMBER_ID_REQUIRED and REBALANCE_IN_PROGRESS; Heartbeat with
-    FENCED_INSTANCE_ID; OffsetCommit and TxnOffsetCommit with FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID or
-    ILLEGAL_GENERATION, and TxnOffsetCommit with INVALID_PRODUCER_EPOCH. `error` is Kafka's name of it. `member` is the
-    client that asked, under the member id that it sent. `holder` is the member that has the instance id, with
-    FENCED_INSTANCE_ID. `count` is how often this happened with the same API, error, client id and instance id in this
-    incarnation of the group, or since it was loaded: the event is written for the 1st, 10th, 100th, … time, and while
-    it goes on at least every `REJECTION_APART_MS`.
+    JoinGroup and SyncGroup with any error but MEMBER_ID_REQUIRED and REBALANCE_IN_PROGRESS; ConsumerGroupHeartbeat
+    with any error; Heartbeat with FENCED_INSTANCE_ID; OffsetCommit and TxnOffsetCommit with FENCED_INSTANCE_ID,
+    UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION or STALE_MEMBER_EPOCH, and TxnOffsetCommit with INVALID_PRODUCER_EPOCH.
+    `error` is Kafka's name of it. `member` is the client that asked, under the member id that it sent. `holder` is the
+    member that has the instance id, with FENCED_INSTANCE_ID and UNRELEASED_INSTANCE_ID. `count` is how often this
+    happened with the same API, error, client id and instance id in this incarnation of the group, or since it was
+    loaded: the event is written for the 1st, 10th, 100th, … time, and while it goes on at least every
+    `REJECTION_APART_MS`.
 
-    `request_generation_id` is the generation that the request named; null if its API names none. `transactional_id` is
-    that of a TxnOffsetCommit. `protocol_type` and `protocols` are what a JoinGroup offered; `group_protocol_type` is
-    that of the group, and `group_protocols` are the assignors that all its members have. At most `PROTOCOLS_NAMED_MAX`
-    are named.
+    `request_generation_id` is the generation, or the member epoch, that the request named; null if its API names none.
+    `transactional_id` is that of a TxnOffsetCommit. `protocol_type` and `protocols` are what a JoinGroup offered;
+    `group_protocol_type` is that of the group, and `group_protocols` are the assignors that all its members have. At
+    most `PROTOCOLS_NAMED_MAX` are named.
 
     `injected` is true if a fault that a test injected is the reason: with any error to any request that names the
     group, also to one that names no member (`member_id` is then empty). Each of these answers is written, and none is

@@ -20,7 +20,7 @@ from coordinator.cli.terminal import (
     table,
 )
 from coordinator.cli.what_if_report import runs
-from coordinator.cli.why import generations_lines, summary
+from coordinator.cli.why import generations_lines, number_word, summary
 from coordinator.explain.difference import Difference, compare
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.notes import Note, notes
@@ -73,7 +73,7 @@ def diff_command(group_id: str, first: int, second: int, bootstrap: str, tables:
         for number in (first, second):
             found = history.generation(number)
             if found is None:
-                raise click.ClickException(f"group {plain(group_id)} has no generation {number}")
+                raise click.ClickException(f"group {plain(group_id)} has no {number_word(history)} {number}")
             chosen.append(found)
         difference = compare(*chosen)
         if as_json:
@@ -87,9 +87,15 @@ def _document(difference: Difference) -> dict[str, Any]:
     return asdict(difference)
 
 
+def _second_name(difference: Difference) -> str:
+    """The number alone if both are called the same."""
+    first, second = (each.rpartition(" ")[0] for each in difference.names)
+    return str(difference.second) if first == second else difference.names[1]
+
+
 def _lines(group_id: str, difference: Difference) -> Iterator[str]:
     names = Names([*difference.came, *difference.went, *difference.stayed])
-    yield paragraph(f"group {plain(group_id)}, from generation {difference.first} to {difference.second}")
+    yield paragraph(f"group {plain(group_id)}, from {difference.names[0]} to {_second_name(difference)}")
     for what, members in (("came", difference.came), ("went", difference.went)):
         if members:
             yield paragraph(f"{what}: {', '.join(names.full(each) for each in members)}", "      ", "")

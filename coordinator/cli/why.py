@@ -24,7 +24,7 @@ from coordinator.cli.terminal import (
 )
 from coordinator.dashboard.links import page_url
 from coordinator.explain.findings import Finding, findings
-from coordinator.explain.generation import Generation
+from coordinator.explain.generation import CONSUMER, Generation
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.story import Story, story_of, why
 from coordinator.explain.words import Names, counted, duration, plain
@@ -109,7 +109,9 @@ def _chosen(history: GroupHistory, generation_id: int | None) -> Generation | No
     if found is None:
         known = [each.generation_id for each in history.generations]
         which = f"; it has {min(known)} to {max(known)}" if known else ""
-        raise click.ClickException(f"group {plain(history.group_id)} has no generation {generation_id}{which}")
+        raise click.ClickException(
+            f"group {plain(history.group_id)} has no {number_word(history)} {generation_id}{which}"
+        )
     return found
 
 
@@ -124,6 +126,7 @@ def _document(
     return {
         "group_id": history.group_id,
         "state": history.state,
+        "group_type": history.group_type,
         "generation_id": history.generation_id,
         "members": len(history.members),
         "story": None if story is None else msgspec.to_builtins(story),
@@ -133,10 +136,16 @@ def _document(
     }
 
 
+def number_word(history: GroupHistory) -> str:
+    """What the number of a generation is called now."""
+    return "group epoch" if history.group_type == CONSUMER else "generation"
+
+
 def summary(history: GroupHistory, generation: Generation) -> dict[str, Any]:
     """A generation as a row."""
     return {
         "generation_id": generation.generation_id,
+        "group_type": generation.group_type,
         "created_seq": generation.created_seq,
         "outcome": generation.outcome,
         "cause": generation.cause,
@@ -161,7 +170,7 @@ def _screen(
 ) -> Iterator[str]:
     members = counted(len(history.members), "member")
     yield paragraph(
-        f"group {plain(history.group_id)}: {history.state}, generation {history.generation_id}, {members}"
+        f"group {plain(history.group_id)}: {history.state}, {number_word(history)} {history.generation_id}, {members}"
         + ("; its earlier events are no longer there" if history.begins_in_the_middle else "")
     )
     if history.gaps:

@@ -13,6 +13,9 @@ class SessionTimeouts(Protocol):
     def last_renewed_ms(self, group_id: str, member_id: str) -> int | None:
         """When the member's session was last renewed, in the time of deadlines; None: not since it began."""
 
+    def timeout_ms(self, group_id: str, member_id: str) -> int | None:
+        """How long the member's session lasts from each renewal on; None: it has none."""
+
 
 class SessionTable(Protocol):
     """Write access to the sessions of members. It keeps deadlines only; the rules are in the decisions."""

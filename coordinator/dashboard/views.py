@@ -140,6 +140,8 @@ def summary(generation: Generation, names: MemberNames) -> Json:
     """A generation in the timeline of its group."""
     return {
         "generation_id": generation.generation_id,
+        "name": generation.name,
+        "is_epoch": generation.is_epoch,
         "created_seq": generation.created_seq,
         "first_seq": generation.first_seq,
         "cause": "" if generation.cause is None else str(generation.cause),
@@ -233,7 +235,7 @@ def difference(history: GroupHistory, one: Generation, other: Generation) -> Jso
 def member_lanes(generations: Iterable[Generation], names: MemberNames) -> list[Json]:
     """By member: the spans of time in which it was in a stable generation, with what it owned.
 
-    A span is [from, to, generation, partitions]; `to` is None as long as it lasts.
+    A span is [from, to, generation, partitions, name of the generation]; `to` is None as long as it lasts.
     """
     lanes: dict[str, Json] = {}
     stable = [each for each in generations if each.outcome is Outcome.STABLE and each.ended_ms is not None]
@@ -242,7 +244,7 @@ def member_lanes(generations: Iterable[Generation], names: MemberNames) -> list[
         until_ms = following[id(each)]
         for member_id, part in each.members.items():
             lane = lanes.setdefault(member_id, {"member": member_json(part.member, names), "spans": []})
-            lane["spans"].append([each.ended_ms, until_ms, each.generation_id, count_partitions(part)])
+            lane["spans"].append([each.ended_ms, until_ms, each.generation_id, count_partitions(part), each.name])
     return sorted(lanes.values(), key=lambda lane: (lane["member"]["name"], lane["spans"][0][0]))
 
 
@@ -255,11 +257,19 @@ def ownership(history: GroupHistory) -> Json:
     following = _next_starts(generations)
     names = MemberNames.of_history(history)
     lanes: dict[tuple[str, int], list[list[Any]]] = {}
+    latest_owners: dict[tuple[str, int], str] = {}
     for each in generations:
         if each.outcome is not Outcome.STABLE or each.ended_ms is None:
             continue
         for place, member_id in _flat_owners(each).items():
-            lanes.setdefault(place, []).append([each.ended_ms, following[id(each)], names.by_id(member_id)])
+            spans = lanes.setdefault(place, [])
+            if spans and each.is_epoch:
+                spans[-1][1] = max(spans[-1][1], _held_until_ms(each, latest_owners[place], member_id))
+            if spans and each.is_epoch and spans[-1][1:] == [each.ended_ms, names.by_id(member_id)]:
+                spans[-1][1] = following[id(each)]
+            else:
+                spans.append([each.ended_ms, following[id(each)], names.by_id(member_id)])
+            latest_owners[place] = member_id
     if any("cooperative" in each.protocol_name for each in generations):
         for spans in lanes.values():
             _join_kept(spans)
@@ -346,6 +356,17 @@ def _next_starts(generations: Iterable[Generation]) -> dict[int, int | None]:
     ordered = [each for each in generations if each.started_ms is not None]
     starts = [*(each.started_ms for each in ordered[1:]), None]
     return {id(each): start for each, start in zip(ordered, starts, strict=False)}
+
+
+def _held_until_ms(epoch: Generation, member_id: str, next_id: str) -> int:
+    """Until when a member kept a partition that it had before a group epoch: it consumes while others reconcile."""
+    is_new = any(each.member.member_id == member_id for each in epoch.changes.joined)
+    if member_id not in epoch.members or is_new:
+        return 0
+    if member_id == next_id:
+        return epoch.ended_ms or 0
+    stopped_ms = (each.stopped_ms for each in epoch.absences if each.member.member_id == member_id)
+    return min(stopped_ms, default=epoch.ended_ms or 0)
 
 
 def _join_kept(spans: list[list[Any]]) -> None:

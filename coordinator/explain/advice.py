@@ -60,6 +60,8 @@ def advice_for(context: Context) -> Iterator[str]:
         yield fixed
     if _differ_in_topics(generation):
         yield DIFFERENT_TOPICS
+    if generation.is_epoch and (asked_late := _asked_late(context)) is not None:
+        yield asked_late
     held = generation.held_up()
     if held is not None and held[1] >= SLOW_REJOIN_MS and not generation.late_members:
         yield _joined_late(held[0], context)
@@ -73,6 +75,18 @@ def _joined_late(member: MemberRef, context: Context) -> str:
     if not all_are([member], JOIN_IN_POLL):
         return f"{text} (heartbeat.interval.ms)"
     return f"{text} (heartbeat.interval.ms) and joins in its next poll(): {shorter_poll([member])}"
+
+
+def _asked_late(context: Context) -> str | None:
+    """About a member of a consumer group that others waited for before it was even asked."""
+    reconciliations = context.generation.reconciliations
+    slowest = None if reconciliations is None else reconciliations.slowest()
+    if slowest is None or slowest.asked_after_ms < SLOW_REJOIN_MS:
+        return None
+    return (
+        f"{context.names.of(slowest.member)} was asked late: a member learns what to give up in the answer to its next"
+        " heartbeat (consumer.heartbeat.interval.ms of the group)"
+    )
 
 
 DIFFERENT_TOPICS: Final = (
@@ -138,7 +152,9 @@ def _for_leave(removal: Removal, context: Context) -> str | None:
         return None
     if leaving.by_poll_timeout:
         return _longer_interval(member)
-    idle_ms, limit_ms = leaving.idle_ms, removal.rebalance_timeout_ms
+    # A member of a consumer group joins once, so the time since then says nothing.
+    idle_ms = None if context.generation.is_epoch else leaving.idle_ms
+    limit_ms = removal.rebalance_timeout_ms
     if leaving.is_unknown and sends_poll_interval(member) and idle_ms and limit_ms and idle_ms >= limit_ms:
         return f"if it was not closed on purpose: {_longer_interval(member)}"
     is_back = any(identity(each.member) == identity(member) for each in context.generation.changes.joined)

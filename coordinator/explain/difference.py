@@ -22,6 +22,8 @@ class Difference:
 
     first: int
     second: int
+    names: tuple[str, str]
+    """`generation 7`, or `group epoch 7`, of both."""
     came: list[MemberRef]
     went: list[MemberRef]
     stayed: list[MemberRef]
@@ -45,6 +47,7 @@ def compare(first: Generation, second: Generation) -> Difference:
     return Difference(
         first.generation_id,
         second.generation_id,
+        (first.name, second.name),
         [after[key].member for key in sorted(after.keys() - before.keys())],
         [before[key].member for key in sorted(before.keys() - after.keys())],
         [after[key].member for key in sorted(after.keys() & before.keys())],

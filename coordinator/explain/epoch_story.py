@@ -26,10 +26,11 @@ def how_long(join_ms: int, sync_ms: int, count: int) -> str:
 def held_up(generation: Generation, names: Names, held_up_ms: int) -> str | None:
     """Which member held up others, that waited for its partitions; None if that was shorter than `held_up_ms`."""
     slowest = None if generation.reconciliations is None else generation.reconciliations.slowest()
-    return None if slowest is None else revocation_told(slowest, names, held_up_ms)
+    return None if slowest is None else revocation_told(slowest, names, held_up_ms, generation.ended_ms)
 
 
 def superseded(rebalance_ms: int | None) -> str:
+    """How an epoch ended that was not the last one of its group."""
     took = f" after {duration(rebalance_ms)}" if rebalance_ms is not None else ""
     return f"It never became stable:{took} the group epoch rose again before all members had their assignments."
 

@@ -12,10 +12,11 @@ from coordinator.core.causes import Cause
 from coordinator.explain.advice import SLOW_REJOIN_MS, STATIC_MEMBERSHIP, shorter_poll
 from coordinator.explain.assignor_advice import EAGER_ASSIGNORS, cooperative
 from coordinator.explain.facts import Facts, Identity, Visit, densest, identity, label
-from coordinator.explain.generation import Generation, Outcome, Replacement
+from coordinator.explain.generation import CONSUMER, Generation, Outcome, Replacement
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.reasons import Leaving
-from coordinator.explain.rejected_clients import ADVICE, INCONSISTENT, offered_assignors, rejected_now
+from coordinator.explain.reconciliation import Revocation
+from coordinator.explain.rejected_clients import INCONSISTENT, advice_for_rejected, offered_assignors, rejected_now
 from coordinator.explain.storms import UNKNOWN, Rebalances, storms_of_group
 from coordinator.explain.words import Clock, Names, counted, duration, plain, utc_clock
 
@@ -51,6 +52,7 @@ class Kind(StrEnum):
     ROLLING_RESTART = "rolling_restart"
     SHORT_SESSION_TIMEOUT = "short_session_timeout"
     SLOW_REJOINER = "slow_rejoiner"
+    HOLDS_UP_OTHERS = "holds_up_others"
     EAGER_WITHOUT_NEED = "eager_without_need"
     IDLE_MEMBERS = "idle_members"
     NO_COMMITS = "no_commits"
@@ -254,12 +256,17 @@ def _short_session_timeout(facts: Facts, now_ms: int, clock: Clock) -> Iterator[
                 ),
                 *unknown,
             ),
-            f"{unless_restarted}raise session.timeout.ms above {duration(max(pauses_ms))}, or shorten the pauses"
+            f"{unless_restarted}raise {_session_setting(facts)} above {duration(max(pauses_ms))}, or shorten the pauses"
             " (garbage collection, CPU limits)",
             pauses[0].removal.at_ms,
             pauses[-1].removal.at_ms,
             label(who),
         )
+
+
+def _session_setting(facts: Facts) -> str:
+    is_epoch = facts.history.group_type == CONSUMER
+    return "consumer.session.timeout.ms of the group" if is_epoch else "session.timeout.ms"
 
 
 def _slow_rejoiner(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
@@ -277,12 +284,48 @@ def _slow_rejoiner(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]
                 Kind.SLOW_REJOINER,
                 f"{label(who)} held up {len(times)} of {rebalances} rebalances, by up to"
                 f" {duration(max(ms for _, ms in times))}",
-                _newest(f"generation {each.generation_id}: {duration(ms)}" for each, ms in times),
+                _newest(f"{each.name}: {duration(ms)}" for each, ms in times),
                 f"all others wait for it: look at what slows it, and {shorter_poll([clients[who]])} there",
                 times[0][0].rebalance_started_ms or 0,
                 times[-1][0].ended_ms or 0,
                 label(who),
             )
+
+
+def _holds_up_others(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
+    """A member of a consumer group that others wait for: it is asked late, or takes long, to give up partitions."""
+    held: dict[Identity, list[tuple[Generation, Revocation]]] = defaultdict(list)
+    waits = 0
+    for generation in facts.complete:
+        slowest = None if generation.reconciliations is None else generation.reconciliations.slowest()
+        if slowest is not None and slowest.waited_ms is not None:
+            waits += 1
+            if slowest.waited_ms >= SLOW_REJOIN_MS:
+                held[identity(slowest.member)].append((generation, slowest))
+    for who, times in held.items():
+        if len(times) < SLOW_REJOINS or len(times) * 2 <= waits:
+            continue
+        took = [each for _, each in times if (each.took_ms or 0) >= SLOW_REJOIN_MS]
+        yield Finding(
+            Kind.HOLDS_UP_OTHERS,
+            f"{label(who)} held up others in {len(times)} of the {waits} group epochs in which members waited for"
+            f" partitions, by up to {duration(max(each.waited_ms or 0 for _, each in times))}",
+            _newest(f"group epoch {epoch.generation_id}: {_wait(each)}" for epoch, each in times),
+            f"look at what slows it, and {shorter_poll([times[-1][1].member])} there"
+            if len(took) * 2 >= len(times)
+            else "it is asked with its next heartbeat: look whether it stands still, or choose a shorter"
+            " consumer.heartbeat.interval.ms of the group",
+            times[0][0].rebalance_started_ms or 0,
+            times[-1][0].ended_ms or 0,
+            label(who),
+        )
+
+
+def _wait(revocation: Revocation) -> str:
+    waited = f"{counted(len(revocation.waiting), 'member')} waited {duration(revocation.waited_ms or 0)}"
+    if revocation.took_ms is None:
+        return waited
+    return f"{waited}; it took {duration(revocation.took_ms)} after it was asked"
 
 
 def _eager_without_need(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
@@ -349,7 +392,7 @@ def _no_commits(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
         Kind.NO_COMMITS,
         f"nobody has committed an offset for {duration(since_ms)}{last}",
         (
-            f"generation {latest.generation_id} has been stable since {clock(latest.ended_ms)} with"
+            f"{latest.name} has been stable since {clock(latest.ended_ms)} with"
             f" {counted(latest.partitions, 'partition')}",
             "the lag is unknown" if latest.lag_after is None else f"the lag was {latest.lag_after:,}",
         ),
@@ -399,7 +442,7 @@ def _rejected_clients(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Findi
             Kind.REJECTED_CLIENT,
             f"{who} cannot join: {each.reason}",
             (f"refused at {clock(last.time_ms)} with {last.error}{times}", *offers),
-            ADVICE[each.error],
+            advice_for_rejected(last),
             each.events[0].time_ms,
             last.time_ms,
             who,
@@ -413,6 +456,7 @@ _LOOKS: Final[tuple[Callable[[Facts, int, Clock], Iterator[Finding]], ...]] = (
     _rolling_restart,
     _short_session_timeout,
     _slow_rejoiner,
+    _holds_up_others,
     _eager_without_need,
     _idle_members,
     _no_commits,

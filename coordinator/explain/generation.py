@@ -259,6 +259,8 @@ class Generation(msgspec.Struct, gc=False):
     """When the first of them started."""
     is_from_empty: bool = False
     """The group had no members before: it waits for further ones (group.initial.rebalance.delay.ms)."""
+    converted_to: str = ""
+    """The type that its group was converted to before it was stable."""
     has_gap: bool = False
     """Events between its first and its last one are missing."""
     is_void: bool = False
@@ -268,6 +270,11 @@ class Generation(msgspec.Struct, gc=False):
     def is_epoch(self) -> bool:
         """Whether it is a group epoch of KIP-848: members reconcile one by one, and none sends JoinGroup."""
         return self.group_type == CONSUMER
+
+    @property
+    def name(self) -> str:
+        """`generation 7`, or `group epoch 7`."""
+        return f"{'group epoch' if self.is_epoch else 'generation'} {self.generation_id}"
 
     @property
     def is_open(self) -> bool:

@@ -74,6 +74,7 @@ class GroupHistory:
         self.doubles = 0
         self.gaps: deque[Gap] = deque(maxlen=NOTES_KEPT)
         self.loads: deque[schema.GroupLoaded] = deque(maxlen=NOTES_KEPT)
+        self.conversions: deque[schema.GroupConverted] = deque(maxlen=NOTES_KEPT)
         self.coordinator_events: deque[schema.CoordinatorEvent] = deque(maxlen=NOTES_KEPT)
         """Starts, stops and pauses of the coordinator itself, if the reader of the events told of them."""
         self.removals: deque[schema.GroupRemoved] = deque(maxlen=NOTES_KEPT)
@@ -195,9 +196,11 @@ class GroupHistory:
 
     @property
     def _joining(self) -> Generation | None:
-        """The generation whose join phase is in progress."""
+        """The generation whose join phase is in progress; a group epoch has none: each change raises it again."""
         latest = self.latest
-        return latest if latest is not None and latest.is_open and latest.generation_started_ms is None else None
+        if latest is None or latest.is_epoch or not latest.is_open or latest.generation_started_ms is not None:
+            return None
+        return latest
 
     @property
     def _pending(self) -> Changes:
@@ -211,7 +214,10 @@ class GroupHistory:
 
     def _converted(self, event: schema.GroupConverted) -> None:
         """A rebalance in progress is given up: the members are asked to join again, or reconcile from now on."""
+        if self.latest is not None and self.latest.is_open:
+            self.latest.converted_to = event.group_type
         self._close(Outcome.SUPERSEDED, event.time_ms)
+        self.conversions.append(event)
         self._take_members(event, event.members)
 
     # ---- members
@@ -341,6 +347,8 @@ class GroupHistory:
         generation.began_ms, generation.is_from_empty = event.time_ms, event.state_before == EMPTY
         if previous is not None and previous.outcome in (Outcome.SUPERSEDED, Outcome.CUT_SHORT):
             generation.began_ms, generation.tries = previous.began_ms, previous.tries + 1
+            if generation.is_epoch and previous.reconciliations is not None and not previous.is_void:
+                generation.reconciliations = previous.reconciliations.unfinished()
         for joined in changes.joined:
             if joined.member.member_id in self.members:
                 generation.part_of(joined.member).join_ms = 0
@@ -486,7 +494,8 @@ class GroupHistory:
             event.created_seq,
             event.generation_id,
         )
-        if event.state == STABLE and not is_known:
+        is_converted = isinstance(event, schema.GroupConverted)  # the generation before, or a rebalance follows
+        if event.state == STABLE and not is_known and not is_converted:
             self._inherit(event, members)
 
     def _inherit(self, event: WholeGroup, members: list[MemberSnapshot]) -> None:

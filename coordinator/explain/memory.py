@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from coordinator.audit import schema
-from coordinator.explain.generation import Changes, Generation, KnownMember, Outcome
+from coordinator.explain.generation import CLASSIC, Changes, Generation, KnownMember, Outcome
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.owners import Owners
 
@@ -39,6 +39,7 @@ class Memory(msgspec.Struct, gc=False):
     coordinator_epoch: int = 0
     rejected: list[schema.RequestRejected] = []
     clients: dict[str, schema.MemberRef] = {}
+    group_type: str = CLASSIC
 
 
 def remember(history: GroupHistory) -> Memory:
@@ -71,6 +72,7 @@ def remember(history: GroupHistory) -> Memory:
         history.coordinator_epoch,
         list(history.rejected)[-REJECTIONS_REMEMBERED:],
         history.clients,
+        history.group_type,
     )
 
 
@@ -84,6 +86,7 @@ def recall(memory: Memory) -> GroupHistory:
     history.coordinator_epoch = memory.coordinator_epoch
     history.rejected.extend(memory.rejected)
     history.clients = memory.clients
+    history.group_type = memory.group_type
     history.first_ms, history.last_ms = memory.first_ms, memory.last_ms
     history.begins_in_the_middle, history.last_commit_ms = memory.begins_in_the_middle, memory.last_commit_ms
     return history
@@ -95,6 +98,8 @@ def _forget_details(generation: Generation) -> None:
         part.partitions, part.gained, part.lost, part.kept = {}, {}, {}, {}
     generation.triggers, generation.topic_changes, generation.recreated_topics = [], {}, []
     generation.pending_members, generation.never_synced = [], []
+    if generation.reconciliations is not None:
+        generation.reconciliations = generation.reconciliations.slowest_alone()
 
 
 _encode: Final = msgspec.msgpack.Encoder().encode

@@ -8,11 +8,14 @@ from coordinator.audit import schema
 from coordinator.audit.schema import MemberRef
 from coordinator.core.causes import Cause
 from coordinator.explain.absences import absences
-from coordinator.explain.generation import Replacement
+from coordinator.explain.generation import CONSUMER, Replacement
 from coordinator.explain.history import STABLE, GroupHistory
 from coordinator.explain.words import Names, counted, listed, plain, requester
 
 PARTITIONS_NAMED: Final = 3
+CONSUMER_HEARTBEAT: Final = "ConsumerGroupHeartbeat"
+UNRELEASED: Final = "UNRELEASED_INSTANCE_ID"
+STALE_EPOCH: Final = "STALE_MEMBER_EPOCH"
 TOPICS_NAMED: Final = 3
 
 
@@ -25,12 +28,14 @@ class Note(NamedTuple):
 
 def notes(history: GroupHistory) -> list[Note]:
     """All notes of a history, in the order of their times."""
+    number = "member epoch" if history.group_type == CONSUMER else "generation"
     found = [
         *(Note(each.at_ms, _replaced(each)) for each in _replaced_without_rebalance(history)),
         *(Note(each.time_ms, _reset(each)) for each in history.resets),
         *(Note(each.time_ms, _gone(each)) for each in history.deletions),
-        *(Note(each.time_ms, _rejected(each)) for each in history.rejected),
+        *(Note(each.time_ms, _rejected(each, number)) for each in history.rejected),
         *(Note(each.time_ms, _loaded(each)) for each in history.loads),
+        *(Note(each.time_ms, _converted(each)) for each in history.conversions),
         *(Note(each.time_ms, _removed(each)) for each in history.removals),
         *(Note(*each) for each in absences(history)),
     ]
@@ -106,21 +111,22 @@ def _which(event: schema.OffsetsDeleted) -> str:
     return f": {listed(known[:PARTITIONS_NAMED], more=max(0, count - PARTITIONS_NAMED))}" if known else ""
 
 
-def _rejected(event: schema.RequestRejected) -> str:
+def _rejected(event: schema.RequestRejected, number: str) -> str:
+    """`number` is what members of the group name: their generation, or their member epoch."""
     names = Names([event.member] if event.holder is None else [event.member, event.holder])
-    text = _REFUSALS.get(event.error, _refused)(event, names)
+    text = _REFUSALS.get(event.error, _refused)(event, names, number)
     if event.injected:
         return f"{text} by a fault of a test"
     return text if event.count == 1 else f"{text}, {event.count:,} times so far"
 
 
-def _fenced(event: schema.RequestRejected, names: Names) -> str:
+def _fenced(event: schema.RequestRejected, names: Names, number: str) -> str:
     instance = "" if event.member.group_instance_id is None else f" {plain(event.member.group_instance_id)}"
     clients = [_without_instance(each) for each in (event.member, event.holder) if each is not None]
     names = Names(clients)  # by their client ids: they share the instance id
     holder = "another member" if event.holder is None else names.full(clients[1])
     what = f"{COMMITS[event.api]} by " if event.api in COMMITS else ""
-    was = "was refused" if what else "was fenced"
+    was = "was refused" if what or event.error == UNRELEASED else "was fenced"
     return f"{what}{names.full(clients[0])} {was}: {holder} has its group.instance.id{instance}"
 
 
@@ -135,7 +141,7 @@ def _without_instance(member: MemberRef) -> MemberRef:
     )
 
 
-def _no_common_assignor(event: schema.RequestRejected, names: Names) -> str:
+def _no_common_assignor(event: schema.RequestRejected, names: Names, number: str) -> str:
     return f"{names.full(event.member)} was refused: {why_inconsistent(event)}"
 
 
@@ -155,39 +161,57 @@ def why_inconsistent(event: schema.RequestRejected) -> str:
     return f"it offers {offered}, and what all members have is {shared}"
 
 
-def _is_full(event: schema.RequestRejected, names: Names) -> str:
-    return f"{names.full(event.member)} was refused: the group is full (group.max.size)"
+def _is_full(event: schema.RequestRejected, names: Names, number: str) -> str:
+    setting = "group.consumer.max.size" if event.api == CONSUMER_HEARTBEAT else "group.max.size"
+    return f"{names.full(event.member)} was refused: the group is full ({setting})"
 
 
-def _refused(event: schema.RequestRejected, names: Names) -> str:
+def _older_epoch(event: schema.RequestRejected, names: Names, number: str) -> str:
+    """FENCED_MEMBER_EPOCH: of a member that missed answers, or that was restored from an older state."""
+    named = f" {event.request_generation_id}" if event.request_generation_id is not None else ""
+    return f"{names.full(event.member)} was fenced: member epoch{named}, which its heartbeat named, is not its own"
+
+
+def _refused(event: schema.RequestRejected, names: Names, number: str) -> str:
     if event.api in COMMITS and event.error in _STALE:
-        return _stale_commit(event, names)
+        return _stale_commit(event, names, number)
     return f"{event.api} of {names.full(event.member)} was rejected with {event.error}"
 
 
 COMMITS: Final = {"OffsetCommit": "an offset commit", "TxnOffsetCommit": "an offset commit of a transaction"}
-_STALE: Final = frozenset({"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "INVALID_PRODUCER_EPOCH"})
+_STALE: Final = frozenset({"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "INVALID_PRODUCER_EPOCH", STALE_EPOCH})
 
 
-def _stale_commit(event: schema.RequestRejected, names: Names) -> str:
+def _stale_commit(event: schema.RequestRejected, names: Names, number: str) -> str:
     who = f"{COMMITS[event.api]} by {names.full(event.member)} was refused"
     asked, generation_id = event.request_generation_id, event.generation_id
     if event.error == "INVALID_PRODUCER_EPOCH":
         transactional_id = f" {plain(event.transactional_id)}" if event.transactional_id else ""
         return f"{who}: a newer producer has its transactional.id{transactional_id}"
     if event.error == "UNKNOWN_MEMBER_ID":
-        named = f" (it named generation {asked})" if asked is not None and asked >= 0 else ""
+        named = f" (it named {number} {asked})" if asked is not None and asked >= 0 else ""
         return f"{who}: it is no member{named}"
+    if event.error == STALE_EPOCH:
+        return f"{who}: member epoch {asked}, which it named, is not its own, or is older than its assignment"
     if asked is None:
         return f"{who}: it named another generation than {generation_id}"
     return f"{who}: it named generation {asked}, and the group was in generation {generation_id}"
 
 
-_REFUSALS: Final[dict[str, Callable[[schema.RequestRejected, Names], str]]] = {
+_REFUSALS: Final[dict[str, Callable[[schema.RequestRejected, Names, str], str]]] = {
     "FENCED_INSTANCE_ID": _fenced,
     "INCONSISTENT_GROUP_PROTOCOL": _no_common_assignor,
     "GROUP_MAX_SIZE_REACHED": _is_full,
+    "FENCED_MEMBER_EPOCH": _older_epoch,
+    UNRELEASED: _fenced,
 }
+
+
+def _converted(event: schema.GroupConverted) -> str:
+    protocol = " (KIP-848)" if event.group_type == CONSUMER else ""
+    count = len(event.members)
+    whose = {0: "", 1: ", with its member"}.get(count, f", with its {count:,} members")
+    return f"the group became a {event.group_type} group{protocol}{whose}"
 
 
 def _loaded(event: schema.GroupLoaded) -> str:

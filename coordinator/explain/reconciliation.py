@@ -14,10 +14,13 @@ Partition = tuple[str, int]
 
 
 class Revocation(msgspec.Struct, gc=False):
-    """Partitions that a member was asked to give up. Times are wall-clock ms since the epoch; None: not yet."""
+    """Partitions that a member has to give up. Times are wall-clock ms since the epoch; None: not yet.
+
+    It is asked in its next heartbeat, and others may wait for them before that.
+    """
 
     member: MemberRef
-    asked_ms: int
+    asked_ms: int | None
     partitions: TopicPartitions
     count: int
     gave_up_ms: int | None = None
@@ -26,9 +29,29 @@ class Revocation(msgspec.Struct, gc=False):
     waiting: dict[str, MemberRef] = {}
     """Member id → a member that waits for some of these partitions."""
 
+    waited_since_ms: int | None = None
+    """Since when another member waits; None: nobody did."""
+
     @property
     def took_ms(self) -> int | None:
-        return None if self.gave_up_ms is None else max(0, self.gave_up_ms - self.asked_ms)
+        """From when it was asked until it had given them up; None if one of them has not happened."""
+        return (
+            None if None in (self.asked_ms, self.gave_up_ms) else max(0, (self.gave_up_ms or 0) - (self.asked_ms or 0))
+        )
+
+    @property
+    def waited_ms(self) -> int | None:
+        """How long others waited; None: they still do, or nobody did."""
+        if self.gave_up_ms is None or self.waited_since_ms is None:
+            return None
+        return max(0, self.gave_up_ms - self.waited_since_ms)
+
+    @property
+    def asked_after_ms(self) -> int:
+        """How long others waited before it was asked."""
+        if self.asked_ms is None or self.waited_since_ms is None:
+            return 0
+        return max(0, self.asked_ms - self.waited_since_ms)
 
 
 class Reconciliations(msgspec.Struct, gc=False):
@@ -44,20 +67,21 @@ class Reconciliations(msgspec.Struct, gc=False):
         """Take in a step of a member."""
         member, member_id = event.member, event.member.member_id
         self._note_waits(event)
-        found = self.revocations.get(member_id)
+        found = self._open_revocation(member_id)
         if event.revoking_count:
-            if (found is None or found.gave_up_ms is not None) and len(self.revocations) < MEMBERS_KEPT_MAX:
-                waiting = dict(self.waits.get(member_id, {}))
-                self.revocations[member_id] = Revocation(
-                    member, event.time_ms, event.revoking, event.revoking_count, waiting=waiting
-                )
-        elif found is not None and found.gave_up_ms is None:
+            if found is None:
+                found = self._begin(Revocation(member, event.time_ms, event.revoking, event.revoking_count))
+            if found.asked_ms is None:
+                found.asked_ms = event.time_ms
+                found.partitions, found.count = event.revoking, event.revoking_count
+        elif found is not None and (found.asked_ms is not None or event.lost):
             found.gave_up_ms = event.time_ms
 
     def removed(self, member_id: str, at_ms: int) -> None:
-        """A member is gone, and what it had not given up is free."""
-        found = self.revocations.get(member_id)
-        if found is not None and found.gave_up_ms is None:
+        """A member is gone: it waits for nobody, and what it had not given up is free."""
+        self._wait_no_more(member_id)
+        found = self._open_revocation(member_id)
+        if found is not None:
             found.gave_up_ms, found.was_removed = at_ms, True
 
     def ended(self) -> None:
@@ -69,36 +93,84 @@ class Reconciliations(msgspec.Struct, gc=False):
         waited = [each for each in self.revocations.values() if each.waiting]
         unfinished = [each for each in waited if each.gave_up_ms is None]
         if unfinished:
-            return min(unfinished, key=lambda each: each.asked_ms)
-        return max(waited, key=lambda each: each.took_ms or 0, default=None)
+            return min(unfinished, key=lambda each: each.waited_since_ms or 0)
+        return max(waited, key=lambda each: each.waited_ms or 0, default=None)
+
+    def slowest_alone(self) -> "Reconciliations":
+        """What a finding asks of a generation that has a later one."""
+        slowest = self.slowest()
+        return Reconciliations({} if slowest is None else {slowest.member.member_id: slowest})
+
+    def unfinished(self) -> "Reconciliations":
+        """What goes on when the group epoch rises."""
+        revocations = {}
+        for member_id, each in self.revocations.items():
+            waiting = self.waits.get(member_id)
+            if each.gave_up_ms is None and (waiting or each.asked_ms is not None):
+                since_ms = each.waited_since_ms if waiting else None
+                revocations[member_id] = msgspec.structs.replace(
+                    each, waiting=dict(waiting or {}), waited_since_ms=since_ms
+                )
+        waits = {holder_id: dict(waiting) for holder_id, waiting in self.waits.items()}
+        return Reconciliations(revocations, waits, dict(self.waits_of))
+
+    def _wait_no_more(self, waiter_id: str) -> None:
+        for holder_id in self.waits_of.pop(waiter_id, ()):
+            self.waits[holder_id].pop(waiter_id, None)
+
+    def _open_revocation(self, member_id: str) -> Revocation | None:
+        found = self.revocations.get(member_id)
+        return None if found is None or found.gave_up_ms is not None else found
+
+    def _begin(self, revocation: Revocation) -> Revocation:
+        if len(self.revocations) < MEMBERS_KEPT_MAX:
+            self.revocations[revocation.member.member_id] = revocation
+        return revocation
 
     def _note_waits(self, event: MemberReconciled) -> None:
         waiter = event.member
-        for holder_id in self.waits_of.pop(waiter.member_id, ()):
-            self.waits[holder_id].pop(waiter.member_id, None)
+        self._wait_no_more(waiter.member_id)
         if event.waits_for:
             self.waits_of[waiter.member_id] = [each.member.member_id for each in event.waits_for]
         for each in event.waits_for:
-            holder_id = each.member.member_id
-            self.waits.setdefault(holder_id, {})[waiter.member_id] = waiter
-            found = self.revocations.get(holder_id)
-            if found is not None and found.gave_up_ms is None:
-                found.waiting[waiter.member_id] = waiter
+            holder = each.member
+            self.waits.setdefault(holder.member_id, {})[waiter.member_id] = waiter
+            found = self._open_revocation(holder.member_id)
+            if found is None:
+                count = sum(map(len, each.partitions.values()))
+                found = self._begin(Revocation(holder, None, each.partitions, count))
+            found.waiting = {**found.waiting, waiter.member_id: waiter}
+            if found.waited_since_ms is None:
+                found.waited_since_ms = event.time_ms
 
 
-def revocation_told(revocation: Revocation, names: Names, held_up_ms: int) -> str | None:
-    """Who held up whom; None if that was shorter than `held_up_ms`."""
-    took_ms = revocation.took_ms
-    if took_ms is not None and took_ms < held_up_ms:
+def revocation_told(revocation: Revocation, names: Names, held_up_ms: int, ended_ms: int | None) -> str | None:
+    """Who held up whom; None if that was shorter than `held_up_ms`. `ended_ms`: when the epoch ended; None: not yet."""
+    until_ms = revocation.gave_up_ms if revocation.gave_up_ms is not None else ended_ms
+    if until_ms is not None and until_ms - (revocation.waited_since_ms or until_ms) < held_up_ms:
         return None
-    which = _partitions_named(revocation)
-    waiting = f" {names.listed(list(revocation.waiting.values()))} waited for it." if revocation.waiting else ""
-    who = names.of(revocation.member)
-    if took_ms is None:
-        return f"{who} was asked to give up {which} and has not done so.{waiting.replace(' waited', ' waits', 1)}"
+    who, which = names.of(revocation.member), _partitions_named(revocation)
+    waiting = names.listed(list(revocation.waiting.values()))
+    if revocation.gave_up_ms is None:
+        wait = "waited" if ended_ms is not None else "wait" if len(revocation.waiting) > 1 else "waits"
+        if revocation.asked_ms is None:
+            return f"{waiting} {wait} for {which}, which {who} still {'has' if ended_ms is None else 'had'}."
+        has = "had" if ended_ms is not None else "has"
+        return f"{who} was asked to give up {which} and {has} not done so. {waiting} {wait} for it."
+    if revocation.asked_ms is None:
+        ended = ", which was removed" if revocation.was_removed else ""
+        return f"{waiting} waited {duration(revocation.waited_ms or 0)} for {which} of {who}{ended}."
+    return f"{who} was asked to give up {which}{_how_it_went(revocation, held_up_ms)}. {waiting} waited for it."
+
+
+def _how_it_went(revocation: Revocation, held_up_ms: int) -> str:
+    """When it was asked, if that was late, and how long it took."""
+    late = revocation.asked_after_ms >= held_up_ms
+    asked = f" only {duration(revocation.asked_after_ms)} later" if late else ""
+    took = duration(revocation.took_ms or 0)
     if revocation.was_removed:
-        return f"{who} was asked to give up {which}, and was removed {duration(took_ms)} later.{waiting}"
-    return f"{who} was asked to give up {which}, and took {duration(took_ms)} to do so.{waiting}"
+        return f"{asked}, and was removed {took} {'after that' if late else 'later'}"
+    return f"{asked}, and took {took} to do so"
 
 
 def _partitions_named(revocation: Revocation) -> str:

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from coordinator.audit.schema import REJECTION_APART_MS, MemberRef, RequestRejected
 from coordinator.explain.history import GroupHistory
-from coordinator.explain.notes import why_inconsistent
+from coordinator.explain.notes import CONSUMER_HEARTBEAT, UNRELEASED, why_inconsistent
 from coordinator.explain.words import NAMES_IN_A_SENTENCE, Names, listed, plain
 
 SLACK_MS: Final = 60_000
@@ -16,16 +16,13 @@ INCONSISTENT: Final = "INCONSISTENT_GROUP_PROTOCOL"
 ADVICE: Final = {
     INCONSISTENT: "give all members an assignor in common; what uses the group.id for something else needs a group of"
     " its own",
-    "GROUP_MAX_SIZE_REACHED": "run fewer members, or raise group.max.size",
+    "GROUP_MAX_SIZE_REACHED": "run fewer members",
+    UNRELEASED: "give each consumer a group.instance.id of its own; if its own process was killed, it can join when"
+    " the session of the killed one ends",
     "INVALID_SESSION_TIMEOUT": "choose a session.timeout.ms from group.min.session.timeout.ms to"
     " group.max.session.timeout.ms",
 }
-"""Error of a JoinGroup that its client meets again and again → what to try."""
-
-_REASONS: Final = {
-    "GROUP_MAX_SIZE_REACHED": "the group is full (group.max.size)",
-    "INVALID_SESSION_TIMEOUT": "its session.timeout.ms is outside of what the server allows",
-}
+"""Error of a request to join that its client meets again and again → what to try."""
 
 
 class RejectedClient(NamedTuple):
@@ -53,7 +50,32 @@ def rejected_now(history: GroupHistory, now_ms: int) -> Iterator[RejectedClient]
         last = events[-1]
         is_recent = now_ms - last.time_ms <= REJECTION_APART_MS + SLACK_MS
         if is_recent and joined_ms.get((client_id, host), 0) < last.time_ms:
-            yield RejectedClient(last.member, error, _REASONS.get(error) or why_inconsistent(last), events)
+            yield RejectedClient(last.member, error, _reason(last), events)
+
+
+def _reason(event: RequestRejected) -> str:
+    """Why its request was refused, as a clause after its name."""
+    match event.error:
+        case "GROUP_MAX_SIZE_REACHED":
+            return f"the group is full ({_size_setting(event)})"
+        case "UNRELEASED_INSTANCE_ID":
+            instance = plain(event.member.group_instance_id or "")
+            holder = "another member" if event.holder is None else Names([event.holder]).full(event.holder)
+            return f"{holder} has its group.instance.id {instance}"
+        case "INVALID_SESSION_TIMEOUT":
+            return "its session.timeout.ms is outside of what the server allows"
+    return why_inconsistent(event)
+
+
+def advice_for_rejected(event: RequestRejected) -> str:
+    """What to try so that the client can join."""
+    if event.error == "GROUP_MAX_SIZE_REACHED":
+        return f"run fewer members, or raise {_size_setting(event)}"
+    return ADVICE[event.error]
+
+
+def _size_setting(event: RequestRejected) -> str:
+    return "group.consumer.max.size" if event.api == CONSUMER_HEARTBEAT else "group.max.size"
 
 
 def offered_assignors(history: GroupHistory) -> Iterator[str]:

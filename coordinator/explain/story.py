@@ -124,7 +124,7 @@ class _Telling:
 
     def headline(self) -> str:
         generation = self._generation
-        number = f"{'group epoch' if generation.is_epoch else 'generation'} {generation.generation_id}"
+        number = generation.name
         trigger = first_trigger(generation)
         if trigger is None:
             if generation.outcome is Outcome.STABLE and generation.ended_ms is not None:
@@ -142,7 +142,8 @@ class _Telling:
         changes = topic_changes(self._generation)
         first = first_trigger(self._generation)
         if changes and (first is None or first.cause not in TELLS_TOPIC_CHANGES):
-            sentences.append(f"Since the generation before, {changes}.")
+            since = "the last target assignment" if self._generation.is_epoch else "the generation before"
+            sentences.append(f"Since {since}, {changes}.")
         sentences += self._unknown_leaves()
         sentences += absences_in(self._history, self._generation, self._clock)
         if self._generation.changes.removed:
@@ -359,6 +360,8 @@ class _Telling:
 
     def _ended_superseded(self) -> str:
         generation = self._generation
+        if generation.converted_to:
+            return f"It never became stable: the group became a {generation.converted_to} group{self._at()}."
         if generation.is_epoch:
             return epoch_story.superseded(generation.rebalance_ms)
         took = f" after {duration(generation.rebalance_ms)}" if generation.rebalance_ms is not None else ""

@@ -6,7 +6,7 @@ happens, and not later by a client or a restart. They raise and are no `assert` 
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from typing import Any, Final, cast
@@ -22,7 +22,7 @@ from coordinator.core.stored import Stored
 from coordinator.core.stored_batch import StoredBatch
 from coordinator.groups.offsets_stream import GroupReplay
 from coordinator.groups.sessions import SessionTable
-from coordinator.groups.state_machine import GroupObserver, GroupStateMachine
+from coordinator.groups.state_machine import GroupObserver, GroupStateMachine, OnApplied
 from coordinator.runtime.batch import QueuedOperation
 from coordinator.runtime.interfaces import Replay, Store
 from coordinator.runtime.key_timers import KeyTimers
@@ -45,7 +45,7 @@ def make_state_machine(
     observer: GroupObserver,
     timers: KeyTimers,
     addresses: AddressLimits | None = None,
-    on_applied: Callable[[Sequence[Event]], None] | None = None,
+    on_applied: OnApplied | None = None,
     consumer_groups: ConsumerGroupSettings | None = None,
 ) -> GroupStateMachine:
     """The state machine of a shard; one that checks itself if the checks are armed. `timers` are those of the shard."""
@@ -63,7 +63,7 @@ class CheckedStateMachine(GroupStateMachine):
         observer: GroupObserver,
         timers: KeyTimers,
         addresses: AddressLimits | None = None,
-        on_applied: Callable[[Sequence[Event]], None] | None = None,
+        on_applied: OnApplied | None = None,
         consumer_groups: ConsumerGroupSettings | None = None,
     ) -> None:
         super().__init__(sessions, observer, addresses, on_applied, consumer_groups)

@@ -33,6 +33,8 @@ class SessionTable:
         """When the session runs out if nothing is heard; None without a session."""
     def last_renewed_ms(self, group_id: str, member_id: str) -> int | None:
         """When a request or a heartbeat last renewed the session; None if none did since it began, or without one."""
+    def timeout_ms(self, group_id: str, member_id: str) -> int | None:
+        """How long the session lasts from each renewal on; None if there is none."""
     def set_group(self, group_id: str, generation_id: int, open: bool) -> None:
         """Open or close the fast path for a generation of the group."""
     def open_heartbeats(

@@ -133,6 +133,11 @@ cdef class SessionTable:
             return None
         return session.deadline_ms - session.timeout_ms
 
+    def timeout_ms(self, str group_id not None, str member_id not None):
+        """How long the session lasts from each renewal on; None if there is none."""
+        cdef Session session = self.find(group_id, member_id)
+        return None if session is None else session.timeout_ms
+
     def set_group(self, str group_id not None, int32_t generation_id, bint open):
         """Open or close the fast path for a generation of the group."""
         cdef GroupSessions group = self._group(group_id)

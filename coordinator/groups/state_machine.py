@@ -50,6 +50,10 @@ class GroupObserver(Protocol):
         """The event was just applied to the group."""
 
 
+OnApplied = Callable[[Sequence[Event], GroupState], None]
+"""(events of a decision, state that they left their group in)."""
+
+
 class GroupStateMachine:
     """Groups by group id, with their sessions."""
 
@@ -58,10 +62,11 @@ class GroupStateMachine:
         sessions: SessionTable,
         observer: GroupObserver | None = None,
         addresses: AddressLimits | None = None,
-        on_applied: Callable[[Sequence[Event]], None] | None = None,
+        on_applied: OnApplied | None = None,
         consumer_groups: ConsumerGroupSettings | None = None,
     ) -> None:
-        """`observer` is called after each event, `on_applied` with the events of each decision that was applied.
+        """`observer` is called after each event, `on_applied` with the events of each decision that was applied,
+        and the state of its group then.
 
         `addresses` counts what the clients of each address create; None: nobody limits it. `consumer_groups` are the
         settings that consumer groups are loaded with; None: the defaults.
@@ -111,6 +116,7 @@ class GroupStateMachine:
 
     def apply(self, key: str, decision: Decision, now_ms: int) -> None:
         observer = self._observer
+        first_change: tuple[Event, GroupState] | None = None
         for event in decision.events:
             group = self.groups.get(key)
             if group is None:
@@ -130,14 +136,18 @@ class GroupStateMachine:
                 observer.project(event, group, state, generation_id)
             after = group.membership
             if after.state is not state or after.generation_id != generation_id or after is not membership:
-                self._state_changed(event, group, state)
+                first_change = first_change or (event, state)
+                self._state_changed(event, group)
+        if first_change is not None:
+            changed_by, state_before = first_change
+            log_transition(changed_by, after, state_before)
         if not decision.no_step_follows and decision.events:
             self._sessions.close_heartbeats(key)
         # At once: an expiry later in the same batch finds the member alive. A batch that fails ends all sessions.
         for effect in decision.effects:
             effect.apply(self._sessions, key, now_ms)
         if self._on_applied is not None and decision.events:
-            self._on_applied(decision.events)
+            self._on_applied(decision.events, after.state)
 
     def _count_pending_member(self, event: Any, addresses: AddressLimits) -> None:
         addresses.member_pending(PendingMember(event.group_id, event.member_id), event.client_host)
@@ -161,9 +171,8 @@ class GroupStateMachine:
         gone = [producer_id for producer_id in before if not group.offsets.pending_of(producer_id)]
         self._in_transaction.discard_group(group.group_id, gone)
 
-    def _state_changed(self, event: Event, group: Group[Any], before: GroupState) -> None:
+    def _state_changed(self, event: Event, group: Group[Any]) -> None:
         membership = group.membership
-        log_transition(event, membership, before)
         # The fast path closes at once; it opens again when a stable generation is stored.
         self._sessions.set_group(group.group_id, membership.generation_id, False)
         if has_fast_heartbeats(group):

@@ -1,4 +1,4 @@
-"""One line of the server's log per state transition of a group."""
+"""One line of the server's log per decision that changes the state of a group."""
 
 from collections.abc import Callable
 from logging import INFO
@@ -18,7 +18,10 @@ REASONS: Final[dict[type, Callable[[Any], str]]] = {GroupRemoved: lambda event: 
 
 
 def log_transition(event: Event, group: Membership, before: GroupState) -> None:
-    """Log that an event has changed the state of a group, at level INFO (`--log-level`)."""
+    """Log that a decision has changed the state of a group, at level INFO (`--log-level`).
+
+    `event` is the first of its events that changed the state: the others follow from it.
+    """
     if not logger.is_enabled_for(INFO):
         return
     logger.info(

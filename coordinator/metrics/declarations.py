@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from coordinator.core.groups.kind import CLASSIC_NAME
+from coordinator.core.groups.kind import CLASSIC_NAME, CONSUMER_NAME
 from coordinator.core.groups.kinds import KINDS
 
 
@@ -58,13 +58,15 @@ GROUP_COUNT = Metric(
     ("protocol",),
     f"{GROUP_JMX},protocol=*: group-count",
 )
+COUNT_BY_STATE_JMX: Final = {CONSUMER_NAME: f"{GROUP_JMX},state=*: consumer-group-count"}
 GROUP_COUNT_BY_STATE = {
     kind.name: Metric(
         f"{GROUP}_{kind.name}_group_count",
         Kind.GAUGE,
-        f"{kind.name.capitalize()} groups by state: {', '.join(kind.states)}. "
-        "Apache Kafka has no such metric for classic groups; for those it has GroupMetadataManager.",
+        f"{kind.name.capitalize()} groups by state: {', '.join(kind.states)}."
+        + ("" if kind.name in COUNT_BY_STATE_JMX else " Apache Kafka has no such metric."),
         ("state",),
+        COUNT_BY_STATE_JMX.get(kind.name, ""),
     )
     for kind in KINDS.values()
 }
@@ -142,14 +144,26 @@ OFFSET_DELETIONS = Metric(
     (),
     f"{GROUP_JMX}: offset-deletion-count, offset-deletion-rate",
 )
-COMPLETED_REBALANCES = Metric(
-    f"{GROUP}_group_completed_rebalance_count",
-    Kind.COUNTER,
-    "Rebalances of classic groups that ended with a stored assignment. "
-    "Its rate is Kafka's group-completed-rebalance-rate.",
-    (),
-    f"{GROUP_JMX}: group-completed-rebalance-count, group-completed-rebalance-rate",
-)
+REBALANCES_OF_KIND = {
+    CLASSIC_NAME: Metric(
+        f"{GROUP}_group_completed_rebalance_count",
+        Kind.COUNTER,
+        "Rebalances of classic groups that ended with a stored assignment. "
+        "Its rate is Kafka's group-completed-rebalance-rate.",
+        (),
+        f"{GROUP_JMX}: group-completed-rebalance-count, group-completed-rebalance-rate",
+    ),
+    CONSUMER_NAME: Metric(
+        f"{GROUP}_consumer_group_rebalance_count",
+        Kind.COUNTER,
+        "Rises of the group epochs of consumer groups as Kafka counts them: by a request of a member and by regular "
+        "expressions that were resolved, but not by the removal of members. "
+        "Its rate is Kafka's consumer-group-rebalance-rate.",
+        (),
+        f"{GROUP_JMX}: consumer-group-rebalance-count, consumer-group-rebalance-rate",
+    ),
+}
+"""Kind of group → its rebalances as Kafka counts them."""
 NUM_GROUPS = Metric(f"{MANAGER}_numgroups", Kind.GAUGE, "Groups.", (), f"{MANAGER_JMX}NumGroups: Value")
 NUM_OFFSETS = Metric(f"{MANAGER}_numoffsets", Kind.GAUGE, "Committed offsets.", (), f"{MANAGER_JMX}NumOffsets: Value")
 NUM_GROUPS_IN = {
@@ -341,7 +355,12 @@ OFFLINE_LOG_DIRECTORIES = Metric(
 
 TOP: Final = "For the groups of `metrics.groups.allow` and `metrics.groups.max` only. "
 GROUP_STATE = Metric("coordinator_group_state", Kind.GAUGE, f"{TOP}1 for the state of the group.", ("group", "state"))
-GROUP_GENERATION = Metric("coordinator_group_generation", Kind.GAUGE, f"{TOP}Its generation.", ("group",))
+GROUP_GENERATION = Metric(
+    "coordinator_group_generation",
+    Kind.GAUGE,
+    f"{TOP}Its generation; its group epoch (KIP-848).",
+    ("group",),
+)
 GROUP_MEMBERS = Metric("coordinator_group_members", Kind.GAUGE, f"{TOP}Its members.", ("group",))
 GROUP_REBALANCES = Metric(
     "coordinator_group_rebalances",
@@ -389,7 +408,7 @@ GROUP_PARTITION_LAG_SECONDS = Metric(
 METRICS: Final[tuple[Metric, ...]] = tuple(
     each
     for value in list(globals().values())
-    for each in (value.values() if value is NUM_GROUPS_IN or value is GROUP_COUNT_BY_STATE else (value,))
+    for each in (value.values() if value in (NUM_GROUPS_IN, GROUP_COUNT_BY_STATE, REBALANCES_OF_KIND) else (value,))
     if isinstance(each, Metric)
 )
 """In the order of their declaration."""

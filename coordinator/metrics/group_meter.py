@@ -1,7 +1,7 @@
 """Counts what happens to groups, from the events that change them."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import exp2, log2
 from typing import Any, Final
@@ -9,8 +9,9 @@ from typing import Any, Final
 from coordinator.core.causes import Cause
 from coordinator.core.groups.event import GroupEvent
 from coordinator.core.groups.events import GroupRemoved, RequestRejected
-from coordinator.core.groups.kind import KindEvents
+from coordinator.core.groups.kind import GroupKind
 from coordinator.core.groups.kinds import KINDS
+from coordinator.core.groups.states import GroupState
 from coordinator.core.offsets.events import (
     DeletionCause,
     OffsetsDeleted,
@@ -52,7 +53,8 @@ class GroupMeter(EventMeter):
     def __init__(self, keeps_records: bool) -> None:
         super().__init__(COUNTED)
         self.rebalances: Counter[Cause] = Counter()
-        self.completed_rebalances = 0
+        self.counted_rebalances: Counter[str] = Counter()
+        """Kind of group → rebalances as Kafka counts them."""
         self.removed_members: Counter[Cause] = Counter()
         self.rejected: Counter[tuple[str, str]] = Counter()
         """(API, error) → requests about groups."""
@@ -60,11 +62,11 @@ class GroupMeter(EventMeter):
         self.records: dict[str, GroupRecord] = {}
         self._keeps_records = keeps_records
 
-    def count_pending_offsets(self, event: TransactionalOffsetsCommitted) -> None:
+    def count_pending_offsets(self, event: TransactionalOffsetsCommitted, _: GroupState) -> None:
         for offsets in event.offsets.values():
             self.offset_commits += len(offsets)
 
-    def count_deleted_offsets(self, event: OffsetsDeleted) -> None:
+    def count_deleted_offsets(self, event: OffsetsDeleted, _: GroupState) -> None:
         self.offset_deletions[event.cause] += len(event.partitions)
 
     def start_rebalance(self, event: GroupEvent, cause: Cause) -> None:
@@ -75,42 +77,66 @@ class GroupMeter(EventMeter):
                 record = self.records[event.group_id] = GroupRecord()
             record.rebalance_began(cause, event.at_ms)
 
-    def complete_rebalance(self, event: GroupEvent) -> None:
-        self.completed_rebalances += 1
-        self.end_rebalance(event)
-
     def end_rebalance(self, event: GroupEvent) -> None:
         record = self.records.get(event.group_id)
         if record is not None:
             record.rebalance_ended(event.at_ms)
 
-    def count_removed_member(self, event: Any) -> None:
-        self.removed_members[event.cause] += 1
-
-    def count_rejected_request(self, event: RequestRejected) -> None:
+    def count_rejected_request(self, event: RequestRejected, _: GroupState) -> None:
         self.rejected[event.api, event.error.name] += 1
 
-    def remove_group(self, event: GroupRemoved) -> None:
+    def remove_group(self, event: GroupRemoved, _: GroupState) -> None:
         self.records.pop(event.group_id, None)
 
 
-Count = Callable[[GroupMeter, Any], None]
+Count = Callable[[GroupMeter, Any, GroupState], None]
+"""(meter, event, state of the group after the decision of the event)."""
 
 
 def _starting_rebalance(cause_of: Callable[[Any], Cause]) -> Count:
-    return lambda meter, event: meter.start_rebalance(event, cause_of(event))
+    return lambda meter, event, state: meter.start_rebalance(event, cause_of(event))
 
 
-def _of_kind(events: KindEvents) -> Iterator[tuple[type, Count]]:
-    """How the events of a kind of group are counted."""
+def _counting_rebalance(kind: str, is_counted: Callable[[Any], bool]) -> Count:
+    def count(meter: GroupMeter, event: Any, state: GroupState) -> None:
+        meter.counted_rebalances[kind] += is_counted(event)
+
+    return count
+
+
+def _ending_rebalance(has_ended: Callable[[Any, GroupState], bool]) -> Count:
+    def count(meter: GroupMeter, event: Any, state: GroupState) -> None:
+        if has_ended(event, state):
+            meter.end_rebalance(event)
+
+    return count
+
+
+def _removing_members(causes_of: Callable[[Any], Iterable[Cause]]) -> Count:
+    return lambda meter, event, state: meter.removed_members.update(causes_of(event))
+
+
+def _all_of(counts: list[Count]) -> Count:
+    def count(meter: GroupMeter, event: Any, state: GroupState) -> None:
+        for each in counts:
+            each(meter, event, state)
+
+    return counts[0] if len(counts) == 1 else count
+
+
+def _of_kind(kind: GroupKind) -> Mapping[type, Count]:
+    """How the events of a kind of group are counted. A rebalance starts before the same event ends it."""
+    events = kind.events
+    counts: dict[type, list[Count]] = {}
     for event, cause_of in events.rebalance_started.items():
-        yield event, _starting_rebalance(cause_of)
-    for several, count in (
-        (events.rebalance_completed, GroupMeter.complete_rebalance),
-        (events.emptied, GroupMeter.end_rebalance),
-        (events.member_removed, GroupMeter.count_removed_member),
-    ):
-        yield from ((event, count) for event in several)
+        counts.setdefault(event, []).append(_starting_rebalance(cause_of))
+    for event, is_counted in events.rebalance_counted.items():
+        counts.setdefault(event, []).append(_counting_rebalance(kind.name, is_counted))
+    for event, has_ended in events.rebalance_ended.items():
+        counts.setdefault(event, []).append(_ending_rebalance(has_ended))
+    for event, causes_of in events.members_removed.items():
+        counts.setdefault(event, []).append(_removing_members(causes_of))
+    return {event: _all_of(several) for event, several in counts.items()}
 
 
 COUNTED: Final[dict[type, Count]] = {
@@ -118,5 +144,5 @@ COUNTED: Final[dict[type, Count]] = {
     OffsetsDeleted: GroupMeter.count_deleted_offsets,
     RequestRejected: GroupMeter.count_rejected_request,
     GroupRemoved: GroupMeter.remove_group,
-    **{event: count for kind in KINDS.values() for event, count in _of_kind(kind.events)},
+    **{event: count for kind in KINDS.values() for event, count in _of_kind(kind).items()},
 }

@@ -165,7 +165,8 @@ class NodeMetrics:
         yield d.OFFSET_COMMITS, [((), meter.offset_commits)]
         yield d.OFFSET_EXPIRATIONS, [((), meter.offset_deletions[DeletionCause.EXPIRED])]
         yield d.OFFSET_DELETIONS, [((), meter.offset_deletions[DeletionCause.REQUESTED])]
-        yield d.COMPLETED_REBALANCES, [((), meter.completed_rebalances)]
+        for name, metric in d.REBALANCES_OF_KIND.items():
+            yield metric, [((), meter.counted_rebalances[name])]
         yield d.REBALANCES, [((cause.value,), count) for cause, count in meter.rebalances.items()]
         yield d.MEMBERS_REMOVED, [((cause.value,), count) for cause, count in meter.removed_members.items()]
         yield d.REJECTED, [(names, count) for names, count in meter.rejected.items()]

@@ -2,6 +2,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from coordinator.core.event import Event
+from coordinator.core.groups.states import GroupState
 
 class TimeHistogram:
     """Times in ranges, given by up to 31 upper bounds in ms."""
@@ -42,6 +43,6 @@ class EventMeter:
 
     offset_commits: int
 
-    def __init__(self, counted: Mapping[type, Callable[[Any, Any], None]]) -> None: ...
-    def applied(self, events: Sequence[Event]) -> None:
-        """Events that have changed a group."""
+    def __init__(self, counted: Mapping[type, Callable[[Any, Any, GroupState], None]]) -> None: ...
+    def applied(self, events: Sequence[Event], state: GroupState) -> None:
+        """The events of a decision that has changed a group, and the state that it left the group in."""

@@ -91,7 +91,7 @@ cdef class EventMeter:
     def __init__(self, dict counted not None):
         self.counted = counted
 
-    def applied(self, events):
+    def applied(self, events, state):
         for event in events:
             event_type = type(event)
             if event_type is OFFSETS_COMMITTED:
@@ -100,4 +100,4 @@ cdef class EventMeter:
             else:
                 count = self.counted.get(event_type)
                 if count is not None:
-                    count(self, event)
+                    count(self, event, state)

@@ -71,6 +71,7 @@ _GENERATION: Final = {
     "coordinator_epoch": _N,  # the latest among the events
     "generations_unseen": _N,  # of `__consumer_offsets`: before this one, without a record of their own
     "sentence": _T,  # the story that `coordinator groups why` tells; null of `__consumer_offsets`
+    "group_type": _T,  # as ListGroups calls it: classic, or consumer (KIP-848), whose generations are group epochs
 }
 
 _MEMBER: Final = dict.fromkeys(
@@ -126,8 +127,10 @@ TABLES: Final[dict[str, pa.Schema]] = {
             "left_at": TIME,
             "left_cause": _T,
             "left_reason": _T,
+            "group_type": _T,
         },
-        # A row holds until the next row of the partition: its owner since then, null for none.
+        # A row holds until the next row of the partition: its owner since then, null for none. In a consumer group the
+        # owner is who may use it, or was asked to give it up and has not done so.
         OWNERSHIP: {
             **_HEAD,
             "topic": _T,
@@ -135,6 +138,7 @@ TABLES: Final[dict[str, pa.Schema]] = {
             "since_at": TIME,
             "member_id": _T,
             "client_id": _T,
+            "group_type": _T,
         },
         COMMITS: {
             **_HEAD,
@@ -162,7 +166,7 @@ TABLES: Final[dict[str, pa.Schema]] = {
         # like any other, however late.
         # Records of `__consumer_offsets` of types that are not known: the number of each is the sum of its rows.
         SKIPPED: {**_WHERE, "record_type": _N, "records": _N, "last_offset": _N},
-        REBALANCE_RATES: {"group_id": _T, "window_start_at": TIME, "cause": _T, "rebalances": _N},
+        REBALANCE_RATES: {"group_id": _T, "window_start_at": TIME, "cause": _T, "rebalances": _N, "group_type": _T},
     }.items()
 }
 

@@ -85,7 +85,7 @@ class Fold:
         self._about = before.about or []
         self._has_heard = False
         self._open: dict[str, Open] = {}
-        self._rates: Counter[tuple[str, int, str]] = Counter()
+        self._rates: Counter[tuple[str, int, str, str]] = Counter()
 
     def take_in(self, values: Iterable[bytes], positions: Iterable[Position]) -> None:
         for value, position in zip(values, positions, strict=True):
@@ -103,9 +103,9 @@ class Fold:
 
     def finish(self) -> PartitionState:
         """Add the rows that are of the end of the batch; return what has changed of the state."""
-        for (group_id, window_ms, cause), count in self._rates.items():
+        for (group_id, window_ms, cause, group_type), count in self._rates.items():
             row = {"group_id": group_id, "window_start_ms": window_ms, "cause": cause, "rebalances": count}
-            self.rows[REBALANCE_RATES].append(row)
+            self.rows[REBALANCE_RATES].append({**row, "group_type": group_type})
         for each in self._open.values():
             self._close(each)
         self._open.clear()
@@ -250,11 +250,11 @@ class Fold:
             more(self, group, event, cause)
 
     def _change_members(self, group: Open, event: AuditEvent, cause: str | None) -> None:
-        memberships.apply(group.state.members, event, cause, self.rows)
+        memberships.apply(group.state.members, event, cause, group.history.group_type, self.rows)
 
     def _count_rebalance(self, group: Open, event: AuditEvent, cause: str | None) -> None:
         window_ms = event.time_ms // RATE_WINDOW_MS * RATE_WINDOW_MS
-        self._rates[event.group_id, window_ms, cause or UNKNOWN_CAUSE] += 1
+        self._rates[event.group_id, window_ms, cause or UNKNOWN_CAUSE, group.history.group_type] += 1
 
     def _add_commits(self, group: Open, event: schema.OffsetsCommitted, cause: str | None) -> None:
         numbers = event.interval_ms, event.commits, event.partitions, event.first_log_offset, event.last_log_offset

@@ -74,6 +74,7 @@ def row_of(history: GroupHistory, generation: Generation) -> Row:
         "first_seq": generation.first_seq,
         "last_seq": generation.last_seq,
         "coordinator_epoch": generation.coordinator_epoch,
+        "group_type": generation.group_type,
     }
 
 

@@ -122,7 +122,7 @@ class Telling:
         known = self.known
         known.created_seq = known.seq + 1
         known.protocol, known.protocol_type, known.state, known.generation_id = protocol, protocol_type, "Empty", 0
-        self.tell("group.created")
+        self.tell("group.created", group_type=protocol)
 
     def remove(self) -> None:
         """End the incarnation, if there is one."""
@@ -170,7 +170,8 @@ class Telling:
             triggers=triggers[:TRIGGERS_NAMED_MAX],
             started_ms=started_ms,
             generations_unseen=unseen,
-            **{"generation_id": generation_id - 1},
+            # A group epoch has risen already; a classic generation is counted when all members have joined.
+            **{"generation_id": generation_id - (self.known.protocol == CLASSIC)},
         )
 
     def partition_count(self) -> int:

@@ -4,12 +4,12 @@ Unlike `explain.owners.Owners`, which keeps the last owner of each partition, th
 """
 
 from collections.abc import Collection, Iterable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from coordinator.audit import schema
-from coordinator.audit.schema import AuditEvent, MemberRef
+from coordinator.audit.schema import AuditEvent, MemberRef, TopicPartitions
 from coordinator.explain.owners import Partition, flat
 from coordinator.pipeline.names import MEMBERSHIPS, OWNERSHIP
 from coordinator.pipeline.rows import NewRows
@@ -18,6 +18,7 @@ Row = dict[str, Any]
 
 GONE_WITH_ITS_GROUP: Final = "group_removed"
 NOT_LOADED: Final = "group_loaded"
+CONVERTED: Final = "group_converted"
 REPLACED: Final = "static_member_replaced"
 
 
@@ -27,32 +28,55 @@ class Members(msgspec.Struct):
     rows: dict[str, Row] = {}
     """Member id → the row of its beginning."""
     owner_of: dict[Partition, str] = {}
+    revoking: dict[str, TopicPartitions] = {}
+    """In a consumer group: member id → what it was asked to give up and still owns."""
 
 
-def apply(members: Members, event: AuditEvent, cause: str | None, rows: NewRows) -> None:
-    """Apply an event of a group to its members and add the rows. `cause` is why a member is gone, if one is."""
+class Context(NamedTuple):
+    """The event that changes the members, the type of its group, and the rows to add to."""
+
+    event: AuditEvent
+    group_type: str
+    rows: NewRows
+
+
+def apply(members: Members, event: AuditEvent, cause: str | None, group_type: str, rows: NewRows) -> None:
+    """Apply an event of a group to its members and add the rows.
+
+    `cause` is why a member is gone, if one is; `group_type` is that of the group after the event.
+    """
+    context = Context(event, group_type, rows)
     match event:
         case schema.MemberAssigned():
-            _assign(members, event, rows)
+            _assign(members, event, context)
+        case schema.MemberReconciled():
+            _reconcile(members, event, context)
         case schema.MemberJoined():
-            _join(members, event, event.member, rows)
+            _join(members, event.member, context)
         case schema.StaticMemberReplaced():
-            _replace(members, event, rows)
+            _replace(members, event, context)
         case schema.MemberRemoved():
-            _leave(members, event, {event.member.member_id}, (cause, event.reason), rows)
+            _leave(members, {event.member.member_id}, (cause, event.reason), context)
         case schema.GroupRemoved():
-            _leave(members, event, members.rows.keys(), (GONE_WITH_ITS_GROUP, None), rows)
+            _leave(members, members.rows.keys(), (GONE_WITH_ITS_GROUP, None), context)
+        case schema.GroupConverted():
+            for each in event.departed:
+                if each.member is not None:
+                    _leave(members, {each.member.member_id}, (each.cause.value, each.reason), context)
+            _load(members, event, CONVERTED, context)
         case schema.GroupLoaded() | schema.GroupSnapshot():
-            _load(members, event, rows)
+            _load(members, event, NOT_LOADED, context)
 
 
 APPLIED: Final[frozenset[type[AuditEvent]]] = frozenset(
     {
         schema.MemberAssigned,
+        schema.MemberReconciled,
         schema.MemberJoined,
         schema.StaticMemberReplaced,
         schema.MemberRemoved,
         schema.GroupRemoved,
+        schema.GroupConverted,
         schema.GroupLoaded,
         schema.GroupSnapshot,
     }
@@ -70,82 +94,127 @@ def head(event: AuditEvent) -> Row:
     }
 
 
-def _join(members: Members, event: AuditEvent, member: MemberRef, rows: NewRows) -> None:
+def _join(members: Members, member: MemberRef, context: Context) -> None:
+    event = context.event
     row = head(event)
     row["member_id"], row["client_id"], row["client_host"] = member.member_id, member.client_id, member.client_host
     row["group_instance_id"] = member.group_instance_id
     row["client_software_name"] = member.client_software_name
     row["client_software_version"] = member.client_software_version
-    row["joined_seq"], row["joined_ms"] = event.seq, event.time_ms
+    row["joined_seq"], row["joined_ms"], row["group_type"] = event.seq, event.time_ms, context.group_type
     members.rows[member.member_id] = row
-    rows[MEMBERSHIPS].append(row)
+    context.rows[MEMBERSHIPS].append(row)
 
 
-def _leave(
-    members: Members, event: AuditEvent, member_ids: Collection[str], why: tuple[str | None, str | None], rows: NewRows
-) -> None:
+def _leave(members: Members, member_ids: Collection[str], why: tuple[str | None, str | None], context: Context) -> None:
     """Members are gone; `why` is the cause and the reason. Those that nobody saw join are passed over."""
+    event, rows = context.event, context.rows
     gone = {each: members.rows.pop(each) for each in list(member_ids) if each in members.rows}
     ending = {"seq": event.seq, "left_ms": event.time_ms, "left_cause": why[0], "left_reason": why[1]}
+    ending["group_type"] = context.group_type
     rows[MEMBERSHIPS] += [row | ending for row in gone.values()]
     free = [partition for partition, owner in members.owner_of.items() if owner in gone]
     for partition in free:
         del members.owner_of[partition]
-    _own(event, None, sorted(free), rows)
+    for member_id in gone:
+        members.revoking.pop(member_id, None)
+    _own(None, sorted(free), context)
 
 
-def _replace(members: Members, event: schema.StaticMemberReplaced, rows: NewRows) -> None:
-    """A static member came back under a new id: it owns what it owned."""
+def _replace(members: Members, event: schema.StaticMemberReplaced, context: Context) -> None:
+    """A static member came back under a new id, or the same one: it owns what it owned."""
     old = members.rows.pop(event.old_member_id, None)
-    _join(members, event, event.member, rows)
+    _join(members, event.member, context)
     if old is not None:
-        rows[MEMBERSHIPS].append({**old, "seq": event.seq, "left_ms": event.time_ms, "left_cause": REPLACED})
+        ending = {"seq": event.seq, "left_ms": event.time_ms, "left_cause": REPLACED, "group_type": context.group_type}
+        context.rows[MEMBERSHIPS].append({**old, **ending})
         owned = [partition for partition, owner in members.owner_of.items() if owner == event.old_member_id]
         members.owner_of.update(dict.fromkeys(owned, event.member.member_id))
-        _own(event, event.member, sorted(owned), rows)
+        revoking = members.revoking.pop(event.old_member_id, None)
+        if revoking:
+            members.revoking[event.member.member_id] = revoking
+        _own(event.member, sorted(owned), context)
 
 
-def _assign(members: Members, event: schema.MemberAssigned, rows: NewRows) -> None:
-    member, owner_of = event.member, members.owner_of
-    member_id = member.member_id
-    if member_id not in members.rows:  # its joining is missing
-        members.rows[member_id] = {**head(event), **msgspec.structs.asdict(member)}
+def _assign(members: Members, event: schema.MemberAssigned, context: Context) -> None:
+    _know(members, event.member, context)
     if event.lost:
-        lost = sorted({each for each in flat(event.lost) if owner_of.get(each) == member_id})
-        for partition in lost:
-            del owner_of[partition]
-        _own(event, None, lost, rows)
+        _free(members, event.member.member_id, flat(event.lost), context)
     if event.gained:
-        gained = dict.fromkeys(flat(event.gained), member_id)
-        owner_of.update(gained)
-        _own(event, member, gained, rows)
+        _give(members, event.member, flat(event.gained), context)
 
 
-def _own(event: AuditEvent, member: MemberRef | None, partitions: Iterable[Partition], rows: NewRows) -> None:
+def _reconcile(members: Members, event: schema.MemberReconciled, context: Context) -> None:
+    """A step of a member of a consumer group: what it was asked to give up is its own until it has done so."""
+    member_id = event.member.member_id
+    _know(members, event.member, context)
+    revoking = event.revoking
+    if event.revoking_count and not revoking:  # too many to name: they are among those that it lost
+        revoking = event.lost
+    given_up = {*flat(event.lost), *flat(members.revoking.pop(member_id, {}))}
+    given_up -= {*flat(revoking), *flat(event.partitions)}
+    if revoking:
+        members.revoking[member_id] = revoking
+    _free(members, member_id, given_up, context)
+    gained = (each for each in flat(event.gained) if members.owner_of.get(each) != member_id)
+    _give(members, event.member, list(gained), context)
+
+
+def _know(members: Members, member: MemberRef, context: Context) -> None:
+    if member.member_id not in members.rows:  # its joining is missing
+        described = msgspec.structs.asdict(member)
+        members.rows[member.member_id] = {**head(context.event), **described, "group_type": context.group_type}
+
+
+def _free(members: Members, member_id: str, partitions: Iterable[Partition], context: Context) -> None:
+    """Nobody owns these partitions of a member any more."""
+    freed = sorted({each for each in partitions if members.owner_of.get(each) == member_id})
+    for partition in freed:
+        del members.owner_of[partition]
+    _own(None, freed, context)
+
+
+def _give(members: Members, member: MemberRef, partitions: Iterable[Partition], context: Context) -> None:
+    given = dict.fromkeys(partitions, member.member_id)
+    members.owner_of.update(given)
+    _own(member, given, context)
+
+
+def _own(member: MemberRef | None, partitions: Iterable[Partition], context: Context) -> None:
     """Add a row per partition, in the order of the columns: there are more of them than of events."""
+    event, group_type, rows = context
     member_id, client_id = (None, None) if member is None else (member.member_id, member.client_id)
     group_id, created_seq, seq, time_ms = event.group_id, event.created_seq, event.seq, event.time_ms
-    generation_id = event.generation_id
+    before = group_id, created_seq, seq, time_ms, event.generation_id
+    after = time_ms, member_id, client_id, group_type
     add = rows[OWNERSHIP].append
     for topic, partition in partitions:
-        add((group_id, created_seq, seq, time_ms, generation_id, topic, partition, time_ms, member_id, client_id))
+        add((*before, topic, partition, *after))
 
 
-def _load(members: Members, event: schema.GroupLoaded | schema.GroupSnapshot, rows: NewRows) -> None:
-    """The group as it was stored: what the events since then said did not take effect."""
+def _load(
+    members: Members,
+    event: schema.GroupLoaded | schema.GroupSnapshot | schema.GroupConverted,
+    why_gone: str,
+    context: Context,
+) -> None:
+    """The group as it was stored, or is now: what the events since then said did not take effect."""
     present = {each.member.member_id: each for each in event.members}
-    _leave(members, event, [each for each in members.rows if each not in present], (NOT_LOADED, None), rows)
+    _leave(members, [each for each in members.rows if each not in present], (why_gone, None), context)
     owned_by: dict[str, set[Partition]] = {}
     for partition, owner in members.owner_of.items():
         owned_by.setdefault(owner, set()).add(partition)
     for member_id, each in present.items():
         if member_id not in members.rows:
-            _join(members, event, each.member, rows)
-        known, owned = owned_by.get(member_id, set()), set(flat(each.partitions))
-        if known != owned and (isinstance(event, schema.GroupLoaded) or not known):
+            _join(members, each.member, context)
+        progress = event.progress.get(member_id)
+        revoking = {} if progress is None else progress.revoking
+        known, owned = owned_by.get(member_id, set()), {*flat(each.partitions), *flat(revoking)}
+        if known != owned and (not isinstance(event, schema.GroupSnapshot) or not known):
             for partition in known - owned:
                 if members.owner_of.get(partition) == member_id:
                     del members.owner_of[partition]
             members.owner_of.update(dict.fromkeys(owned, member_id))
-            _own(event, None, sorted(known - owned), rows)
-            _own(event, each.member, sorted(owned - known), rows)
+            members.revoking[member_id] = revoking
+            _own(None, sorted(known - owned), context)
+            _own(each.member, sorted(owned - known), context)

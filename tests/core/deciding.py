@@ -19,6 +19,9 @@ class NoSessions:
     def last_renewed_ms(self, group_id: str, member_id: str) -> int | None:
         return None
 
+    def timeout_ms(self, group_id: str, member_id: str) -> int | None:
+        return None
+
 
 def context(now_ms: int = 0, version: int = 0, settings: Mapping[str, str] | None = None) -> OperationContext:
     environment = Environment(Config(settings or {}), AnyTopics(), NoSessions(), lambda: "uuid")

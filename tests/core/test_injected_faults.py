@@ -26,6 +26,9 @@ def test_a_member_whose_session_goes_on_is_removed_for_another_cause_only():
         def last_renewed_ms(self, group_id: str, member_id: str) -> int | None:
             return None
 
+        def timeout_ms(self, group_id: str, member_id: str) -> int | None:
+            return None
+
     asked.environment = asked.environment._replace(sessions=Alive())
     group = group_with("orders")
     group.membership = sim.group

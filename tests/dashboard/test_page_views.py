@@ -10,6 +10,10 @@ from coordinator.audit.schema import AuditEvent, MemberRef
 from coordinator.core.causes import Cause
 from coordinator.dashboard.board import Board
 from coordinator.dashboard.links import Origin
+from coordinator.dashboard.views import ownership
+from coordinator.explain.history import GroupHistory
+from tests.audit.consumer_stories import named
+from tests.core.consumer.world import World
 from tests.dashboard.groups import emptied, renamed, story
 from tests.dashboard.lag_samples import described, sample
 from tests.dashboard.pages import browser, needs_chromium, served
@@ -224,6 +228,55 @@ def test_a_topic_has_its_groups_and_each_view_its_title():
         page.get_by_role("link", name="app").first.click()
         expect(page).to_have_title("app in billing · consumer groups")
         expect(page.locator("dl.facts")).to_contain_text("topicst")
+
+
+def test_a_member_keeps_its_partitions_while_others_reconcile():
+    world = named(World())
+    world.enter("a")
+    world.advance(1_000)
+    world.enter("b")
+    world.advance(300)
+    world.beat("a", 2)
+    world.advance(1_700)
+    world.beat("a", 2, owned={"t": [0, 1]})
+    world.advance(200)
+    world.beat("b", 3)
+    history = GroupHistory.of("orders", world.audited())
+    first_ms = history.first_ms or 0
+    spans = {
+        each["partition"]: [[began - first_ms, end and end - first_ms, who] for began, end, who in each["spans"]]
+        for each in ownership(history)["partitions"]
+    }
+    assert spans[0] == spans[1] == [[0, None, "client-a"]]
+    assert spans[2] == [[0, 3_000, "client-a"], [3_200, None, "client-b"]]
+
+
+def test_a_consumer_group_has_group_epochs():
+    """The page does not speak of what its protocol does not have (KIP-848)."""
+    world = named(World())
+    world.enter("a")
+    world.advance(1_000)
+    world.enter("b")
+    world.beat("a", 2)
+    world.advance(2_000)
+    world.beat("a", 2, owned={"t": [0, 1]})
+    world.beat("b", 3)
+    events = world.audited()
+    group_id = events[0].group_id
+    with served(live(ended_at(events, NOW))) as url, browser(f"{url}?still#/") as page:
+        page.goto(f"{url}?still#/groups/{group_id}/generations/3?compare=2")
+        for shown in (
+            "Group epochs",
+            "Group epoch 3",
+            "2 group epochs since",
+            "client-a was asked to give up t-2, and took 2 s to do so. client-b waited for it.",
+            "Group epoch 2 beside 3",
+        ):
+            expect(page.get_by_text(shown).first).to_be_visible()
+        words = page.locator("main").inner_text().lower().replace("--generation", "")
+        assert not [word for word in ("generation", "rejoined", "synced") if word in words], words
+        page.goto(f"{url}?still#/groups/{group_id}/members/a")
+        expect(page.get_by_role("columnheader", name="had its target after")).to_be_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -2,10 +2,15 @@
 
 import pytest
 
+from coordinator.audit.schema import StaticMemberReplaced
 from coordinator.cli.why import members_table
+from coordinator.explain.findings import Kind, findings
 from coordinator.explain.history import GroupHistory
-from coordinator.explain.story import sentence
+from coordinator.explain.memory import packed, unpacked
+from coordinator.explain.notes import notes
+from coordinator.explain.story import sentence, story_of
 from tests.audit.consumer_stories import named
+from tests.core.consumer.test_migration import classic_group
 from tests.core.consumer.world import World
 from tests.simulation.simulation import GROUP_ID
 
@@ -153,3 +158,123 @@ def test_the_table_of_members_says_when_each_had_its_target(world):
         ["client-b", "127.0.0.1", "2.6", "s", "1", "+1", "-0"],
         ["client-a", "127.0.0.1", "2.4", "s", "2", "+0", "-0"],
     ]
+
+
+def test_a_member_that_is_asked_late(world):
+    """`b` waits for it from the moment on that the target was computed."""
+    joined(world)
+    assert "client-b waits for t-2, which client-a still has." in told(world)
+    world.advance(3_000)
+    world.beat("a", 2)
+    world.beat("a", 2, owned={"t": [0, 1]})
+    world.beat("b", 3)
+    assert "client-a was asked to give up t-2 only 3 s later, and took 0 ms to do so. client-b waited for it." in told(
+        world
+    )
+    history = GroupHistory.of(GROUP_ID, world.audited())
+    assert history.latest is not None
+    (advice,) = story_of(history, history.latest).advice
+    assert advice.startswith("client-a was asked late: a member learns what to give up in the answer to its next")
+
+
+def test_who_waits_still_waits_when_the_epoch_rises_again(world):
+    joined(world)
+    world.beat("a", 2)
+    world.advance(1_000)
+    world.enter("c", "u")
+    world.advance(1_000)
+    history = GroupHistory.of(GROUP_ID, world.audited())
+    before = history.generation(3)
+    assert before is not None
+    assert "client-a was asked to give up t-2 and had not done so. client-b waited for it." in sentence(history, before)
+    world.beat("a", 2, owned={"t": [0, 1]})
+    world.beat("b", 3)
+    assert "client-a was asked to give up t-2, and took 2 s to do so. client-b waited for it." in told(world)
+
+
+def test_each_epoch_has_its_own_cause(world):
+    reconciled(world, after_ms=0)
+    world.depart("a")
+    world.depart("b")
+    history = GroupHistory.of(GROUP_ID, world.audited())
+    epochs = [history.generation(number) for number in (4, 5)]
+    stories = [sentence(history, each) for each in epochs if each is not None]
+    assert "because client-a (127.0.0.1) left. It never became stable" in stories[0]
+    assert "because client-b (127.0.0.1) left. Also, client-a (127.0.0.1) left. Nobody was left" in stories[1]
+
+
+def test_a_topic_that_a_regular_expression_matches_from_now_on():
+    world = named(World())
+    world.enter("a", pattern="t.*")
+    world.beat("a", 1)
+    world.fixed.create("t2", 2)
+    world.advance(11_000)
+    world.beat("a", 2)
+    world.beat("a", 2)
+    assert "because topic t2 appeared with 2 partitions" in told(world)
+
+
+def test_a_static_member_that_returns_is_named_by_its_new_client(world):
+    world.enter("s", instance_id="pod-0")
+    world.depart("s", -2, "pod-0")
+    world.enter("s2", instance_id="pod-0")
+    replaced = [event for event in world.audited() if isinstance(event, StaticMemberReplaced)]
+    assert [(each.old_client_id, each.member.client_id) for each in replaced] == [("client-s", "client-s2")]
+
+
+def test_a_member_that_holds_up_others_is_found(world):
+    for number in range(3):
+        name = f"m{number}"
+        world.advance(1_000)
+        world.enter(name)
+        world.beat("a", world.epoch("a"))
+        world.advance(2_000)
+        world.beat("a", world.epoch("a"), owned=world.assigned("a"))
+        world.beat(name, world.epoch(name))
+        world.depart(name)
+        world.beat("a", world.epoch("a"), owned=world.assigned("a"))
+    history = GroupHistory.of(GROUP_ID, world.audited())
+    found = {each.kind: each for each in findings(history, history.last_ms or 0)}[Kind.HOLDS_UP_OTHERS]
+    assert found.headline == (
+        "client-a (127.0.0.1) held up others in 3 of the 3 group epochs in which members waited for partitions,"
+        " by up to 2 s"
+    )
+    assert found.evidence[-1] == "group epoch 7: 1 member waited 2 s; it took 2 s after it was asked"
+    assert found.advice.startswith("look at what slows it")
+    assert {each.kind for each in findings(unpacked(packed(history)), history.last_ms or 0)} >= {Kind.HOLDS_UP_OTHERS}
+
+
+def test_a_second_member_with_the_same_instance_id(world):
+    world.enter("s", instance_id="pod-0")
+    world.enter("twin", instance_id="pod-0")
+    history = GroupHistory.of(GROUP_ID, world.audited())
+    refused = "client-twin (127.0.0.1) was refused: client-s (127.0.0.1) has its group.instance.id pod-0"
+    assert refused in [each.text for each in notes(history)]
+    found = {each.kind: each for each in findings(history, history.last_ms or 0)}[Kind.REJECTED_CLIENT]
+    assert found.headline == "client-twin (127.0.0.1) cannot join: pod-0 (127.0.0.1) has its group.instance.id pod-0"
+
+
+def test_a_stale_commit_and_a_fenced_member(world):
+    world.fixed.grow("t", 4)
+    world.beat("a", 2)
+    world.fixed.grow("t", 5)
+    world.beat("a", 3)
+    world.beat("a", 2)
+    world.commit_offsets("a", 9, {0: 1})
+    told_notes = [each.text for each in notes(GroupHistory.of(GROUP_ID, world.audited()))]
+    assert "client-a (127.0.0.1) was fenced: member epoch 2, which its heartbeat named, is not its own" in told_notes
+    assert any("member epoch 9, which it named, is not its own, or is older" in each for each in told_notes)
+
+
+def test_a_conversion_is_noted_and_ends_the_epoch():
+    world, _ = classic_group()
+    named(world)
+    world.enter("a")
+    world.depart("a")
+    history = GroupHistory.of(GROUP_ID, world.audited())
+    texts = [each.text for each in notes(history)]
+    assert "the group became a consumer group (KIP-848), with its member" in texts
+    assert "the group became a classic group, with its member" in texts
+    epoch = history.generation(2)
+    assert epoch is not None
+    assert "It never became stable: the group became a classic group" in sentence(history, epoch)

@@ -232,9 +232,9 @@ KIND: Final = GroupKind(
     events=KindEvents(
         transition_reasons={EpochMemberAdded: lambda event: "member added", GroupConverted: lambda event: "converted"},
         rebalance_started={},
-        rebalance_completed=frozenset(),
-        emptied=frozenset(),
-        member_removed=frozenset(),
+        rebalance_ended={},
+        rebalance_counted={},
+        members_removed={},
     ),
     checks=KindChecks(
         legal_predecessors={STABLE: frozenset({EMPTY}), EMPTY: frozenset({STABLE}), DEAD: frozenset({EMPTY})},

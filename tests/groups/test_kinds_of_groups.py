@@ -33,6 +33,7 @@ from coordinator.metrics.census import GroupCensus
 from coordinator.metrics.group_meter import GroupMeter
 from coordinator.metrics.top_groups import TopGroups
 from coordinator.testing.snapshots import snapshot_of
+from tests.core.consumer.world import World
 from tests.groups import second_kind
 from tests.groups.second_kind import EpochMemberAdded, GroupConverted
 from tests.simulation.simulation import GROUP_ID, Sent, Simulation
@@ -155,6 +156,16 @@ def test_the_log_names_the_event_of_the_change(sim: Simulation) -> None:
     with capture_logs() as logs:
         convert(sim)
     assert [line["reason"] for line in logs if line["event"] == "group transition"] == ["converted"]
+
+
+def test_the_log_has_one_line_for_each_decision() -> None:
+    """A join of a consumer group changes its state several times: epoch, target, assignment."""
+    world = World()
+    with capture_logs() as logs:
+        world.enter("a")
+    (line,) = [each for each in logs if each["event"] == "group transition"]
+    assert (line["before"], line["after"], line["generation"]) == ("Empty", "Stable", 2)
+    assert line["reason"] == "member a joined"
 
 
 def test_a_snapshot_shows_what_its_members_are_assigned(sim: Simulation) -> None:

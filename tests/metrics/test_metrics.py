@@ -2,6 +2,7 @@
 
 import pytest
 
+from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from coordinator.metrics.declarations import METRICS, Kind
 from tests.admin.http_client import Scrape, with_node
 from tests.metrics.traffic import COMMITTED, GROUP, HEARTBEATS
@@ -109,6 +110,34 @@ def test_the_coordinator_is_measured(scrape):
     assert scrape.value("coordinator_audit_events_total") > 10
     assert scrape.value("coordinator_audit_log_bytes") > 1000
     assert scrape.value("coordinator_epoch") == 1
+
+
+def test_consumer_groups_have_metrics_of_their_own(tmp_path):
+    def questions(node):
+        with WireClient(node.bootstrap) as client:
+            client.create_topic("orders", 2)
+            joined = client.request(
+                ConsumerGroupHeartbeatRequest(
+                    group_id="billing",
+                    member_id="a",
+                    member_epoch=0,
+                    rebalance_timeout_ms=10_000,
+                    subscribed_topic_names=["orders"],
+                    topic_partitions=[],
+                ),
+                1,
+            )
+            assert joined.error_code == 0, joined
+            page = Scrape(node.admin)
+            assert page.value(f"{COORDINATOR}_consumer_group_count", state="Stable") == 1
+            assert page.value(f"{COORDINATOR}_group_count", protocol="consumer") == 1
+            assert page.value(f"{COORDINATOR}_consumer_group_rebalance_count_total") == 1
+            assert page.value(f"{COORDINATOR}_group_completed_rebalance_count_total") == 0
+            assert page.value("coordinator_rebalances_total", cause="new_member") == 1
+            assert page.value("coordinator_group_generation", group="billing") == 2
+            assert page.value("coordinator_group_last_rebalance_seconds", group="billing") == 0
+
+    with_node(tmp_path, questions)
 
 
 def test_the_time_of_a_join_has_the_wait_for_others(tmp_path):

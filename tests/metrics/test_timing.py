@@ -3,6 +3,7 @@
 import pytest
 
 from coordinator.core.groups.events import GroupCreated
+from coordinator.core.groups.states import EMPTY
 from coordinator.core.offsets.events import OffsetsCommitted
 from coordinator.core.offsets.records import CommittedOffset
 from coordinator.metrics.histogram import Histogram, histogram_value
@@ -78,7 +79,7 @@ def test_a_failed_append_adds_no_events():
 
 def test_commits_are_counted_and_other_events_passed_on():
     seen = []
-    meter = EventMeter({GroupCreated: lambda meter, event: seen.append(event)})
+    meter = EventMeter({GroupCreated: lambda meter, event, state: seen.append((event, state))})
     created = GroupCreated(group_id="g", at_ms=0)
-    meter.applied((created, OffsetsCommitted("g", 0, {"t": {0: OFFSET, 1: OFFSET}, "u": {0: OFFSET}})))
-    assert (seen, meter.offset_commits) == ([created], 3)
+    meter.applied((created, OffsetsCommitted("g", 0, {"t": {0: OFFSET, 1: OFFSET}, "u": {0: OFFSET}})), EMPTY)
+    assert (seen, meter.offset_commits) == ([(created, EMPTY)], 3)

@@ -60,9 +60,9 @@ EVENTS: Final = KindEvents(
         GroupEmptied: lambda event: "no members left",
     },
     rebalance_started={RebalanceStarted: _cause_of},
-    rebalance_completed=frozenset({GenerationStable}),
-    emptied=frozenset({GroupEmptied}),
-    member_removed=frozenset({MemberRemoved}),
+    rebalance_ended={GenerationStable: lambda event, state: True, GroupEmptied: lambda event, state: True},
+    rebalance_counted={GenerationStable: lambda event: True},
+    members_removed={MemberRemoved: lambda event: (event.cause,)},
     pending_member_added=frozenset({PendingMemberAdded}),
 )
 

@@ -66,13 +66,17 @@ class ConsumerMemberUpdated(GroupEvent):
 
 @dataclass(slots=True, kw_only=True)
 class ConsumerMemberReplaced(GroupEvent):
-    """A static member came back under another member id, or the same one: it has the partitions, but no epoch."""
+    """A static member came back under another member id, or the same one: it has the partitions, but no epoch.
+
+    `metadata` is what the member had, and `returned` what it says now: `ConsumerMemberUpdated` follows if they differ.
+    """
 
     group_id: str
     at_ms: int
     old_member_id: str
     member_id: str
     metadata: MemberMetadata
+    returned: MemberMetadata
     current: CurrentAssignment
     target: TopicPartitions
     session_timeout_ms: int
@@ -121,7 +125,8 @@ class ConsumerMemberRemoved(GroupEvent):
     """A member was removed: it left, or it was silent or too slow.
 
     `last_heard_ms` and `coordinator_paused_ms` are told of a member that did not go by itself, as far as they are
-    known; `requested_by` only if another client removed it.
+    known; `requested_by` only if another client removed it. `session_timeout_ms` is that of its last request: it may
+    have changed since the member joined.
     """
 
     group_id: str
@@ -132,6 +137,7 @@ class ConsumerMemberRemoved(GroupEvent):
     last_heard_ms: int | None = None
     coordinator_paused_ms: int | None = None
     requested_by: Requester | None = None
+    session_timeout_ms: int | None = None
 
     def apply(self, group: Group[ConsumerGroup]) -> None:
         group.membership.remove_member(self.member_id)
@@ -171,13 +177,15 @@ class PatternResolutionStarted(GroupEvent):
 class PatternsResolved(GroupEvent):
     """The topics that match the regular expressions of the group, as far as members still subscribe to them.
 
-    `topics_version` is that of the topics; None: they could not be resolved.
+    `topics_version` is that of the topics; None: they could not be resolved. `appeared` are the topics that a regular
+    expression matches which was resolved before and did not match them then: they are new.
     """
 
     group_id: str
     at_ms: int
     resolved: Mapping[str, ResolvedPattern]
     topics_version: int | None
+    appeared: frozenset[str] = frozenset()
 
     def apply(self, group: Group[ConsumerGroup]) -> None:
         consumer = group.membership

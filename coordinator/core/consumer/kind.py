@@ -1,8 +1,9 @@
 """The row of consumer groups: the protocol of ConsumerGroupHeartbeat (KIP-848)."""
 
-from typing import Final
+from typing import Any, Final
 
 from _wire.errors import NONE, ErrorCode
+from coordinator.core.causes import Cause
 from coordinator.core.consumer import (
     classic_members,
     conversion,
@@ -32,7 +33,17 @@ from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.consumer.offsets import OFFSET_RULES
 from coordinator.core.consumer.states import LIVE_STATES, STATES
 from coordinator.core.groups.kind import CONSUMER_NAME, GroupKind, KindEvents
-from coordinator.core.groups.states import EMPTY
+from coordinator.core.groups.states import EMPTY, STABLE, GroupState
+
+COUNTED_CAUSES: Final = frozenset(
+    {Cause.NEW_MEMBER, Cause.METADATA_CHANGED, Cause.STATIC_REPLACED, Cause.TOPICS_CHANGED}
+)
+"""Kafka counts a rebalance when a request, or a resolution of regular expressions, raises the group epoch; not when the
+removal of members does."""
+
+
+def _is_settled(_: Any, state: GroupState) -> bool:
+    return state is STABLE or state is EMPTY
 
 
 def validate_removal(group: ConsumerGroup) -> ErrorCode:
@@ -52,10 +63,18 @@ EVENTS: Final = KindEvents(
         GroupUpgraded: lambda event: f"upgraded to a consumer group by {event.member_id}",
         GroupDowngraded: lambda event: "downgraded to a classic group",
     },
-    rebalance_started={},
-    rebalance_completed=frozenset(),
-    emptied=frozenset(),
-    member_removed=frozenset({ConsumerMemberRemoved}),
+    rebalance_started={GroupEpochBumped: lambda event: event.cause},
+    rebalance_ended={
+        GroupEpochBumped: _is_settled,
+        ConsumerMemberAssigned: _is_settled,
+        GroupUpgraded: _is_settled,
+        GroupDowngraded: lambda event, state: event.rebalance_reason is None,
+    },
+    rebalance_counted={GroupEpochBumped: lambda event: event.cause in COUNTED_CAUSES},
+    members_removed={
+        ConsumerMemberRemoved: lambda event: (event.cause,),
+        GroupDowngraded: lambda event: [cause for _, cause in event.departed],
+    },
 )
 
 CONSUMER: Final = GroupKind(

@@ -146,6 +146,7 @@ def _removed(group: ConsumerGroup, departure: Departure, context: OperationConte
         cause=departure.cause,
         reason=departure.reason,
         requested_by=departure.requested_by,
+        session_timeout_ms=environment.sessions.timeout_ms(group.group_id, member.member_id),
     )
     if departure.cause is not Cause.MEMBER_LEFT:
         renewed_ms = environment.sessions.last_renewed_ms(group.group_id, member.member_id)

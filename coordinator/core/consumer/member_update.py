@@ -120,6 +120,7 @@ class MemberUpdate:
                 old_member_id=self.replaced.member_id,
                 member_id=self._member_id,
                 metadata=self._before,
+                returned=self.metadata,
                 current=self.had,
                 target=self._target,
                 session_timeout_ms=self._session_timeout_ms,

@@ -83,7 +83,11 @@ def resolve(group: Group[ConsumerGroup] | None, request: ResolvedTopics, context
     }
     events: list[Event] = [
         PatternsResolved(
-            group_id=group.group_id, at_ms=context.wall_ms, resolved=resolved, topics_version=request.topics_version
+            group_id=group.group_id,
+            at_ms=context.wall_ms,
+            resolved=resolved,
+            topics_version=request.topics_version,
+            appeared=_appeared(consumer, resolved),
         )
     ]
     has_changed = any(each.topics != _topics_before(consumer, pattern) for pattern, each in resolved.items())
@@ -102,6 +106,15 @@ def resolve(group: Group[ConsumerGroup] | None, request: ResolvedTopics, context
             )
         )
     return Decision(tuple(events))
+
+
+def _appeared(group: ConsumerGroup, resolved: Mapping[str, ResolvedPattern]) -> frozenset[str]:
+    found: set[str] = set()
+    for pattern, now in resolved.items():
+        before = group.patterns.get(pattern)
+        if before is not None and before.topics != now.topics:
+            found.update(set(now.topics).difference(before.topics))
+    return frozenset(found)
 
 
 def _topics_before(group: ConsumerGroup, pattern: str) -> tuple[str, ...]:

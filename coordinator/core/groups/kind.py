@@ -106,12 +106,12 @@ class KindEvents:
     transition_reasons: Mapping[type, Callable[[Any], str]]
     """Why the event changed the state of its group, for the log."""
     rebalance_started: Mapping[type, Callable[[Any], Cause]]
-    rebalance_completed: frozenset[type]
-    """A rebalance ended with an assignment for all members."""
-    emptied: frozenset[type]
-    """A rebalance ended without a member."""
-    member_removed: frozenset[type]
-    """Each has a `cause`."""
+    rebalance_ended: Mapping[type, Callable[[Any, GroupState], bool]]
+    """(event, state of the group after its decision) → whether the rebalance is over, if there was one."""
+    rebalance_counted: Mapping[type, Callable[[Any], bool]]
+    """Whether Kafka's metric of the rebalances of this kind counts the event."""
+    members_removed: Mapping[type, Callable[[Any], Iterable[Cause]]]
+    """Why members were removed, one cause for each."""
     pending_member_added: frozenset[type] = frozenset()
     """A member id was handed out that nobody uses yet (KIP-394). Each has `member_id` and `client_host`."""
 

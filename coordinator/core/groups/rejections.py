@@ -18,6 +18,8 @@ from coordinator.core.groups.group import Group
 
 PART_OF_THE_PROTOCOL: Final = frozenset({NONE, ErrorCode.MEMBER_ID_REQUIRED, ErrorCode.REBALANCE_IN_PROGRESS})
 """Answers that tell a healthy client what to do next."""
+HELD_INSTANCE: Final = frozenset({ErrorCode.FENCED_INSTANCE_ID, ErrorCode.UNRELEASED_INSTANCE_ID})
+"""Errors that say that another member has the instance id."""
 PROTOCOLS_KEPT_MAX: Final = 100
 """How many of the assignors that a rejected JoinGroup offers are kept: a request has room for 200,000."""
 
@@ -68,7 +70,7 @@ def rejection(
     injected: bool = False,
 ) -> RequestRejected:
     """The event that tells of an error, whichever it is."""
-    is_fenced = error is ErrorCode.FENCED_INSTANCE_ID and request.group_instance_id is not None
+    is_held = error in HELD_INSTANCE and request.group_instance_id is not None
     return RequestRejected(
         group_id=group.group_id,
         at_ms=context.wall_ms,
@@ -80,7 +82,7 @@ def rejection(
         client_host=context.client_host,
         client_software_name=context.client_software_name,
         client_software_version=context.client_software_version,
-        holder_id=group.membership.static_members.get(request.group_instance_id or "") if is_fenced else None,
+        holder_id=group.membership.static_members.get(request.group_instance_id or "") if is_held else None,
         injected=injected,
         **_asked_for(request),
     )

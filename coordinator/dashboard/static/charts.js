@@ -1,7 +1,7 @@
 // Charts by ECharts. Each has a table or text beside it that says the same, for those who cannot see it.
 
 import { causeColour, causeWords, EMPTY_COLOUR, GAP_COLOUR } from "./colours.js";
-import { count, middle, visible } from "./dom.js";
+import { count, firstUpper, middle, visible } from "./dom.js";
 import { dateTime, duration, time, usesUtc } from "./times.js";
 
 const open = new Map();
@@ -163,7 +163,7 @@ export function timeline(element, generations, range, chosen, onClick) {
   const items = shown.flatMap((each, index) => {
     const next = shown[index + 1];
     const ended = each.ended_ms ?? end;
-    if (each.generation_id === chosen) band = { from: each.started_ms, to: next ? next.started_ms : end, words: `generation ${chosen}` };
+    if (each.generation_id === chosen) band = { from: each.started_ms, to: next ? next.started_ms : end, words: each.name };
     const base = { generation: each, colour: causeColour(each.cause) };
     const rebalance = { ...base, value: [0, each.started_ms, ended], dashed: each.outcome !== "stable", hollow: each.outcome !== "stable" };
     if (each.outcome !== "stable") return [rebalance];
@@ -173,7 +173,7 @@ export function timeline(element, generations, range, chosen, onClick) {
 }
 
 const generationLines = (each) => [
-  `Generation ${each.generation_id}: ${causeWords(each.cause)}${each.member ? ` (${each.member})` : ""}`,
+  `${firstUpper(each.name)}: ${causeWords(each.cause)}${each.member ? ` (${each.member})` : ""}`,
   `${dateTime(each.started_ms)}, ${each.outcome.replaceAll("_", " ")}${each.rebalance_ms === null ? "" : ` after ${duration(each.rebalance_ms)}`}`,
   ...(each.partitions === null ? [] : [`${count(each.partitions_moved)} of ${count(each.partitions)} partitions moved`]),
 ];
@@ -181,9 +181,9 @@ const generationLines = (each) => [
 // `colours` are those of the members by name.
 export function memberLanes(element, members, range, colours, onClick) {
   const items = members.flatMap((each, row) => each.spans.map((span) => ({
-    value: [row, span[0], span[1] ?? range[1]], colour: colours.get(each.member.name), member: each.member, generation: span[2], partitions: span[3], faint: span[3] === 0,
+    value: [row, span[0], span[1] ?? range[1]], colour: colours.get(each.member.name), member: each.member, name: span[4], partitions: span[3], faint: span[3] === 0,
   })));
-  const lines = (item) => [`${item.member.name} (${item.member.client_host})`, `generation ${item.generation}: ${count(item.partitions)} partitions`, spanWords(item.value)];
+  const lines = (item) => [`${item.member.name} (${item.member.client_host})`, `${item.name}: ${count(item.partitions)} partitions`, spanWords(item.value)];
   lanes(element, members.map((each) => each.member.name), items, range, { lines, onClick: (item) => onClick(item.member.member_id) });
 }
 

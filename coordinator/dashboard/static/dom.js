@@ -90,6 +90,15 @@ export function table(columns, rows, options = {}) {
 
 const number = new Intl.NumberFormat("en");
 export const count = (value) => (value === null || value === undefined ? "" : number.format(value));
+export const firstUpper = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+// What the generations of a group are called: those of a consumer group (KIP-848) are group epochs.
+export const wordFor = (generations) => {
+  const epochs = generations.filter((each) => each.is_epoch).length;
+  if (!epochs) return "generation";
+  return epochs === generations.length ? "group epoch" : "generation or group epoch";
+};
+const PLURALS = { generation: "generations", "group epoch": "group epochs", "generation or group epoch": "generations and group epochs" };
+export const wordsFor = (generations) => PLURALS[wordFor(generations)];
 export const counted = (value, noun) => `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
 
 // The beginning and the end of a text that is too long: names of members often differ in the end only.

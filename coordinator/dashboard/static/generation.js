@@ -3,7 +3,7 @@
 import { generationLink, link, memberLink, sameView } from "./address.js";
 import { causeWords } from "./colours.js";
 import { commandLine } from "./command.js";
-import { bdi, count, el, names, short, table } from "./dom.js";
+import { bdi, count, el, firstUpper, names, short, table } from "./dom.js";
 import { duration, inZone } from "./times.js";
 
 const COMPARED = 100; // generations to choose from, the newest
@@ -27,8 +27,8 @@ export function storyOf(groupId, generation, generations) {
     table([
       { head: "member", name: true, cell: (part) => el("a", { href: memberLink(groupId, part.member.member_id), title: part.member.member_id }, short(part.member.name)) },
       { head: "host", cell: (part) => bdi(part.member.client_host) },
-      { head: "rejoined after", number: true, cell: (part) => duration(part.join_ms) },
-      { head: "synced after", number: true, cell: (part) => duration(part.sync_ms) },
+      ...(generation.is_epoch ? [] : [{ head: "rejoined after", number: true, cell: (part) => duration(part.join_ms) }]),
+      { head: generation.is_epoch ? "had its target after" : "synced after", number: true, cell: (part) => duration(part.sync_ms) },
       { head: "partitions", number: true, cell: (part) => count(part.partitions) },
       { head: "gained", number: true, cell: (part) => count(part.gained) },
       { head: "lost", number: true, cell: (part) => count(part.lost) },
@@ -61,7 +61,7 @@ export function differenceOf(difference) {
   const { a, b, members_gone: gone, members_new: came, moves } = difference;
   const row = (words, read) => ({ words, a: read(a), b: read(b) });
   return [
-    el("h2", {}, `Generation ${a.generation_id} beside ${b.generation_id}`),
+    el("h2", {}, `${firstUpper(a.name)} beside ${a.is_epoch === b.is_epoch ? b.generation_id : b.name}`),
     table([{ head: "", cell: (each) => each.words }, { head: `${a.generation_id}`, number: true, cell: (each) => each.a }, { head: `${b.generation_id}`, number: true, cell: (each) => each.b }], [
       row("because", (each) => causeWords(each.cause)), row("took", (each) => duration(each.rebalance_ms)), row("members", (each) => count(each.members)),
       row("partitions moved", (each) => count(each.partitions_moved)), row("assignor", (each) => bdi(each.protocol_name)),

@@ -4,7 +4,7 @@ import { generationLink, link, memberLink, topicLink } from "./address.js";
 import { actionsSection } from "./actions.js";
 import { memberLanes, partitionLanes, timeline } from "./charts.js";
 import { causeColour, causeWords, EMPTY_COLOUR, GAP_COLOUR, memberColours, stateClass } from "./colours.js";
-import { bdi, count, counted, el, moment, short, show, table } from "./dom.js";
+import { bdi, count, counted, el, firstUpper, moment, short, show, table, wordFor, wordsFor } from "./dom.js";
 import { commandLine } from "./command.js";
 import { findings } from "./findings.js";
 import { differenceOf, storyOf } from "./generation.js";
@@ -57,7 +57,7 @@ export async function groupPage(groupId, chosen, parameters) {
 const facts = (group) => [
   fact(count(group.members), "members"),
   group.has_events ? [
-    fact(count(group.generation_id), "generation"),
+    fact(count(group.generation_id), group.generations.length && group.generations.at(-1).is_epoch ? "group epoch" : "generation"),
     fact(count(group.rebalances_last_hour), "rebalances, last hour"),
     fact(moment(group.last_rebalance_ms, ago(group.last_rebalance_ms, now())), "last rebalance"),
     fact(duration(group.unowned_partition_ms), "partition time without owner"),
@@ -75,10 +75,10 @@ function pastOf({ groupId, group, ownership, generation, difference, wanted, end
   const chart = (id, words) => el("div", { class: "chart", id, role: "img", "aria-label": words });
   const charts = { timeline: chart("timeline", timelineWords(generations, end)), members: chart("members", `Members over time: ${counted(lanes.length, "member")}`), partitions: chart("partitions", `Owners of ${counted(ownership.total, "partition")} over time`) };
   const content = [
-    el("h2", {}, "Generations"), rangePicker(range), legend(generations), charts.timeline,
+    el("h2", {}, firstUpper(wordsFor(generations))), rangePicker(range), legend(generations), charts.timeline,
     el("p", { class: "quiet" }, timelineWords(generations, end)),
     el("div", { class: "columns" },
-      el("section", { id: "story" }, el("h2", {}, `Generation ${wanted}`), storyOf(groupId, generation, generations)),
+      el("section", { id: "story" }, el("h2", {}, firstUpper(generations.find((each) => each.generation_id === wanted)?.name ?? `generation ${wanted}`)), storyOf(groupId, generation, generations)),
       el("section", {}, el("h2", {}, "List"), list(groupId, generations, wanted, end))),
     difference && el("section", { id: "difference" }, differenceOf(difference)),
     el("h2", {}, `Members over time${more(within.length)}`), charts.members, laneTable(groupId, lanes),
@@ -105,7 +105,8 @@ function timelineWords(generations, end) {
   const first = generations.find((each) => each.started_ms !== null);
   const failed = generations.filter((each) => each.outcome !== "stable").length;
   const since = first ? ` since ${shortTime(first.started_ms, end)}` : "";
-  return `${counted(generations.length, "generation")}${since}; ${failed ? `${count(failed)} did not become stable` : "all became stable"}.`;
+  const named = generations.length === 1 ? generations[0].name.replace(/ \d+$/, "") : wordsFor(generations);
+  return `${count(generations.length)} ${named}${since}; ${failed ? `${count(failed)} did not become stable` : "all became stable"}.`;
 }
 
 function warnings(group) {
@@ -129,7 +130,7 @@ function list(groupId, generations, chosen, end) {
   const rows = generations.slice(Math.max(0, last - LISTED), last).reverse();
   return [
     table([
-      { head: "generation", number: true, cell: (each) => el("a", { href: link(generationLink(groupId, each.generation_id), { compare: "" }) }, each.generation_id) },
+      { head: wordFor(generations), number: true, cell: (each) => el("a", { href: link(generationLink(groupId, each.generation_id), { compare: "" }) }, each.generation_id) },
       { head: "began", cell: (each) => moment(each.started_ms, shortTime(each.started_ms, end)) },
       { head: "because", words: true, cell: (each) => [causeWords(each.cause), each.member ? el("span", { class: "quiet" }, " ", short(each.member)) : null] },
       { head: "outcome", cell: (each) => el("span", { class: each.outcome === "stable" ? "good" : "warn" }, each.outcome.replaceAll("_", " ")) },

@@ -2,7 +2,7 @@
 
 import { generationLink, groupLink } from "./address.js";
 import { causeWords } from "./colours.js";
-import { bdi, count, counted, el, moment, names, show, table } from "./dom.js";
+import { bdi, count, counted, el, firstUpper, moment, names, show, table, wordFor, wordsFor } from "./dom.js";
 import { topics } from "./group.js";
 import { fact, lagElement, lagFacts, lagSection } from "./lag.js";
 import { now } from "./live.js";
@@ -27,7 +27,7 @@ export async function memberPage(groupId, memberId) {
     facts(groupId, memberId, member, known),
     member.removed.map((each) => el("p", {}, "Removed at ", moment(each.at_ms, dateTime(each.at_ms)), `: ${each.cause.replaceAll("_", " ")}`, each.silent_ms === null ? "" : `, silent for ${duration(each.silent_ms)}`, each.reason ? ["; it said: ", bdi(each.reason)] : "")),
     member.lag ? [el("h2", {}, "Lag"), lag] : null,
-    member.generations.length ? [el("h2", {}, "Generations"), generations(groupId, member.generations)] : null,
+    member.generations.length ? [el("h2", {}, firstUpper(wordsFor(member.generations))), generations(groupId, member.generations)] : null,
   );
   if (!member.lag) return;
   const draw = lagSection(groupId, lag, lagCards, memberId);
@@ -88,11 +88,11 @@ function generations(groupId, list) {
   return [
     shown.length < list.length ? el("p", { class: "quiet" }, `The newest ${count(shown.length)} of ${count(list.length)}.`) : null,
     table([
-      { head: "generation", number: true, cell: (each) => el("a", { href: generationLink(groupId, each.generation_id) }, each.generation_id) },
+      { head: wordFor(shown), number: true, cell: (each) => el("a", { href: generationLink(groupId, each.generation_id) }, each.generation_id) },
       { head: "began", cell: (each) => moment(each.started_ms, shortTime(each.started_ms, now())) },
       { head: "because", words: true, cell: (each) => causeWords(each.cause) },
-      { head: "rejoined after", number: true, cell: (each) => duration(each.part.join_ms) },
-      { head: "synced after", number: true, cell: (each) => duration(each.part.sync_ms) },
+      ...(shown.every((each) => each.is_epoch) ? [] : [{ head: "rejoined after", number: true, cell: (each) => (each.is_epoch ? "" : duration(each.part.join_ms)) }]),
+      { head: shown.every((each) => each.is_epoch) ? "had its target after" : "synced after", number: true, cell: (each) => duration(each.part.sync_ms) },
       { head: "partitions", number: true, cell: (each) => count(each.part.partitions) },
       { head: "gained", number: true, cell: (each) => count(each.part.gained) },
       { head: "lost", number: true, cell: (each) => count(each.part.lost) },

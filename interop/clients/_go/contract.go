@@ -24,6 +24,7 @@ type Command struct {
 	InstanceID          string   `json:"instance_id"`
 	Protocol            string   `json:"protocol"`
 	Assignors           []string `json:"assignors"`
+	ServerAssignor      string   `json:"server_assignor"`
 	SessionTimeoutMs    int      `json:"session_timeout_ms"`
 	HeartbeatIntervalMs int      `json:"heartbeat_interval_ms"`
 	MaxPollIntervalMs   int      `json:"max_poll_interval_ms"`

@@ -35,6 +35,8 @@ class ConfluentMember(Member):
         }
         if consumer_protocol:
             settings["group.protocol"] = "consumer"
+            if options.get("server_assignor"):
+                settings["group.remote.assignor"] = options["server_assignor"]
         else:
             settings["session.timeout.ms"] = options.get("session_timeout_ms", 10_000)
             settings["heartbeat.interval.ms"] = options.get("heartbeat_interval_ms", 500)

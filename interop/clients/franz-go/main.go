@@ -63,7 +63,12 @@ func open(options contract.Command, report *contract.Report) (contract.Consumer,
 		kgo.OnPartitionsLost(tell("lost")),
 	}
 	if options.Protocol == "consumer" {
-		settings = append(settings, kgo.Balancers(kgo.StickyBalancer()))
+		// franz-go asks for the server's assignor that resembles its own: uniform for sticky, range for range.
+		balancer := kgo.StickyBalancer()
+		if options.ServerAssignor == "range" {
+			balancer = kgo.RangeBalancer()
+		}
+		settings = append(settings, kgo.Balancers(balancer))
 		settings = append(settings, serverSideBalancer()...)
 	}
 	if options.InstanceID != "" {

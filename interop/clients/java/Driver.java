@@ -137,6 +137,9 @@ public final class Driver {
             settings.put("reconnect.backoff.max.ms", "200");
             if (options.path("protocol").asText("classic").equals("consumer")) {
                 settings.put("group.protocol", "consumer");
+                if (options.hasNonNull("server_assignor")) {
+                    settings.put("group.remote.assignor", options.get("server_assignor").asText());
+                }
             } else {
                 settings.put("session.timeout.ms", options.path("session_timeout_ms").asText("10000"));
                 settings.put("heartbeat.interval.ms", options.path("heartbeat_interval_ms").asText("500"));

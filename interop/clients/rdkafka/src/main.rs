@@ -117,6 +117,9 @@ impl Member {
             .set("reconnect.backoff.max.ms", "200");
         if options["protocol"] == "consumer" {
             settings.set("group.protocol", "consumer");
+            if let Some(assignor) = options["server_assignor"].as_str() {
+                settings.set("group.remote.assignor", assignor);
+            }
         } else {
             settings
                 .set("session.timeout.ms", session_ms.to_string())

@@ -1,0 +1,151 @@
+"""Consumer groups (KIP-848) and groups that change their protocol, in the tables: from either source."""
+
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from _wire.records import parse_records
+from coordinator.audit.schema import encode_event
+from coordinator.pipeline.batch import Batches
+from coordinator.pipeline.bronze import AuditSource
+from coordinator.pipeline.job import run_available
+from coordinator.pipeline.names import GENERATIONS, MEMBERSHIPS, OWNERSHIP, REBALANCE_RATES, REJECTS
+from coordinator.pipeline.partition_state import PartitionState
+from coordinator.pipeline.reader import query
+from coordinator.pipeline.tables import Tables
+from tests.audit.consumer_stories import named
+from tests.core.consumer.test_migration import classic_group, join, sync
+from tests.core.consumer.world import World
+from tests.pipeline.conftest import AuditTopic
+from tests.pipeline.offsets_golden import StoredRecord, folded
+from tests.pipeline.records import NamedRows, contents, records
+from tests.pipeline.test_fold import fold
+from tests.simulation.simulation import GROUP_ID
+
+TABLES = (GENERATIONS, MEMBERSHIPS, OWNERSHIP)
+
+
+def reconciled() -> World:
+    """`a` has all of `t`, then gives up t-2 for `b`; a static member leaves for a moment and returns; `b` leaves."""
+    world = named(World())
+    world.enter("a")
+    world.advance(1_000)
+    world.enter("b")
+    world.advance(100)
+    world.beat("a", 2)
+    world.advance(400)
+    world.beat("a", 2, owned={"t": [0, 1]})
+    world.advance(100)
+    world.beat("b", 3)
+    world.enter("s", "u", instance_id="pod-0")
+    world.depart("s", -2, "pod-0")
+    world.enter("s2", "u", instance_id="pod-0")
+    for member_id in ("a", "b"):
+        world.beat(member_id, world.epoch(member_id))
+    world.depart("b")
+    world.advance(500)
+    world.beat("a", world.epoch("a"))
+    world.beat("s2", world.epoch("s2"))
+    return world
+
+
+def migrated() -> World:
+    """A classic group with one member becomes a consumer group, and a classic one again."""
+    world, classic_id = classic_group()
+    named(world)
+    world.enter("a")
+    assert join(world, classic_id).error.value == 0
+    world.beat("a", 2)
+    sync(world, classic_id, 2)
+    world.depart("a")
+    return world
+
+
+def values_of(world: World) -> list[bytes]:
+    return [encode_event(event) for event in world.audited()]
+
+
+def stored(world: World) -> NamedRows:
+    """The rows that the records of `__consumer_offsets` make."""
+    kept = (each for _, batch in world.offsets_log.batches(0) for each in parse_records(batch))
+    found = [StoredRecord(0, each.offset, each.timestamp_ms, each.key, each.value) for each in kept]
+    topic_ids = {world.fixed.topic_id(name).hex(): name for name in ("t", "u")}
+    return folded(found, topic_ids=topic_ids)
+
+
+def owners(rows: NamedRows) -> list[tuple[str, str | None]]:
+    return [(f"{row['topic']}-{row['topic_partition']}", row["member_id"]) for row in rows[OWNERSHIP]]
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 7])
+@pytest.mark.parametrize("play", [reconciled, migrated])
+def test_rows_do_not_depend_on_where_a_batch_ends(play: Any, step: int):
+    values, state = values_of(play()), PartitionState()
+    whole = fold(values)
+    parts = [fold(values[first : first + step], state, first) for first in range(0, len(values), step)]
+    for table in TABLES:
+        assert [row for part in parts for row in part[table]] == whole[table], table
+    assert not whole[REJECTS]
+
+
+def test_what_a_member_was_asked_to_give_up_is_its_own_until_it_has_done_so():
+    rows = fold(values_of(reconciled()))
+    of_t_2 = [row for row in rows[OWNERSHIP] if (row["topic"], row["topic_partition"]) == ("t", 2)]
+    first = of_t_2[0]["since_ms"]
+    assert [(row["member_id"], row["since_ms"] - first) for row in of_t_2[:3]] == [
+        ("a", 0),
+        (None, 1_500),
+        ("b", 1_600),
+    ]
+
+
+def test_a_generation_is_a_group_epoch_and_says_so():
+    rows = fold(values_of(reconciled()))
+    told = [(row["generation_id"], row["outcome"], row["cause"]) for row in rows[GENERATIONS]]
+    assert told[:2] == [(2, "stable", "new_member"), (3, "stable", "new_member")]
+    assert told[-1] == (5, "stable", "member_left")
+    for table in (*TABLES, REBALANCE_RATES):
+        assert {row["group_type"] for row in rows[table]} == {"consumer"}, table
+    left = [(row["member_id"], row["left_cause"]) for row in rows[MEMBERSHIPS] if row.get("left_ms")]
+    assert left == [("s", "static_member_replaced"), ("b", "member_left")]
+
+
+def test_both_sources_tell_the_same_epochs_members_and_owners():
+    world = reconciled()
+    audited, inferred = fold(values_of(world)), stored(world)
+    assert owners(inferred) == owners(audited)
+    for rows in (audited, inferred):
+        assert {row["group_type"] for table in TABLES for row in rows[table]} == {"consumer"}
+    names = ("generation_id", "outcome", "members", "partitions", "rebalance_started_ms", "stable_ms", "group_type")
+    told = [[tuple(row.get(name) for name in names) for row in rows[GENERATIONS]] for rows in (audited, inferred)]
+    assert told[0] == told[1]
+    joined = [[row["member_id"] for row in rows[MEMBERSHIPS] if not row.get("left_ms")] for rows in (audited, inferred)]
+    assert joined[0] == joined[1]
+
+
+def test_a_migration_keeps_memberships_and_changes_the_type():
+    rows = fold(values_of(migrated()))
+    types = [(row["generation_id"], row["group_type"]) for row in rows[GENERATIONS]]
+    assert types[:2] == [(1, "classic"), (2, "consumer")]
+    ended = [(row["member_id"], row["left_cause"]) for row in rows[MEMBERSHIPS] if row.get("left_ms")]
+    assert ended == [("a", "member_left")]
+    assert len([row for row in rows[MEMBERSHIPS] if not row.get("left_ms")]) == 2
+
+
+def test_spark_makes_these_tables_of_the_audit_topic(spark: SparkSession, tables: Tables, audit_topic: AuditTopic):
+    values = [*values_of(reconciled())]
+    audit_topic.append(GROUP_ID, values[: len(values) // 2])
+    source = AuditSource(audit_topic.bootstrap, audit_topic.name)
+    run_available(spark, source, tables)
+    audit_topic.append(GROUP_ID, values[len(values) // 2 :])
+    run_available(spark, source, tables)
+    fresh = Tables(tables.root.parent / "fresh")
+    Batches(fresh).take_in(records(values), 0)
+    assert contents(tables) == contents(fresh)
+    for table in (*TABLES, REBALANCE_RATES):
+        found = spark.read.format("delta").load(tables.path(table))
+        assert {row["group_type"] for row in found.select("group_type").distinct().collect()} == {"consumer"}, table
+    sql = "SELECT sum(rebalances) AS n FROM rebalance_rates WHERE group_type = 'consumer'"
+    (rates,) = query(tables.root, (REBALANCE_RATES,), sql)
+    assert rates["n"] == sum(1 for event in reconciled().audited() if "RebalanceStarted" in type(event).__name__)
