@@ -67,7 +67,7 @@ class Owners(msgspec.Struct, gc=False):
     owned: dict[str, set[Partition]] = {}
     """Member id → the partitions of which it is the last owner."""
     names: dict[str, MemberRef] = {}
-    """Member id → the member, for each last owner."""
+    """Member id → the member, for each last owner, and each owner of `ended`."""
     moved: int = 0
     """Partitions that the generation that is being assigned took from another member."""
     first: int = 0
@@ -132,8 +132,9 @@ class Owners(msgspec.Struct, gc=False):
         ]
         taken = Taken(self.moved, absences, self.first)
         self.moved, self.first, self.ended = 0, 0, {}
-        for member_id in [each for each, owned in self.owned.items() if not owned]:
-            del self.owned[member_id], self.names[member_id]
+        for member_id in [each for each in self.names if not self.owned.get(each)]:
+            self.owned.pop(member_id, None)
+            del self.names[member_id]
         return taken
 
     def deleted(self, topic: str, partitions_left: int) -> None:
@@ -155,7 +156,6 @@ class Owners(msgspec.Struct, gc=False):
         for partition in self.owned.pop(old_member_id, ()):
             self.by_partition[partition].member_id = member.member_id
             self._own(member, partition)
-        self.names.pop(old_member_id, None)
 
     def lost_since(self, time_ms: int) -> int:
         """How many partitions have no owner now, and had one until that time or later."""

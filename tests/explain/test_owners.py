@@ -173,3 +173,15 @@ def test_members_that_own_nothing_are_forgotten():
     owners.take(30)
     assert set(owners.names) == {B.member_id}
     assert set(owners.owned) == {B.member_id}
+
+
+def test_an_owner_is_named_that_was_replaced_before_all_have_their_partitions():
+    owners = Owners()
+    owners.assigned(A, {"t": [0, 1]}, 10)
+    owners.take(10)
+    owners.revoked(A.member_id, {"t": [1]}, 20)
+    owners.assigned(B, {"t": [1]}, 50)
+    owners.replaced(A.member_id, MemberRef("a-again", "a"))
+    (absence,) = owners.take(50).absences
+    assert (absence.member, absence.ms) == (A, 30)
+    assert set(owners.names) == set(owners.owned) == {B.member_id, "a-again"}
