@@ -161,9 +161,10 @@ KNOWS_ONE_KIND: Final = {
     "coordinator.server.handlers.groups": "JoinGroup in old versions",
     "coordinator.audit.classic": "the audit of the classic kind",
     "coordinator.audit.consumer": "the audit of consumer groups",
-    "coordinator.groups.state_machine": "resolutions of regular expressions that a decision asks for",
-    "coordinator.groups.coordinator": "the results of such resolutions",
+    "coordinator.groups.state_machine": "regular expressions and large targets that a decision asks for",
+    "coordinator.groups.coordinator": "the results of such work",
     "coordinator.groups.pattern_resolver": "the same",
+    "coordinator.groups.target_computer": "the same",
 }
 """Module outside of the folder of a kind → why it imports from there. All others read rows and views."""
 
