@@ -6,8 +6,8 @@ from typing import Any, Final, Protocol
 from coordinator.config.settings import Config
 from coordinator.core.address_limits import AddressLimits, PendingMember
 from coordinator.core.consumer.events import PatternResolutionStarted
-from coordinator.core.consumer.large_targets import TargetComputationStarted
 from coordinator.core.consumer.settings import ConfiguredSettings, ConsumerGroupSettings
+from coordinator.core.consumer.target_events import TargetComputationStarted
 from coordinator.core.decision import NOTHING, Decision, OperationContext
 from coordinator.core.event import Event
 from coordinator.core.groups.events import GroupCreated, GroupRemoved

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from coordinator.core.consumer.large_targets import ComputedTarget, TargetComputationStarted
+from coordinator.core.consumer.large_targets import ComputedTarget
 from coordinator.core.consumer.target import target_steps
+from coordinator.core.consumer.target_events import TargetComputationStarted
 from coordinator.core.consumer.topic_partitions import TopicPartitions
 from coordinator.core.decision import Topics
 from coordinator.logger import logger

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from coordinator.core.consumer.large_targets import ComputedTarget, TargetComputationStarted
+from coordinator.core.consumer.large_targets import ComputedTarget
 from coordinator.core.consumer.member import MemberMetadata
 from coordinator.core.consumer.target import MEMBERS_AT_ONCE, TargetInput, compute_target
+from coordinator.core.consumer.target_events import TargetComputationStarted
 from coordinator.groups.target_computer import TargetComputer
 from coordinator.logger import logger
 from coordinator.runtime import slices

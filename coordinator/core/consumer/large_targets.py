@@ -5,15 +5,14 @@ target was so far; the operation `install target` brings the new one. Kafka 4.3 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from coordinator.core.consumer.events import TargetAssignmentComputed
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.consumer.target import TargetInput
+from coordinator.core.consumer.target_events import TargetComputationEnded, TargetComputationStarted
 from coordinator.core.consumer.topic_partitions import TopicPartitions
 from coordinator.core.decision import NOTHING, Decision, OperationContext, Topics
-from coordinator.core.groups.event import GroupEvent
 from coordinator.core.groups.group import Group
 
 WORK_AT_ONCE: Final = 1_500
@@ -22,34 +21,6 @@ PARTITIONS_PER_MEMBER: Final = 16
 """So many partitions take as long as a member."""
 TARGETS_PER_OPERATION: Final = 20
 """To install so many targets takes as long as an operation."""
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class TargetComputationStarted(GroupEvent):
-    """The target of a group epoch is to be computed from `asked`; `install target` brings it.
-
-    `member_id` is the member whose request asked. It is not stored: after a load the next request asks again.
-    """
-
-    group_id: str
-    at_ms: int
-    epoch: int
-    member_id: str
-    asked: TargetInput = field(repr=False)
-
-    def apply(self, group: Group[ConsumerGroup]) -> None:
-        group.membership.computing = self
-
-
-@dataclass(slots=True, kw_only=True)
-class TargetComputationEnded(GroupEvent):
-    """The computation brought nothing that the group needs; the next request asks again if one is due."""
-
-    group_id: str
-    at_ms: int
-
-    def apply(self, group: Group[ConsumerGroup]) -> None:
-        group.membership.computing = None
 
 
 class ComputedTarget(NamedTuple):

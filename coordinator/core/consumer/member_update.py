@@ -25,7 +25,7 @@ from coordinator.core.consumer.events import (
 from coordinator.core.consumer.group import UNCHECKED, ConsumerGroup, change_count, preferred_assignor
 from coordinator.core.consumer.heartbeat_requests import Rejection
 from coordinator.core.consumer.identification import REJOIN, Identified
-from coordinator.core.consumer.large_targets import TargetComputationStarted, is_large
+from coordinator.core.consumer.large_targets import is_large
 from coordinator.core.consumer.member import (
     NO_EPOCH,
     NO_PATTERN,
@@ -43,6 +43,7 @@ from coordinator.core.consumer.subscription import (
     subscribed_ids,
 )
 from coordinator.core.consumer.target import TargetInput, compute_target, is_due
+from coordinator.core.consumer.target_events import TargetComputationStarted
 from coordinator.core.consumer.topic_partitions import TopicPartitions
 from coordinator.core.decision import OperationContext
 from coordinator.core.event import Event

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 
-from coordinator.core.consumer.large_targets import ComputedTarget, TargetComputationStarted
+from coordinator.core.consumer.large_targets import ComputedTarget
 from coordinator.core.consumer.target import compute_target
+from coordinator.core.consumer.target_events import TargetComputationStarted
 from tests.core.consumer.world import World
 
 

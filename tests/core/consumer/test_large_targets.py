@@ -4,7 +4,8 @@ import pytest
 
 from coordinator.core.consumer import large_targets
 from coordinator.core.consumer.events import TargetAssignmentComputed
-from coordinator.core.consumer.large_targets import ComputedTarget, TargetComputationStarted
+from coordinator.core.consumer.large_targets import ComputedTarget
+from coordinator.core.consumer.target_events import TargetComputationStarted
 from coordinator.core.groups.states import ASSIGNING, STABLE
 from tests.core.consumer.delayed_targets import DelayedTargets
 from tests.core.consumer.world import World

@@ -1,0 +1,36 @@
+"""The events of target assignments that are computed beside the requests; they are not stored."""
+
+from dataclasses import dataclass, field
+
+from coordinator.core.consumer.group import ConsumerGroup
+from coordinator.core.consumer.target import TargetInput
+from coordinator.core.groups.event import GroupEvent
+from coordinator.core.groups.group import Group
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class TargetComputationStarted(GroupEvent):
+    """The target of a group epoch is to be computed from `asked`; `install target` brings it.
+
+    `member_id` is the member whose request asked. It is not stored: after a load the next request asks again.
+    """
+
+    group_id: str
+    at_ms: int
+    epoch: int
+    member_id: str
+    asked: TargetInput = field(repr=False)
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        group.membership.computing = self
+
+
+@dataclass(slots=True, kw_only=True)
+class TargetComputationEnded(GroupEvent):
+    """The computation brought nothing that the group needs; the next request asks again if one is due."""
+
+    group_id: str
+    at_ms: int
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        group.membership.computing = None
