@@ -12,9 +12,16 @@ from tests.differential.transactions.names import OWN, TransactionNames
 MADE_ID: Final = re.compile("[A-Za-z0-9_-]{22}")
 """A UUID as Kafka writes it, for a member that names none (version 0 of ConsumerGroupHeartbeat)."""
 
+ASSIGNMENTS: Final = frozenset({"assignment", "member_assignment"})
+"""The fields with assignments of the protocol of consumers."""
+
 
 class ConsumerNames(TransactionNames):
     """What names of a history stand for on one server."""
+
+    @property
+    def _stand_in(self) -> bytes:
+        return OWN.encode() * len(self._prefix)
 
     def forget_topic(self, name: str) -> None:
         """The topic was deleted; its id stays known."""
@@ -53,8 +60,11 @@ class ConsumerNames(TransactionNames):
         return self._prefix + topic.removeprefix(OWN)
 
     def _say(self, definition: Definition, each: Field, value: Any, version: int) -> Any:
-        if each.name == "assignment" and each.type == "bytes" and value:
+        if each.name in ASSIGNMENTS and each.type == "bytes" and value:
             return self._say_assignment(value)
+        if each.type == "bytes" and value:
+            # The names of topics in a subscription, in as many bytes.
+            return super()._say(definition, each, value.replace(self._prefix.encode(), self._stand_in), version)
         if each.name == "member_id" and isinstance(value, str) and MADE_ID.fullmatch(value):
             return self._say_made_id(value)
         return super()._say(definition, each, value, version)

@@ -11,6 +11,7 @@ from tests.differential.consumer.recording import read
 from tests.differential.consumer.side import LiveConsumerSide, RecordedConsumerSide
 from tests.differential.consumer.steps import ChangeTopic, ConsumerHistory
 from tests.differential.sides import Server, new_prefix, prepare
+from tests.differential.transactions.pair import wait_for_coordinators
 from tests.servers import RunningServer
 
 RECORDED: Final = read()
@@ -20,7 +21,9 @@ NAMES: Final = [f"seed {history.seed}" for history in RECORDED]
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with RunningServer(tmp_path_factory.mktemp("consumer"), SETTINGS) as running:
-        yield prepare("our server", running.bootstrap)
+        prepared = prepare("our server", running.bootstrap)
+        wait_for_coordinators(running.bootstrap)
+        yield prepared
 
 
 @pytest.mark.parametrize("history", RECORDED, ids=NAMES)
