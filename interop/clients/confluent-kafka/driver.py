@@ -9,7 +9,9 @@ import confluent_kafka
 from confluent_kafka import Consumer, KafkaException
 from contract import Member, run
 
-CAN = {"pattern", "static", "subscribe", "max-poll", "range", "roundrobin", "cooperative-sticky", "consumer-protocol"}
+CAN = {"pattern", "static", "subscribe", "max-poll", "range", "roundrobin", "cooperative-sticky"}
+CONSUMER_PROTOCOL_SINCE = 0x02040000
+"""The version of librdkafka."""
 TO_IGNORE = ("_PARTITION_EOF", "UNKNOWN_TOPIC_OR_PART", "_TRANSPORT", "_ALL_BROKERS_DOWN", "_RESOLVE")
 
 
@@ -86,4 +88,6 @@ class ConfluentMember(Member):
         return isinstance(problem, KafkaException) and (problem.args[0].fatal() or problem.args[0].name() == "_FATAL")
 
 
+if confluent_kafka.libversion()[1] >= CONSUMER_PROTOCOL_SINCE:
+    CAN.add("consumer-protocol")
 run("confluent-kafka", confluent_kafka.__version__, CAN, ConfluentMember)
