@@ -313,7 +313,7 @@ def _holds_up_others(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Findin
             _newest(f"group epoch {epoch.generation_id}: {_wait(each)}" for epoch, each in times),
             f"look at what slows it, and {shorter_poll([times[-1][1].member])} there"
             if len(took) * 2 >= len(times)
-            else "it is asked with its next heartbeat: look whether it stands still, or choose a shorter"
+            else "it is asked with its next heartbeat: check whether its process is stopped, or choose a shorter"
             " consumer.heartbeat.interval.ms of the group",
             times[0][0].rebalance_started_ms or 0,
             times[-1][0].ended_ms or 0,
