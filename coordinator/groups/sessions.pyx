@@ -94,6 +94,10 @@ cdef class SessionTable:
         session.steady_epoch = -1
         session.timeout_ms = timeout_ms
         session.deadline_ms = session.first_deadline_ms = now_ms + first_timeout_ms
+        if session.timer != 0:
+            # As if it were new: of sessions that end in the same millisecond, the one that began first ends first.
+            self.wheel.cancel(session.timer)
+            session.timer = 0
         self.arm(session, group_id, member_id, now_ms)
 
     def renew(self, str group_id not None, str member_id not None, int64_t timeout_ms, int64_t now_ms):

@@ -197,6 +197,15 @@ def test_a_heartbeat_moves_no_timer(table):
     assert wheel.pending == 0
 
 
+def test_of_sessions_that_end_in_the_same_millisecond_the_one_that_began_first_ends_first():
+    wheel = TimerWheel(0)
+    table = SessionTable(wheel, 1)
+    table.start("g", "first", None, 100, 100, True, 0)
+    for member_id in ("first", "second"):
+        table.start("g", member_id, None, 100, 100, True, 50)
+    assert [key.member_id for key in wheel.advance(150)] == ["first", "second"]
+
+
 def test_a_shorter_session_is_over_sooner(table):
     wheel = TimerWheel(0)
     table = SessionTable(wheel, 7)
