@@ -88,9 +88,15 @@ def group_lag(offsets: OffsetsByTopic, cluster: Cluster) -> int | None:
     None if there is no such partition, or if the group has committed more than `PARTITIONS_NAMED_MAX` partitions,
     which would take too long.
     """
-    if committed_count(offsets) > schema.PARTITIONS_NAMED_MAX:
+    if not offsets or committed_count(offsets) > schema.PARTITIONS_NAMED_MAX:
         return None
-    lags = [each.lag for each in committed_partitions(offsets, cluster) if each.lag is not None]
+    log_end_offset = cluster.log_end_offset
+    lags = [
+        lag_of(committed.offset, end)
+        for topic, of_topic in offsets.items()
+        for partition, committed in of_topic.items()
+        if (end := log_end_offset(topic, partition)) is not None
+    ]
     return sum(lags) if lags else None
 
 
@@ -116,6 +122,8 @@ class World:
 
     def topic_changes(self, before: Mapping[str, Topic]) -> dict[str, list[int]]:
         """Name → [partitions before, partitions now], for the topics that changed or were created again."""
+        if not before:
+            return {}
         now = {name: self._topic(name) for name in before}
         return {name: [topic.partitions, now[name].partitions] for name, topic in before.items() if now[name] != topic}
 

@@ -207,9 +207,10 @@ class ClassicGroup:
         return member
 
     def update_protocols(self, member: Member, protocols: tuple[Protocol, ...]) -> None:
-        self._count_protocols(member.protocols, -1)
-        member.protocols = protocols
-        self._count_protocols(protocols, +1)
+        before, member.protocols = member.protocols, protocols
+        if protocols != before:
+            self._count_protocols(before, -1)
+            self._count_protocols(protocols, +1)
 
     def wait_for_join(self, member: Member, request_id: int | None) -> None:
         """Set the JoinGroup that a member waits for the response to; None when it no longer waits."""
