@@ -92,7 +92,7 @@ def stale_commit(scene: Scene) -> None:
 
 SCENARIOS = (
     Scenario("A process is killed", killed),
-    Scenario("A process stands still, and comes back", stopped_and_back),
+    Scenario("A suspended process resumes", stopped_and_back),
     Scenario("A record takes longer than max.poll.interval.ms", slow_poll, ("max-poll",)),
     Scenario("A commit after the session has ended", stale_commit, ("commit",)),
 )
