@@ -155,8 +155,8 @@ GROUP_MUTANTS: Final = (
     Mutant(
         "the former protocols of a member still count",
         "ClassicGroup.update_protocols",
-        "self._count_protocols(member.protocols, -1)\nmember.protocols = protocols",
-        "member.protocols = protocols",
+        "self._count_protocols(before, -1)\n",
+        "",
     ),
     Mutant(
         "a removed member still counts as waiting",

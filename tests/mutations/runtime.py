@@ -139,7 +139,7 @@ SHARD_MUTANTS: Final = (
         "steps that never end are not reported",
         "Shard._advance",
         'raise AssertionError(f"more than',
-        'log.debug(f"more than',
+        'logger.debug(f"more than',
     ),
     Mutant(
         "the audit is appended only with records",
