@@ -206,7 +206,7 @@ class CoordinatorRuntime(ABC, Generic[Machine]):
             del self._rebuilding[shard.partition]
             self._rebuilt(shard)
             self._mark_dirty(shard)
-        if not all(each.failed_keys.is_waiting for each in shards):
+        if self._rebuilding:
             self._request_iteration()
 
     def _retry_later(self, shard: Shard[Machine], now_ms: int) -> None:

@@ -137,7 +137,7 @@ REBUILD_MUTANTS: Final = (
     Mutant(
         "a rebuild stops after its first slice",
         "CoordinatorRuntime._rebuild_next_slice",
-        "if not all(each.failed_keys.is_waiting for each in shards):\n    self._request_iteration()",
+        "if self._rebuilding:\n    self._request_iteration()",
         "",
     ),
     Mutant(

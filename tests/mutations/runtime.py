@@ -321,8 +321,8 @@ LOAD_MUTANTS: Final = (
     Mutant(
         "the loop spins until a read of a rebuild is answered",
         "CoordinatorRuntime._rebuild_next_slice",
-        "if not all(each.failed_keys.is_waiting for each in shards):\n    self._request_iteration()",
-        "if self._rebuilding:\n    self._request_iteration()",
+        "if not (each.is_in_flight or each.failed_keys.is_waiting)",
+        "if not each.is_in_flight",
     ),
     Mutant(
         "a partition is served though the audit of its load was not appended",
