@@ -60,6 +60,12 @@ MUTANTS: Final = (
         "pass",
     ),
     Mutant(
+        "a session that begins anew keeps its place among those that end in the same millisecond",
+        "SessionTable.start",
+        "if session.timer != 0:",
+        "if False:",
+    ),
+    Mutant(
         "heartbeats of consumers are never measured",
         "SessionTable.consumer_heartbeat",
         "if self.leaves_heartbeats:",
