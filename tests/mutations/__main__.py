@@ -56,6 +56,8 @@ TESTS: Final = (
     (
         "tests/broker/test_directory_assignment.py",
         "tests/broker/test_directory_failures.py",
+        "tests/broker/test_replica_moves.py",
+        "tests/broker/test_replica_moves_crash.py",
         "tests/server/test_failing_log_dir.py",
     ),
     ("tests/quotas", "tests/server/test_throttling.py", "tests/server/test_request_chain.py"),
