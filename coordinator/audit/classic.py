@@ -34,6 +34,7 @@ def _joined(
         "join_ms": _since_rebalance(event, state, before),
         "protocol_type": event.protocol_type,
         "subscribed_pattern": "",
+        "rack_id": "",
     }
 
 
@@ -52,6 +53,10 @@ def _rejoined(
         "unnamed_topics": known.unnamed_topics,
         "join_ms": _since_rebalance(event, state, before),
         "subscribed_pattern": "",
+        "session_timeout_ms": event.session_timeout_ms,
+        "rebalance_timeout_ms": event.rebalance_timeout_ms,
+        "protocols": [protocol.name for protocol in event.protocols],
+        "rack_id": "",
     }
 
 
@@ -156,6 +161,7 @@ def _superseded(
         "rebalance_ms": ms_between(state.rebalance_started_ms, event.at_ms),
         "never_synced": never_synced,
         "unnamed_members": unnamed,
+        "awaits_target": False,
     }
 
 
@@ -199,6 +205,7 @@ def _generation_started(
         "pending_members": state.pop_waited_for(),
         "slowest_member": slowest,
         "slowest_join_ms": slowest_ms,
+        "target_epoch": None,
     }
 
 

@@ -221,8 +221,8 @@ class _Telling:
     def _join_delays(self) -> Iterator[str]:
         generation, names = self._generation, self._names
         if generation.is_epoch:
-            if (told := epoch_story.held_up(generation, names, HOLD_UP_MS)) is not None:
-                yield told
+            told = epoch_story.late_target(generation, self._clock), epoch_story.held_up(generation, names, HOLD_UP_MS)
+            yield from (each for each in told if each is not None)
             return
         late = [each for each in generation.late_members if each.cause is Cause.REBALANCE_TIMEOUT]
         if late:
@@ -363,7 +363,7 @@ class _Telling:
         if generation.converted_to:
             return f"It never became stable: the group became a {generation.converted_to} group{self._at()}."
         if generation.is_epoch:
-            return epoch_story.superseded(generation.rebalance_ms)
+            return epoch_story.superseded(generation)
         took = f" after {duration(generation.rebalance_ms)}" if generation.rebalance_ms is not None else ""
         text = f"It never became stable:{took} the next rebalance began before its assignment was stored."
         if generation.never_synced:
@@ -451,8 +451,10 @@ _SEVERAL: Final = {
 
 def _several(cause: Cause, triggers: list[Trigger], context: Context) -> str:
     members = [each.member for each in triggers if each.member is not None]
-    words = _SEVERAL | epoch_story.SEVERAL if context.generation.is_epoch else _SEVERAL
-    return f"{context.names.listed(members, SAME_CAUSES_NAMED)} {words.get(cause, f'caused it ({cause.value})')}"
+    did = _SEVERAL.get(cause, f"caused it ({cause.value})")
+    if context.generation.is_epoch:
+        did = epoch_story.what_several_did(cause, [context.removal_of(each) for each in triggers]) or did
+    return f"{context.names.listed(members, SAME_CAUSES_NAMED)} {did}"
 
 
 def _longest(absences: list[Absence]) -> str:
