@@ -19,7 +19,7 @@ from coordinator.core.consumer.member import ConsumerMember, CurrentAssignment, 
 from coordinator.core.consumer.topic_partitions import EpochsByPartition
 from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 from coordinator.core.groups.membership import Membership
-from coordinator.core.groups.states import ASSIGNING, EMPTY, RECONCILING, STABLE, GroupState
+from coordinator.core.groups.states import ASSIGNING, RECONCILING, STABLE, GroupState
 
 Partitions = set[tuple[str, int]]
 

@@ -52,7 +52,7 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
     at_ms: int
     session_timeout_ms: int | None = None
     rebalance_timeout_ms: int | None = None
-    """The one that it was removed by, or that held then; Java, librdkafka and kafka-python send max.poll.interval.ms."""
+    """The one that it was too late by, or that held then. Java, librdkafka, kafka-python send max.poll.interval.ms."""
     last_heard_ms: int | None = None
     last_joined_ms: int | None = None
     last_committed_ms: int | None = None

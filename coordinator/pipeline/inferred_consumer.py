@@ -135,17 +135,21 @@ def _epoch(telling: Telling, record: GroupEpoch) -> None:
 
 
 def _target(telling: Telling, record: TargetEpoch) -> None:
+    """The target of an older epoch is told too: a coordinator may compute it until after the epoch has risen again."""
     known = telling.known
-    if record.epoch != known.generation_id or not known.is_open or known.state != "Assigning":
+    if not known.is_open or known.state != "Assigning" or not 0 < record.epoch <= known.generation_id:
         return
-    known.state = "Reconciling"
+    is_late = record.epoch < known.generation_id
+    if not is_late:
+        known.state = "Reconciling"
     telling.tell(
         "generation.started",
         leader=None,
         protocol_type="consumer",
         protocol_name=known.protocol_name,
         members=len(known.members),
-        join_ms=_since(telling),
+        join_ms=None if is_late else _since(telling),
+        target_epoch=record.epoch,
     )
 
 
