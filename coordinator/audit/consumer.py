@@ -1,18 +1,19 @@
 """The audit of consumer groups (KIP-848): from their events to the fields of audit events.
 
-A generation is a group epoch (`group_epochs.py`); it is stable when each member has reconciled.
+A generation is a group epoch (`consumer_epochs.py`); it is stable when each member has reconciled.
 """
 
 from dataclasses import replace
 from typing import Any, Final, cast
 
-from coordinator.audit import classic, group_epochs, schema
+from coordinator.audit import classic, consumer_epochs, schema
 from coordinator.audit.fields import Fields
 from coordinator.audit.group_state import GroupAuditState, KnownMember, by_topic
 from coordinator.audit.kind_audit import KindAudit, Projection, ms_between, whole_group
 from coordinator.audit.world import NO_TOPIC, World
 from coordinator.core.causes import Cause
 from coordinator.core.classic.group import ClassicGroup
+from coordinator.core.consumer import conversion_events as conversions
 from coordinator.core.consumer import events
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.consumer.member import ConsumerMember, CurrentAssignment, MemberMetadata, MemberState
@@ -242,15 +243,19 @@ def _patterns_resolved(
 
 
 def _converted(
-    event: events.GroupConverted, group: Membership, state: GroupAuditState, before: GroupState, world: World
+    event: conversions.GroupConverted, group: Membership, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields:
     """One without members."""
-    group_epochs.forget_asked_target(state)
+    consumer_epochs.forget_asked_target(state)
     return {"group_type": event.kind.name, **whole_group(group, state), "progress": {}, "departed": []}
 
 
 def _upgraded(
-    event: events.GroupUpgraded, group: ConsumerGroup, state: GroupAuditState, before: GroupState, world: World
+    event: conversions.GroupUpgraded,
+    group: ConsumerGroup,
+    state: GroupAuditState,
+    before: GroupState,
+    world: World,
 ) -> Fields:
     state.members.clear()
     _remember(group, state, world)
@@ -259,7 +264,11 @@ def _upgraded(
 
 
 def _downgraded(
-    event: events.GroupDowngraded, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
+    event: conversions.GroupDowngraded,
+    group: ClassicGroup,
+    state: GroupAuditState,
+    before: GroupState,
+    world: World,
 ) -> Fields:
     departed = []
     for member_id, cause in event.departed:
@@ -268,7 +277,7 @@ def _downgraded(
         state.note_trigger(cause, member, "", event.at_ms)
     state.members.clear()
     state.is_rebalancing = False
-    group_epochs.forget_asked_target(state)
+    consumer_epochs.forget_asked_target(state)
     classic.CLASSIC.remember(group, state, world)
     told = {"progress": {}, "departed": departed[: schema.MEMBERS_NAMED_MAX]}
     return {"group_type": event.kind.name, **whole_group(group, state), **told}
@@ -315,11 +324,11 @@ CONSUMER: Final = KindAudit(
         events.ConsumerMemberRemoved: (Projection(schema.MemberRemoved, _removed),),
         events.StaticMemberLeft: (RECONCILED,),
         events.ConsumerMemberAssigned: (RECONCILED, Projection(schema.GenerationStable, _stable)),
-        **group_epochs.PROJECTIONS,
+        **consumer_epochs.PROJECTIONS,
         events.PatternsResolved: (Projection(schema.PatternsResolved, _patterns_resolved),),
-        events.GroupConverted: (Projection(schema.GroupConverted, _converted),),
-        events.GroupUpgraded: (Projection(schema.GroupConverted, _upgraded),),
-        events.GroupDowngraded: (Projection(schema.GroupConverted, _downgraded),),
+        conversions.GroupConverted: (Projection(schema.GroupConverted, _converted),),
+        conversions.GroupUpgraded: (Projection(schema.GroupConverted, _upgraded),),
+        conversions.GroupDowngraded: (Projection(schema.GroupConverted, _downgraded),),
     },
     remember=_remember,
     mark=_mark,

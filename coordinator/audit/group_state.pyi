@@ -50,7 +50,7 @@ class GroupAuditState:
     reset_ms: int
     asked_target: Any
     """In a consumer group: what was known when the computation of a target began that has not come; None: there is
-    none. It belongs to `group_epochs`."""
+    none. It belongs to `consumer_epochs`."""
     topics: dict[str, Topic]
     """Subscribed topic → its number of partitions when the last generation started."""
     @property

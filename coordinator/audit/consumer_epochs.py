@@ -153,8 +153,8 @@ PROJECTIONS: Final = {
         Projection(schema.RebalanceStarted, _rebalance_started),
         Projection(schema.GroupEmptied, _emptied),
     ),
-    TargetComputationStarted: (Projection(schema.GenerationStarted, _target_asked),),
-    TargetComputationEnded: (Projection(schema.GenerationStarted, _asked_in_vain),),
+    TargetComputationStarted: (Projection(None, _target_asked),),
+    TargetComputationEnded: (Projection(None, _asked_in_vain),),
     events.TargetAssignmentComputed: (Projection(schema.GenerationStarted, _generation_started),),
 }
 """Core events of group epochs → their projections."""
