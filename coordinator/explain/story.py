@@ -32,6 +32,9 @@ HOLD_UP_MS: Final = 500
 TELLS_TOPIC_CHANGES: Final = frozenset({Cause.LEADER_REJOINED, Cause.TOPICS_CHANGED})
 """Causes whose clause names the topics that changed."""
 
+CONSUMERS: Final = "consumer"
+"""The protocol type of consumers, whose protocols are assignors."""
+
 IDS_NAMED: Final = 3
 SAME_CAUSES_NAMED: Final = 3
 
@@ -144,6 +147,7 @@ class _Telling:
         if changes and (first is None or first.cause not in TELLS_TOPIC_CHANGES):
             since = "the last target assignment" if self._generation.is_epoch else "the generation before"
             sentences.append(f"Since {since}, {changes}.")
+        sentences += self._another_assignor()
         sentences += self._unknown_leaves()
         sentences += absences_in(self._history, self._generation, self._clock)
         if self._generation.changes.removed:
@@ -152,6 +156,13 @@ class _Telling:
             sentences += silences(self._generation, self._context.previous, self._names, self._clock)
             sentences += returns(self._history, self._generation, self._names)
         return " ".join(sentences)
+
+    def _another_assignor(self) -> Iterator[str]:
+        """In a consumer group, a member that asks for another one raises no epoch: the next epoch uses it."""
+        now, previous = self._generation.protocol_name, self._context.previous
+        before = "" if previous is None or self._generation.protocol_type != CONSUMERS else previous.protocol_name
+        if now and before and now != before:
+            yield f"The assignor changed from {plain(before)} to {plain(now)}."
 
     def _unknown_leaves(self) -> list[str]:
         if self._generation.is_epoch:

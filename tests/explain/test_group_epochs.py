@@ -190,6 +190,14 @@ def test_another_subscription(world):
     )
 
 
+def test_another_assignor_counts_from_the_next_epoch_on(world):
+    world.beat("a", 2, assignor="range")
+    assert "assignor" not in told(world)
+    world.fixed.grow("t", 4)
+    world.beat("a", 2)
+    assert "because topic t grew from 3 to 4 partitions. The assignor changed from uniform to range. " in told(world)
+
+
 def test_the_last_member_left(world):
     world.depart("a")
     assert told(world) == (
