@@ -168,6 +168,23 @@ def all_targets_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(large_targets, "WORK_AT_ONCE", 0)
 
 
+def test_both_sources_tell_a_migration():
+    """The group goes on with its members, in both directions: nobody joins or leaves with it but who does."""
+    world = migrated()
+    audited, inferred = fold(values_of(world)), stored(world)
+    for rows in (audited, inferred):
+        kinds = [row["kind"] for row in rows[SILVER]]
+        assert kinds.count("group.converted") == 2
+        assert (kinds.count("group.created"), kinds.count("group.removed")) == (1, 0)
+    for table, names in (
+        (MEMBERSHIPS, ("member_id", "joined_ms", "left_ms")),
+        (GENERATIONS, ("generation_id", "outcome", "group_type", "members")),
+    ):
+        told = [[tuple(row.get(name) for name in names) for row in rows[table]] for rows in (audited, inferred)]
+        assert told[0] == told[1], table
+    assert owners(inferred) == owners(audited)
+
+
 @pytest.mark.usefixtures("all_targets_are_large")
 @pytest.mark.parametrize("step", [1, 2, 3, 7])
 def test_an_epoch_that_started_late_has_one_row_wherever_a_batch_ends(step: int):
