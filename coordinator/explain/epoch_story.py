@@ -41,15 +41,14 @@ def held_up(generation: Generation, names: Names, held_up_ms: int) -> str | None
 def superseded(generation: Generation) -> str:
     """How an epoch ended that was not the last one of its group."""
     took = f" after {duration(generation.rebalance_ms)}" if generation.rebalance_ms is not None else ""
-    rose = f"It never became stable:{took} the group epoch rose again before"
     started_ms, ended_ms = generation.generation_started_ms, generation.ended_ms
     if started_ms is None and not generation.has_gap:
-        return f"{rose} its target assignment was computed."
+        return f"It never became stable:{took} the group epoch rose again before its target assignment was computed."
     if started_ms is None or ended_ms is None or started_ms <= ended_ms:
-        return f"{rose} all members had their assignments."
+        return f"It never became stable:{took} the group epoch rose again before all members had their assignments."
     return (
-        f"{rose} its target assignment was computed. That came {duration(started_ms - ended_ms)} later, for members to"
-        " reconcile with until a newer one is there."
+        f"It never became stable:{took} the group epoch rose again before its target assignment was computed."
+        f" That came {duration(started_ms - ended_ms)} later, for members to reconcile with until a newer one is there."
     )
 
 
@@ -58,10 +57,17 @@ def late_target(generation: Generation, clock: Clock) -> str | None:
     late = generation.late_target
     if late is None:
         return None
-    came = f"At {clock(late.at_ms)} the target assignment of group epoch {late.epoch} was computed"
+    at = clock(late.at_ms)
     if generation.is_open and generation.generation_started_ms is None:
-        return f"{came}: members reconcile with it until that of this epoch is there."
-    return f"{came}, and members reconciled with it first." if late.was_used else None
+        return (
+            f"At {at} the target assignment of group epoch {late.epoch} was computed: members reconcile with it until"
+            " that of this epoch is there."
+        )
+    if not late.was_used:
+        return None
+    return (
+        f"At {at} the target assignment of group epoch {late.epoch} was computed, and members reconciled with it first."
+    )
 
 
 def in_progress(generation: Generation) -> str:

@@ -357,11 +357,12 @@ def another_assignor_is_asked_for(scene: Scene) -> None:
 
 def an_assignor_changes(scene: Scene) -> None:
     """A static member comes back with another choice: that raises no epoch, and counts from the next one on."""
-    one = scene.member("one", instance_id="pod-0")
+    one = scene.member("one", instance_id="pod-0", session_timeout_ms=LONG_SESSION_MS)
     scene.steady(one)
     before = len(scene.history().generations)
     one.leave()
-    again = scene.member("again", instance_id="pod-0", server_assignor="range")
+    options = {"session_timeout_ms": LONG_SESSION_MS, "server_assignor": "range"}
+    again = scene.member("again", instance_id="pod-0", **options)
     scene.steady(again)
     if scene.of_kind(schema.StaticMemberReplaced):
         assert len(scene.history().generations) == before
