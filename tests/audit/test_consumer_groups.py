@@ -10,7 +10,7 @@ from coordinator.audit import schema
 from coordinator.core.causes import Cause
 from tests.audit.consumer_stories import named
 from tests.core.consumer.classic_bytes import assignment
-from tests.core.consumer.test_migration import join
+from tests.core.consumer.test_migration import classic_group, join
 from tests.core.consumer.world import World
 
 Event = TypeVar("Event", bound=schema.AuditEvent)
@@ -316,3 +316,21 @@ def test_a_classic_member_offers_its_assignors_in_a_consumer_group(world):
     join(world, "b", session_timeout_ms=11_000)
     changed = last(world, schema.MemberRejoined)
     assert (changed.session_timeout_ms, changed.protocols) == (11_000, ["range"])
+
+
+def test_a_conversion_tells_how_far_the_members_are_that_came_along():
+    world, classic_id = classic_group()
+    named(world)
+    world.enter("a")
+    (converted,) = told(world, schema.GroupConverted)
+    assert converted.progress == {classic_id: schema.MemberProgress(1, "STABLE", 3)}
+
+
+def test_a_static_member_that_returns_with_other_topics_is_the_first_trigger(world):
+    world.enter("a", instance_id="i")
+    world.depart("a", -2, "i")
+    world.enter("b", "u", instance_id="i")
+    started = last(world, schema.RebalanceStarted)
+    assert [each.cause for each in started.triggers] == [Cause.STATIC_REPLACED, Cause.METADATA_CHANGED]
+    assert named_by(started.triggers) == ["b", "b"]
+    assert started.cause is Cause.STATIC_REPLACED
