@@ -161,6 +161,7 @@ KNOWS_ONE_KIND: Final = {
     "coordinator.server.handlers.groups": "JoinGroup in old versions",
     "coordinator.audit.classic": "the audit of the classic kind",
     "coordinator.audit.consumer": "the audit of consumer groups",
+    "coordinator.audit.consumer_epochs": "the audit of their epochs",
     "coordinator.groups.state_machine": "regular expressions and large targets that a decision asks for",
     "coordinator.groups.coordinator": "the results of such work",
     "coordinator.groups.pattern_resolver": "the same",

@@ -34,6 +34,7 @@ APPLYING: Final = {
     "coordinator/core/groups/stored.py": "a load makes groups of the records that events stored",
     "coordinator/core/classic/records.py": "the same for the record of a classic group",
     "coordinator/core/consumer/group.py": "the methods by which events change a consumer group",
+    "coordinator/core/consumer/conversion_events.py": "the events of groups that change their protocol",
     "coordinator/core/consumer/events.py": "the events of consumer groups",
     "coordinator/core/consumer/target_events.py": "the events of targets that are computed beside the requests",
     "coordinator/core/consumer/replay.py": "a load applies the records of consumer groups",

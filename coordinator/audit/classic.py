@@ -34,6 +34,7 @@ def _joined(
         "join_ms": _since_rebalance(event, state, before),
         "protocol_type": event.protocol_type,
         "subscribed_pattern": "",
+        "rack_id": "",
     }
 
 
@@ -52,6 +53,10 @@ def _rejoined(
         "unnamed_topics": known.unnamed_topics,
         "join_ms": _since_rebalance(event, state, before),
         "subscribed_pattern": "",
+        "session_timeout_ms": event.session_timeout_ms,
+        "rebalance_timeout_ms": event.rebalance_timeout_ms,
+        "protocols": [protocol.name for protocol in event.protocols],
+        "rack_id": "",
     }
 
 
@@ -156,6 +161,7 @@ def _superseded(
         "rebalance_ms": ms_between(state.rebalance_started_ms, event.at_ms),
         "never_synced": never_synced,
         "unnamed_members": unnamed,
+        "awaits_target": False,
     }
 
 
@@ -199,6 +205,7 @@ def _generation_started(
         "pending_members": state.pop_waited_for(),
         "slowest_member": slowest,
         "slowest_join_ms": slowest_ms,
+        "target_epoch": None,
     }
 
 
@@ -271,16 +278,16 @@ CLASSIC: Final = KindAudit(
         events.MemberJoined: (Projection(schema.MemberJoined, _joined),),
         events.MemberRejoined: (Projection(schema.MemberRejoined, _rejoined),),
         events.MemberRemoved: (Projection(schema.MemberRemoved, _removed),),
-        events.PendingMemberAdded: (Projection(schema.MemberJoined, _pending_added),),
-        events.PendingMemberRemoved: (Projection(schema.MemberRemoved, _pending_removed),),
-        events.AssignmentRejected: (Projection(schema.RebalanceStarted, _assignment_rejected),),
+        events.PendingMemberAdded: (Projection(None, _pending_added),),
+        events.PendingMemberRemoved: (Projection(None, _pending_removed),),
+        events.AssignmentRejected: (Projection(None, _assignment_rejected),),
         events.StaticMemberReplaced: (Projection(schema.StaticMemberReplaced, _replaced),),
         events.RebalanceStarted: (
             Projection(schema.RebalanceSuperseded, _superseded),
             Projection(schema.RebalanceStarted, _rebalance_started),
         ),
         events.GenerationStarted: (Projection(schema.GenerationStarted, _generation_started),),
-        events.MemberSynced: (Projection(schema.MemberRejoined, _synced),),
+        events.MemberSynced: (Projection(None, _synced),),
         events.MemberAssigned: (Projection(schema.MemberAssigned, _assigned),),
         events.GenerationStable: (Projection(schema.GenerationStable, _stable),),
         events.GroupEmptied: (Projection(schema.GroupEmptied, _emptied),),

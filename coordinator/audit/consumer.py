@@ -1,26 +1,26 @@
 """The audit of consumer groups (KIP-848): from their events to the fields of audit events.
 
-A generation is a group epoch. It begins when the epoch rises, starts when its target assignment was computed, and is
-stable when each member has reconciled; an epoch that rises before that supersedes it.
+A generation is a group epoch (`consumer_epochs.py`); it is stable when each member has reconciled.
 """
 
 from dataclasses import replace
 from typing import Any, Final, cast
 
-from coordinator.audit import classic, schema
+from coordinator.audit import classic, consumer_epochs, schema
 from coordinator.audit.fields import Fields
 from coordinator.audit.group_state import GroupAuditState, KnownMember, by_topic
 from coordinator.audit.kind_audit import KindAudit, Projection, ms_between, whole_group
 from coordinator.audit.world import NO_TOPIC, World
 from coordinator.core.causes import Cause
 from coordinator.core.classic.group import ClassicGroup
+from coordinator.core.consumer import conversion_events as conversions
 from coordinator.core.consumer import events
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.consumer.member import ConsumerMember, CurrentAssignment, MemberMetadata, MemberState
 from coordinator.core.consumer.topic_partitions import EpochsByPartition
 from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 from coordinator.core.groups.membership import Membership
-from coordinator.core.groups.states import ASSIGNING, EMPTY, RECONCILING, STABLE, GroupState
+from coordinator.core.groups.states import ASSIGNING, RECONCILING, STABLE, GroupState
 
 Partitions = set[tuple[str, int]]
 
@@ -43,10 +43,14 @@ def _joined(
         "join_ms": None,
         "protocol_type": CONSUMER_PROTOCOL_TYPE,
         "subscribed_pattern": metadata.pattern or "",
+        "rack_id": metadata.rack_id or "",
     }
 
 
 def _assignors(metadata: MemberMetadata) -> list[str]:
+    """Those that it offers as a member of the classic protocol; else the one that it asks for, if any."""
+    if metadata.classic is not None:
+        return [each.name for each in metadata.classic.protocols]
     return [] if metadata.server_assignor is None else [metadata.server_assignor]
 
 
@@ -67,6 +71,10 @@ def _updated(
         "unnamed_topics": known.unnamed_topics,
         "join_ms": None,
         "subscribed_pattern": metadata.pattern or "",
+        "session_timeout_ms": None if metadata.classic is None else metadata.classic.session_timeout_ms,
+        "rebalance_timeout_ms": metadata.rebalance_timeout_ms,
+        "protocols": _assignors(metadata),
+        "rack_id": metadata.rack_id or "",
     }
 
 
@@ -113,81 +121,6 @@ def _removed(
         "connection_closed_ms": None,
         "coordinator_paused_ms": event.coordinator_paused_ms,
         "connection_closed_in_pause_ms": None,
-    }
-
-
-# ---- a group epoch
-
-
-def _superseded(
-    event: events.GroupEpochBumped, group: ConsumerGroup, state: GroupAuditState, before: GroupState, world: World
-) -> Fields | None:
-    if not state.is_rebalancing:
-        return None
-    return {
-        "rebalance_ms": ms_between(state.rebalance_started_ms, event.at_ms),
-        "never_synced": [],
-        "unnamed_members": 0,
-    }
-
-
-def _rebalance_started(
-    event: events.GroupEpochBumped, group: ConsumerGroup, state: GroupAuditState, before: GroupState, world: World
-) -> Fields:
-    state.start_rebalance((), event.at_ms)
-    state.is_rebalancing = True
-    known = state.members.get(event.member_id)
-    member = None if known is None else known.member
-    triggers = state.begin_epoch(event.cause, member, event.reason, event.at_ms)
-    trigger = next(each for each in triggers if each.cause is event.cause)
-    return {
-        "cause": event.cause,
-        "member": trigger.member,
-        "reason": trigger.reason,
-        "members": len(group.members),
-        "triggers": triggers,
-        "topic_changes": world.topic_changes(state.topics),
-        "lag": world.lag(),
-        "recreated_topics": world.recreated_topics(state.topics),
-    }
-
-
-def _emptied(
-    event: events.GroupEpochBumped, group: ConsumerGroup, state: GroupAuditState, before: GroupState, world: World
-) -> Fields | None:
-    if group.state is not EMPTY:
-        return None
-    triggers, unnamed_triggers = state.pop_triggers()
-    state.end_rebalance()
-    state.is_rebalancing = False
-    state.topics = {}
-    return {"rebalance_ms": 0, "triggers": triggers, "unnamed_triggers": unnamed_triggers}
-
-
-def _generation_started(
-    event: events.TargetAssignmentComputed,
-    group: ConsumerGroup,
-    state: GroupAuditState,
-    before: GroupState,
-    world: World,
-) -> Fields | None:
-    """None: the group epoch rose while the target was computed, and another generation is about to start."""
-    if event.epoch < group.epoch:
-        return None
-    state.start_generation(event.at_ms)
-    triggers, unnamed_triggers = state.pop_triggers()
-    state.topics = world.topics(group.topic_subscribers.keys() | group.pattern_topics.keys())
-    return {
-        "protocol_type": CONSUMER_PROTOCOL_TYPE,
-        "protocol_name": event.assignor,
-        "leader": "",
-        "members": len(group.members),
-        "join_ms": ms_between(state.rebalance_started_ms or event.at_ms, event.at_ms),
-        "triggers": triggers,
-        "unnamed_triggers": unnamed_triggers,
-        "pending_members": [],
-        "slowest_member": None,
-        "slowest_join_ms": 0,
     }
 
 
@@ -310,14 +243,19 @@ def _patterns_resolved(
 
 
 def _converted(
-    event: events.GroupConverted, group: Membership, state: GroupAuditState, before: GroupState, world: World
+    event: conversions.GroupConverted, group: Membership, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields:
     """One without members."""
+    consumer_epochs.forget_asked_target(state)
     return {"group_type": event.kind.name, **whole_group(group, state), "progress": {}, "departed": []}
 
 
 def _upgraded(
-    event: events.GroupUpgraded, group: ConsumerGroup, state: GroupAuditState, before: GroupState, world: World
+    event: conversions.GroupUpgraded,
+    group: ConsumerGroup,
+    state: GroupAuditState,
+    before: GroupState,
+    world: World,
 ) -> Fields:
     state.members.clear()
     _remember(group, state, world)
@@ -326,7 +264,11 @@ def _upgraded(
 
 
 def _downgraded(
-    event: events.GroupDowngraded, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
+    event: conversions.GroupDowngraded,
+    group: ClassicGroup,
+    state: GroupAuditState,
+    before: GroupState,
+    world: World,
 ) -> Fields:
     departed = []
     for member_id, cause in event.departed:
@@ -335,6 +277,7 @@ def _downgraded(
         state.note_trigger(cause, member, "", event.at_ms)
     state.members.clear()
     state.is_rebalancing = False
+    consumer_epochs.forget_asked_target(state)
     classic.CLASSIC.remember(group, state, world)
     told = {"progress": {}, "departed": departed[: schema.MEMBERS_NAMED_MAX]}
     return {"group_type": event.kind.name, **whole_group(group, state), **told}
@@ -381,16 +324,11 @@ CONSUMER: Final = KindAudit(
         events.ConsumerMemberRemoved: (Projection(schema.MemberRemoved, _removed),),
         events.StaticMemberLeft: (RECONCILED,),
         events.ConsumerMemberAssigned: (RECONCILED, Projection(schema.GenerationStable, _stable)),
-        events.GroupEpochBumped: (
-            Projection(schema.RebalanceSuperseded, _superseded),
-            Projection(schema.RebalanceStarted, _rebalance_started),
-            Projection(schema.GroupEmptied, _emptied),
-        ),
-        events.TargetAssignmentComputed: (Projection(schema.GenerationStarted, _generation_started),),
+        **consumer_epochs.PROJECTIONS,
         events.PatternsResolved: (Projection(schema.PatternsResolved, _patterns_resolved),),
-        events.GroupConverted: (Projection(schema.GroupConverted, _converted),),
-        events.GroupUpgraded: (Projection(schema.GroupConverted, _upgraded),),
-        events.GroupDowngraded: (Projection(schema.GroupConverted, _downgraded),),
+        conversions.GroupConverted: (Projection(schema.GroupConverted, _converted),),
+        conversions.GroupUpgraded: (Projection(schema.GroupConverted, _upgraded),),
+        conversions.GroupDowngraded: (Projection(schema.GroupConverted, _downgraded),),
     },
     remember=_remember,
     mark=_mark,

@@ -45,6 +45,7 @@ cdef class GroupAuditState:
     cdef readonly list triggers         # of the rebalance that is under way or comes next
     cdef readonly list epoch_triggers   # of a consumer group: of the epoch that comes next
     cdef readonly int64_t unnamed_triggers
+    cdef public object asked_target     # of a consumer group: what a target that is being computed was asked for
     cdef readonly dict waited_for       # pending member ids that the join phase waited for → None
     cdef readonly list never_synced     # members of the generation that were removed before they synced
     cdef list silent                    # (last heard, partitions) of removed members, before the rebalance starts

@@ -48,6 +48,9 @@ class GroupAuditState:
     reset_by: Requester | None
     """The client that committed to the group last without being a member of it, at `reset_ms`."""
     reset_ms: int
+    asked_target: Any
+    """In a consumer group: what was known when the computation of a target began that has not come; None: there is
+    none. It belongs to `consumer_epochs`."""
     topics: dict[str, Topic]
     """Subscribed topic → its number of partitions when the last generation started."""
     @property
@@ -146,6 +149,9 @@ class GroupAuditState:
     def note_first_trigger(self, trigger: Trigger) -> None: ...
     def pop_triggers(self) -> tuple[list[Trigger], int]:
         """The triggers, and how many more there were; the next rebalance begins without any."""
+
+    def restore_triggers(self, triggers: list[Trigger], unnamed_triggers: int) -> None:
+        """Take back what `pop_triggers` gave; nothing was noted since."""
 
     def subscribe(self, member_id: str, protocol_type: str | None, metadata: bytes) -> KnownMember:
         """Set what a member subscribes to, as its metadata says; return the member."""

@@ -158,6 +158,9 @@ cdef class GroupAuditState:
         unnamed, self.unnamed_triggers = self.unnamed_triggers, 0
         return triggers, unnamed
 
+    def restore_triggers(self, list triggers not None, int64_t unnamed_triggers):
+        self.triggers, self.unnamed_triggers = triggers, unnamed_triggers
+
     def subscribe(self, str member_id not None, str protocol_type, bytes metadata not None):
         cdef KnownMember known = self.members[member_id]
         if self.last_metadata is None or metadata != self.last_metadata:

@@ -14,7 +14,8 @@ from coordinator.core.groups.states import GroupState
 class Projection(NamedTuple):
     """Makes one audit event from a core event."""
 
-    event_class: type[schema.AuditEvent]
+    event_class: type[schema.AuditEvent] | None
+    """None: nothing is told, but something remembered for later events."""
     fields: Callable[[Any, Any, GroupAuditState, GroupState, World], Fields | None]
     """(core event, membership after it, audit state, state before it, world) → fields, or None for no audit event."""
 

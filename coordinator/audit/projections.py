@@ -118,6 +118,7 @@ def _stored_events(of_kind: Mapping[type, tuple[Projection, ...]]) -> frozenset[
         for event, records in EVENT_RECORDS.items()
         if records.stores_group is not False and event not in of_others
         for projection in PROJECTIONS.get(event, ())
+        if projection.event_class is not None
     )
 
 

@@ -204,8 +204,9 @@ class GroupConverted(AuditEvent, frozen=True, kw_only=True, tag="group.converted
 class MemberJoined(AuditEvent, frozen=True, kw_only=True, tag="member.joined"):
     """A new member joined the group.
 
-    In a consumer group, `protocols` has the assignor that it asks for, if any, and `subscribed_pattern` is its regular
-    expression.
+    In a consumer group, `protocols` has the assignor that it asks for, if any (all that it offers, if it is a member of
+    the classic protocol), `subscribed_pattern` is its regular
+    expression, and `rack_id` its rack.
 
     If the subscription has more than `TOPICS_NAMED_MAX` topics, `subscribed_topics` is empty and `unnamed_topics` is
     their number. `join_ms` is the time since the rebalance started in whose join phase the member came; null if there
@@ -222,13 +223,16 @@ class MemberJoined(AuditEvent, frozen=True, kw_only=True, tag="member.joined"):
     join_ms: int | None = None
     protocol_type: str = ""
     subscribed_pattern: str = ""
+    rack_id: str = ""
 
 
 class MemberRejoined(AuditEvent, frozen=True, kw_only=True, tag="member.rejoined"):
     """A member sent JoinGroup again; in a consumer group, a heartbeat that said something else about the member.
 
     `metadata_changed` is true if its protocols or what it subscribes to changed. What it says that it owns (KIP-429,
-    KIP-792) is no change. `unnamed_topics` and `join_ms` are as in `member.joined`.
+    KIP-792) is no change. The other fields are as in `member.joined`, and hold from now on: the timeouts and
+    `protocols` are null in older events. A member of the consumer protocol has no session timeout of its own, but that
+    of its group: `session_timeout_ms` is null.
     """
 
     member: MemberRef
@@ -238,6 +242,10 @@ class MemberRejoined(AuditEvent, frozen=True, kw_only=True, tag="member.rejoined
     unnamed_topics: int = 0
     join_ms: int | None = None
     subscribed_pattern: str = ""
+    session_timeout_ms: int | None = None
+    rebalance_timeout_ms: int | None = None
+    protocols: list[str] | None = None
+    rack_id: str = ""
 
 
 class MemberRemoved(AuditEvent, frozen=True, kw_only=True, tag="member.removed"):
@@ -324,7 +332,10 @@ class GenerationStarted(AuditEvent, frozen=True, kw_only=True, tag="generation.s
 
     In a consumer group the target assignment of the group epoch was computed by the assignor `protocol_name`; the
     members get there one by one (`member.reconciled`). `leader` is empty; `triggers` are those of all epochs since the
-    target before it.
+    target before it. `target_epoch` is that group epoch: the target of a large group is computed beside the requests,
+    and if it comes after the epoch has risen again, `target_epoch` is less than `generation_id`. Then `join_ms` and
+    `triggers` are those of `target_epoch`, and the group goes on waiting for the target of `generation_id`. In a
+    classic group, and in older events, `target_epoch` is null.
 
     `triggers` are those of `rebalance.started` and all that happened in the join phase, in order: members joined, left,
     expired or came too late. At most `TRIGGERS_NAMED_MAX` are named; `unnamed_triggers` counts the others.
@@ -343,6 +354,7 @@ class GenerationStarted(AuditEvent, frozen=True, kw_only=True, tag="generation.s
     pending_members: list[str] = []
     slowest_member: MemberRef | None = None
     slowest_join_ms: int = 0
+    target_epoch: int | None = None
 
 
 class MemberAssigned(AuditEvent, frozen=True, kw_only=True, tag="member.assigned"):
@@ -441,12 +453,14 @@ class RebalanceSuperseded(AuditEvent, frozen=True, kw_only=True, tag="rebalance.
     """Generation `generation_id` did not become stable: the next rebalance started before its assignment was stored.
 
     `rebalance_ms` is the time since the superseded rebalance started. `never_synced` are members of the generation that
-    sent no SyncGroup; `unnamed_members` counts those beyond `MEMBERS_NAMED_MAX`.
+    sent no SyncGroup; `unnamed_members` counts those beyond `MEMBERS_NAMED_MAX`. `awaits_target`: in a consumer group,
+    its target assignment was being computed then, and a `generation.started` tells if it comes after all.
     """
 
     rebalance_ms: int
     never_synced: list[MemberRef] = []
     unnamed_members: int = 0
+    awaits_target: bool = False
 
 
 class GroupEmptied(AuditEvent, frozen=True, kw_only=True, tag="group.emptied"):

@@ -52,7 +52,7 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
     at_ms: int
     session_timeout_ms: int | None = None
     rebalance_timeout_ms: int | None = None
-    """What its JoinGroup said; Java, librdkafka and kafka-python send max.poll.interval.ms."""
+    """The one that it was too late by, or that held then. Java, librdkafka, kafka-python send max.poll.interval.ms."""
     last_heard_ms: int | None = None
     last_joined_ms: int | None = None
     last_committed_ms: int | None = None
@@ -64,6 +64,8 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
     """For how long of its silence the coordinator itself stood still."""
     connection_closed_in_pause_ms: int | None = None
     """How long the pause of the coordinator was in which its client's side may have closed the connection."""
+    was_revoking: bool = False
+    """In a consumer group: it was asked to give up partitions, and had not done so."""
 
     @property
     def is_disconnected(self) -> bool:
@@ -189,6 +191,15 @@ class Changes(msgspec.Struct, gc=False):
             self.unnamed += 1
 
 
+class LateTarget(msgspec.Struct, gc=False):
+    """The target assignment of a group epoch that came after the epoch had risen again."""
+
+    epoch: int
+    at_ms: int
+    was_used: bool = False
+    """Whether members have got to that epoch."""
+
+
 class Generation(msgspec.Struct, gc=False):
     """A rebalance, and the generation that it led to. `generation_id` is the id that it has or would have had.
 
@@ -261,6 +272,10 @@ class Generation(msgspec.Struct, gc=False):
     """The group had no members before: it waits for further ones (group.initial.rebalance.delay.ms)."""
     converted_to: str = ""
     """The type that its group was converted to before it was stable."""
+    awaits_target: bool = False
+    """It was superseded while its target assignment was computed, and that has not come yet."""
+    late_target: LateTarget | None = None
+    """The newest target of an earlier epoch that came in it."""
     has_gap: bool = False
     """Events between its first and its last one are missing."""
     is_void: bool = False
@@ -344,6 +359,14 @@ class Generation(msgspec.Struct, gc=False):
         self.rebalance_ms = event.rebalance_ms
         self.rebalance_started_ms = _began_ms(event)
         self.never_synced, self.unnamed_never_synced = list(event.never_synced), event.unnamed_members
+        self.awaits_target = event.awaits_target
+
+    def start_late(self, event: GenerationStarted) -> None:
+        """Its target assignment was computed after it had been superseded."""
+        self.generation_started_ms = event.time_ms
+        self.protocol_type, self.protocol_name = event.protocol_type, event.protocol_name
+        self.triggers = list(event.triggers) or self.triggers
+        self.unnamed_triggers, self.join_ms = event.unnamed_triggers, event.join_ms
 
     def end_without_members(self, event: GroupEmptied) -> None:
         self.outcome, self.ended_ms = Outcome.EMPTIED, event.time_ms
@@ -392,24 +415,6 @@ def _began_ms(event: GenerationStable | RebalanceSuperseded | GroupEmptied) -> i
     """When the rebalance began that an event ends; None if its duration is not known, as of inferred events."""
     rebalance_ms: int | None = event.rebalance_ms
     return None if rebalance_ms is None else event.time_ms - rebalance_ms
-
-
-class KnownMember(msgspec.Struct, gc=False):
-    """A member of the group now. Timeouts and `joined_ms` are None if its JoinGroup is not among the events."""
-
-    member: MemberRef
-    session_timeout_ms: int | None = None
-    rebalance_timeout_ms: int | None = None
-    joined_ms: int | None = None
-    subscribed_topics: tuple[str, ...] = ()
-    protocols: tuple[str, ...] = ()
-    """The assignors that it offers; empty if its first JoinGroup is not among the events."""
-    partitions: TopicPartitions = {}
-    unnamed_partitions: int = 0
-    revoking: TopicPartitions = {}
-    """In a consumer group: what it was asked to give up and has not given up."""
-    was_loaded: bool = False
-    """The coordinator has restarted since the member's last JoinGroup."""
 
 
 class Gap(msgspec.Struct, frozen=True, gc=False):

@@ -17,12 +17,13 @@ from coordinator.explain.generation import (
     Gap,
     Generation,
     Joining,
-    KnownMember,
+    LateTarget,
     Outcome,
     Removal,
     Replacement,
     Resubscription,
 )
+from coordinator.explain.known_member import KnownMember
 from coordinator.explain.owners import Owners, is_cooperative, without
 from coordinator.explain.reconciliation import Reconciliations
 from coordinator.explain.replaced_clients import remember_client, with_clients
@@ -31,10 +32,15 @@ GENERATIONS_KEPT: Final = 1_000
 NOTES_KEPT: Final = 1_000
 """How many gaps, loads, offset resets, deletions and rejected requests are kept, the newest of each."""
 
+EPOCHS_AWAITED_MAX: Final = 20
+"""So many epochs may rise while a target is computed until nobody waits for what it tells of its own epoch."""
+
 EMPTY: Final = "Empty"
 STABLE: Final = "Stable"
 PREPARING: Final = "PreparingRebalance"
 COMPLETING: Final = "CompletingRebalance"
+RECONCILED: Final = "STABLE"
+"""The state of a member that has what it shall have in its epoch."""
 REBALANCE_STATES: Final = frozenset({PREPARING, COMPLETING, "Assigning", "Reconciling"})
 
 
@@ -109,6 +115,7 @@ class GroupHistory:
             self.coordinator_epoch = event.coordinator_epoch
             for known in self.members.values():
                 known.was_loaded = True
+                known.set_revoking(is_revoking=known.is_revoking)
         handler = _HANDLERS.get(type(event))
         if self.clients:
             event = with_clients(event, self.clients)
@@ -164,6 +171,7 @@ class GroupHistory:
             if self.latest is not None and self.latest.is_open:
                 self.latest.has_gap = True
         if event.created_seq != self.created_seq:
+            self._end_awaiting()
             self._close(Outcome.UNKNOWN, None)
             self.members.clear()
             self.clients.clear()
@@ -216,6 +224,7 @@ class GroupHistory:
         """A rebalance in progress is given up: the members are asked to join again, or reconcile from now on."""
         if self.latest is not None and self.latest.is_open:
             self.latest.converted_to = event.group_type
+        self._end_awaiting()
         self._close(Outcome.SUPERSEDED, event.time_ms)
         self.conversions.append(event)
         self._take_members(event, event.members)
@@ -242,8 +251,7 @@ class GroupHistory:
         elif event.metadata_changed:
             pending = self._pending
             pending.add(pending.resubscribed, _resubscription(event, known))
-        known.joined_ms, known.subscribed_topics = event.time_ms, tuple(event.subscribed_topics)
-        known.was_loaded = False
+        known.rejoin(event)
         if self.group_type != CONSUMER and not self._keeps_what_it_owns(known):
             self.owners.gave_up(event.member.member_id, event.time_ms)
         self._note_join(event.member, event.join_ms, event.time_ms)
@@ -274,7 +282,7 @@ class GroupHistory:
             event.reason,
             event.time_ms,
             event.session_timeout_ms or (known.session_timeout_ms if known else None),
-            known.rebalance_timeout_ms if known else None,
+            known.timeout_ms(event.cause) if known else None,
             event.last_heard_ms,
             event.last_joined_ms or (known.joined_ms if known else None),
             event.last_committed_ms,
@@ -283,6 +291,7 @@ class GroupHistory:
             event.connection_closed_ms,
             event.coordinator_paused_ms,
             event.connection_closed_in_pause_ms,
+            known is not None and known.is_revoking,
         )
         self.owners.gave_up(event.member.member_id, removal.stopped_ms)
         latest = self.latest
@@ -334,6 +343,9 @@ class GroupHistory:
             previous.replaced_while_stable += earlier
             changes.replaced = [each for each in changes.replaced if each.at_ms >= event.time_ms]
         generation.changes = changes
+        awaiting = self._awaiting
+        if awaiting is not None and event.generation_id - awaiting.generation_id > EPOCHS_AWAITED_MAX:
+            self._end_awaiting()
         generation.rebalance_started_ms = event.time_ms
         generation.cause, generation.member, generation.reason = event.cause, event.member, event.reason
         generation.triggers = list(event.triggers)
@@ -354,6 +366,10 @@ class GroupHistory:
                 generation.part_of(joined.member).join_ms = 0
 
     def _generation_started(self, event: schema.GenerationStarted) -> None:
+        if event.target_epoch is not None and event.target_epoch < event.generation_id:
+            self._late_target(event, event.target_epoch)
+            return
+        self._end_awaiting()
         generation = self._open(event, event.generation_id)
         if generation.rebalance_started_ms is None:
             generation.rebalance_started_ms = event.time_ms - (event.join_ms or 0)
@@ -369,6 +385,34 @@ class GroupHistory:
         generation.slowest_join = generation.slowest_of(event)
         for known in self.members.values():
             generation.part_of(known.member)
+
+    def _late_target(self, event: schema.GenerationStarted, epoch: int) -> None:
+        """An epoch starts that another one has superseded: members reconcile with it until the next target is there."""
+        latest = self.latest
+        if latest is not None and latest.is_open:
+            latest.late_target = LateTarget(epoch, event.time_ms)
+        for generation in reversed(self.generations):
+            if generation.generation_id == epoch and generation.created_seq == event.created_seq:
+                generation.start_late(event)
+                break
+        self._end_awaiting()
+
+    def _end_awaiting(self) -> None:
+        """A superseded epoch whose target was being computed has ended: the target came, or nobody waits for it."""
+        awaiting = self._awaiting
+        if awaiting is not None:
+            awaiting.awaits_target = False
+            self.ended.append(awaiting)
+
+    @property
+    def _awaiting(self) -> Generation | None:
+        """The superseded epoch whose target is being computed. All epochs since then are superseded, too."""
+        for generation in reversed(self.generations):
+            if generation.awaits_target:
+                return generation
+            if not generation.is_open and generation.outcome is not Outcome.SUPERSEDED:
+                return None
+        return None
 
     def _assigned(self, event: schema.MemberAssigned) -> None:
         member, partitions = event.member, event.partitions
@@ -395,8 +439,11 @@ class GroupHistory:
             part.member, part.is_assigned = member, True
             part.partitions, part.unnamed_partitions = partitions, event.unnamed_partitions
             part.gained, part.lost, part.kept = event.gained, event.lost, event.kept
-            part.sync_ms = event.reconcile_ms
+            is_there = event.member_state == RECONCILED and event.member_epoch == event.generation_id
+            part.sync_ms = event.reconcile_ms if is_there else None
             latest.reconciliations.apply(event)
+            if latest.late_target is not None and event.member_epoch == latest.late_target.epoch:
+                latest.late_target.was_used = True
         known = self.members.get(member.member_id)
         if known is None:
             known = self.members[member.member_id] = KnownMember(member)
@@ -407,6 +454,7 @@ class GroupHistory:
             self.owners.revoked(member.member_id, released, event.time_ms)
         known.partitions, known.unnamed_partitions = partitions, event.unnamed_partitions
         known.revoking = event.revoking
+        known.set_revoking(is_revoking=event.revoking_count > 0)
 
     def _is_of_a_rebalance(self, event: schema.MemberAssigned) -> bool:
         """In a group of KIP-848, what a member holds also changes while its generation is stable, or before any."""
@@ -432,9 +480,11 @@ class GroupHistory:
     def _superseded(self, event: schema.RebalanceSuperseded) -> None:
         generation = self._open(event, event.generation_id)
         generation.be_superseded(event)
-        self.ended.append(generation)
+        if not generation.awaits_target:
+            self.ended.append(generation)
 
     def _emptied(self, event: schema.GroupEmptied) -> None:
+        self._end_awaiting()
         generation = self._open(event, event.generation_id)
         generation.end_without_members(event)
         self.ended.append(generation)
@@ -442,6 +492,7 @@ class GroupHistory:
     # ---- the group as a whole
 
     def _group_removed(self, event: schema.GroupRemoved) -> None:
+        self._end_awaiting()
         self._close(Outcome.CUT_SHORT, event.time_ms)
         self.members.clear()
         self.pending_changes = Changes()
@@ -451,6 +502,7 @@ class GroupHistory:
     def _loaded(self, event: schema.GroupLoaded) -> None:
         """Take back the events that did not take effect; what they told stays visible as cut short."""
         self.loads.append(event)
+        self._end_awaiting()
         latest = self.latest
         # Each step of a reconciliation is stored, so it goes on; a join phase begins again.
         goes_on = event.group_type == CONSUMER and event.state in REBALANCE_STATES
@@ -486,6 +538,7 @@ class GroupHistory:
                 partitions=each.partitions,
                 unnamed_partitions=each.unnamed_partitions,
                 revoking={} if progress is None else progress.revoking,
+                is_revoking=progress is not None and progress.revoking_count > 0,
             )
             self.owners.found(member, each.partitions)
         self.owners.is_known |= event.state == STABLE and not any(each.unnamed_partitions for each in members)

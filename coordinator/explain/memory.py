@@ -6,8 +6,9 @@ from typing import Final
 import msgspec
 
 from coordinator.audit import schema
-from coordinator.explain.generation import CLASSIC, Changes, Generation, KnownMember, Outcome
+from coordinator.explain.generation import CLASSIC, Changes, Generation, Outcome
 from coordinator.explain.history import GroupHistory
+from coordinator.explain.known_member import KnownMember
 from coordinator.explain.owners import Owners
 
 GENERATIONS_REMEMBERED: Final = 50
@@ -47,7 +48,7 @@ def remember(history: GroupHistory) -> Memory:
     generations: list[Generation] = []
     parts, has_stable = 0, False
     for generation in reversed(history.generations):
-        if generations:
+        if generations and not generation.awaits_target:
             _forget_details(generation)
         changes = generation.changes
         parts += len(generation.members) + len(changes.joined) + len(changes.removed) + len(changes.replaced)

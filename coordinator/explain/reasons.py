@@ -189,9 +189,9 @@ def several_unheard(removals: list[Removal], names: Names) -> str:
 
 def _late(what: str) -> Callable[[Trigger, Context], str]:
     def late(trigger: Trigger, context: Context) -> str:
-        did_not = "give up its partitions" if context.generation.is_epoch else what
-        timeout_ms = context.removal_of(trigger).rebalance_timeout_ms
-        limit = f", {duration(timeout_ms)}" if timeout_ms else ""
+        removal = context.removal_of(trigger)
+        did_not = "give up its partitions" if removal.was_revoking else what
+        limit = f", {duration(removal.rebalance_timeout_ms)}" if removal.rebalance_timeout_ms else ""
         return f"{_who(trigger, context)} did not {did_not} within the rebalance timeout{limit}"
 
     return late

@@ -32,6 +32,9 @@ HOLD_UP_MS: Final = 500
 TELLS_TOPIC_CHANGES: Final = frozenset({Cause.LEADER_REJOINED, Cause.TOPICS_CHANGED})
 """Causes whose clause names the topics that changed."""
 
+CONSUMERS: Final = "consumer"
+"""The protocol type of consumers, whose protocols are assignors."""
+
 IDS_NAMED: Final = 3
 SAME_CAUSES_NAMED: Final = 3
 
@@ -144,6 +147,7 @@ class _Telling:
         if changes and (first is None or first.cause not in TELLS_TOPIC_CHANGES):
             since = "the last target assignment" if self._generation.is_epoch else "the generation before"
             sentences.append(f"Since {since}, {changes}.")
+        sentences += self._another_assignor()
         sentences += self._unknown_leaves()
         sentences += absences_in(self._history, self._generation, self._clock)
         if self._generation.changes.removed:
@@ -152,6 +156,13 @@ class _Telling:
             sentences += silences(self._generation, self._context.previous, self._names, self._clock)
             sentences += returns(self._history, self._generation, self._names)
         return " ".join(sentences)
+
+    def _another_assignor(self) -> Iterator[str]:
+        """In a consumer group, a member that asks for another one raises no epoch: the next epoch uses it."""
+        now, previous = self._generation.protocol_name, self._context.previous
+        before = "" if previous is None or self._generation.protocol_type != CONSUMERS else previous.protocol_name
+        if now and before and now != before:
+            yield f"The assignor changed from {plain(before)} to {plain(now)}."
 
     def _unknown_leaves(self) -> list[str]:
         if self._generation.is_epoch:
@@ -221,8 +232,8 @@ class _Telling:
     def _join_delays(self) -> Iterator[str]:
         generation, names = self._generation, self._names
         if generation.is_epoch:
-            if (told := epoch_story.held_up(generation, names, HOLD_UP_MS)) is not None:
-                yield told
+            told = epoch_story.late_target(generation, self._clock), epoch_story.held_up(generation, names, HOLD_UP_MS)
+            yield from (each for each in told if each is not None)
             return
         late = [each for each in generation.late_members if each.cause is Cause.REBALANCE_TIMEOUT]
         if late:
@@ -363,7 +374,7 @@ class _Telling:
         if generation.converted_to:
             return f"It never became stable: the group became a {generation.converted_to} group{self._at()}."
         if generation.is_epoch:
-            return epoch_story.superseded(generation.rebalance_ms)
+            return epoch_story.superseded(generation)
         took = f" after {duration(generation.rebalance_ms)}" if generation.rebalance_ms is not None else ""
         text = f"It never became stable:{took} the next rebalance began before its assignment was stored."
         if generation.never_synced:
@@ -451,8 +462,10 @@ _SEVERAL: Final = {
 
 def _several(cause: Cause, triggers: list[Trigger], context: Context) -> str:
     members = [each.member for each in triggers if each.member is not None]
-    words = _SEVERAL | epoch_story.SEVERAL if context.generation.is_epoch else _SEVERAL
-    return f"{context.names.listed(members, SAME_CAUSES_NAMED)} {words.get(cause, f'caused it ({cause.value})')}"
+    did = _SEVERAL.get(cause, f"caused it ({cause.value})")
+    if context.generation.is_epoch:
+        did = epoch_story.what_several_did(cause, [context.removal_of(each) for each in triggers]) or did
+    return f"{context.names.listed(members, SAME_CAUSES_NAMED)} {did}"
 
 
 def _longest(absences: list[Absence]) -> str:

@@ -74,8 +74,11 @@ class KnownGroup(msgspec.Struct):
     members: dict[str, KnownMember] = {}
     triggers: list[dict[str, Any]] = []
     """What happened since the last epoch began."""
-    departed: dict[str, str] = {}
-    """Instance id → member id of static members that were removed, and may be back in the next record."""
+    removed: dict[str, str | None] = {}
+    """Member id → instance id of members whose records were removed: they have left when the epoch rises. A static one
+    may be back in the next record, and those of a group that changes its protocol stay."""
+    is_converting: bool = False
+    """The records of the group were removed while it had members: the next one is of the other protocol."""
     topic_names: dict[str, str] = {}
     metadata_hash: int | None = None
     started_ms: int | None = None
@@ -174,6 +177,28 @@ class Telling:
             **{"generation_id": generation_id - (self.known.protocol == CLASSIC)},
         )
 
+    def convert(self, protocol: str) -> None:
+        """The group goes on with the other protocol, and with the members that it has."""
+        known = self.known
+        known.protocol, known.state = protocol, "Stable"
+        known.is_converting = known.is_open = False
+        known.removed, known.triggers = {}, []
+        known.metadata_hash = known.started_ms = None
+        self.tell(
+            "group.converted",
+            group_type=protocol,
+            protocol_type=known.protocol_type,
+            protocol_name=known.protocol_name,
+            leader=known.leader,
+            members=self.snapshots(),
+        )
+
+    def snapshots(self) -> list[Event]:
+        return [
+            {"member": each.reference(), "partitions": each.partitions, "unnamed_partitions": each.unnamed_partitions}
+            for each in self.known.members.values()
+        ]
+
     def partition_count(self) -> int:
         return sum(member.partition_count for member in self.known.members.values())
 
@@ -187,3 +212,14 @@ def by_topic(found: set[tuple[str, int]]) -> TopicPartitions:
     for topic, index in sorted(found):
         partitions.setdefault(topic, []).append(index)
     return partitions
+
+
+def delete_or_convert(telling: Telling) -> None:
+    """The records of the group were removed. One with members cannot be deleted: it changes its protocol.
+
+    The records of the other protocol follow at once; records that are removed again are those of no conversion.
+    """
+    if telling.known.members and not telling.known.is_converting:
+        telling.known.is_converting = True
+    else:
+        telling.remove()

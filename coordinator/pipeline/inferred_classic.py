@@ -11,10 +11,12 @@ from coordinator.core.causes import Cause
 from coordinator.explain.history import COMPLETING
 from coordinator.pipeline.inferred import (
     CLASSIC,
+    CONSUMER,
     InferredCause,
     KnownGroup,
     KnownMember,
     Telling,
+    delete_or_convert,
     trigger,
 )
 from coordinator.pipeline.stored_records import ClassicGroup, ClassicMember
@@ -24,12 +26,15 @@ Trigger = dict[str, Any]
 
 def classic_events(telling: Telling, record: ClassicGroup) -> None:
     """Tell what the record changes, and take it over."""
-    if record.is_deleted:
-        if telling.known.protocol == CLASSIC:
-            telling.remove()
-        return
     known = telling.known
-    if known.protocol != CLASSIC or record.generation_id < known.generation_id:
+    if record.is_deleted:
+        if known.protocol == CLASSIC:
+            delete_or_convert(telling)
+        return
+    if known.protocol == CONSUMER and known.is_converting:
+        _downgrade(telling, record)
+        return
+    if known.protocol != CLASSIC or known.is_converting or record.generation_id < known.generation_id:
         telling.remove()
         telling.create(CLASSIC, record.protocol_type)
         if record.generation_id > 1:
@@ -53,6 +58,18 @@ def classic_events(telling: Telling, record: ClassicGroup) -> None:
         telling.assign(member, each.partitions, each.unnamed_partitions)
     if is_new:
         _end(telling, triggers)
+
+
+def _downgrade(telling: Telling, record: ClassicGroup) -> None:
+    """A consumer group whose last member with the new protocol has left goes on as a classic one."""
+    known, now = telling.known, {each.member_id: each for each in record.members}
+    for member_id in [each for each in known.members if each not in now]:
+        telling.leave(member_id)
+    for each in record.members:
+        member = known.members[each.member_id] = _member(each)
+        member.partitions, member.unnamed_partitions = each.partitions, each.unnamed_partitions
+    _take_over(known, record)
+    telling.convert(CLASSIC)
 
 
 def _member(record: ClassicMember) -> KnownMember:
@@ -117,11 +134,7 @@ def _begin_in_the_middle(telling: Telling, record: ClassicGroup) -> None:
     unseen = record.generation_id - 1
     telling.begin(record.generation_id, [], None, unseen)
     _take_over(known, record)
-    members = [
-        {"member": each.reference(), "partitions": each.partitions, "unnamed_partitions": each.unnamed_partitions}
-        for each in known.members.values()
-    ]
-    telling.tell("group.snapshot", members=members, state=COMPLETING)
+    telling.tell("group.snapshot", members=telling.snapshots(), state=COMPLETING)
     if record.members:
         telling.tell("generation.started", **_started(telling, record, []))
     _end(telling, [])

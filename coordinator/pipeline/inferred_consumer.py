@@ -11,7 +11,16 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from coordinator.core.causes import Cause
-from coordinator.pipeline.inferred import CONSUMER, InferredCause, KnownMember, Telling, trigger
+from coordinator.pipeline.inferred import (
+    CLASSIC,
+    CONSUMER,
+    InferredCause,
+    KnownGroup,
+    KnownMember,
+    Telling,
+    delete_or_convert,
+    trigger,
+)
 from coordinator.pipeline.stored_records import (
     ConsumerMember,
     CurrentAssignment,
@@ -29,18 +38,24 @@ FIRST_EPOCH_MAX: Final = 2
 
 TRIGGERS_KEPT_MAX: Final = 1_000
 
+UNKNOWN_DIGEST: Final = b""
+"""Of a member that came along from the other protocol: its first record is no change."""
+
 
 def consumer_events(telling: Telling, record: Any, name_of: TopicNames) -> None:
     """Tell what the record changes, and take it over."""
     if isinstance(record, GroupEpoch) and record.epoch is None:
         if telling.known.protocol == CONSUMER:
-            telling.remove()
+            delete_or_convert(telling)
         return
-    if telling.known.protocol != CONSUMER:
+    if telling.known.protocol != CONSUMER or telling.known.is_converting:
         if isinstance(record, ConsumerMember) and record.topics is None:
             return  # of a group that is gone
-        telling.remove()
-        telling.create(CONSUMER, "consumer")
+        if telling.known.protocol == CLASSIC and telling.known.is_converting:
+            _upgrade(telling)
+        else:
+            telling.remove()
+            telling.create(CONSUMER, "consumer")
     match record:
         case ConsumerMember(topics=None):
             _member_gone(telling, record.member_id)
@@ -64,49 +79,61 @@ def _add_trigger(telling: Telling, found: dict[str, Any]) -> None:
         triggers.append(found)
 
 
+def _upgrade(telling: Telling) -> None:
+    """A classic group goes on as a consumer group, because a first member has the new protocol."""
+    for member in telling.known.members.values():
+        member.digest = UNKNOWN_DIGEST
+        member.epoch, member.is_settled = telling.known.generation_id, True
+    telling.known.protocol_name = telling.known.leader = None
+    telling.convert(CONSUMER)
+
+
 def _member(telling: Telling, record: ConsumerMember) -> None:
     known = telling.known
-    instance_id = record.group_instance_id
-    departed_id = None if instance_id is None else known.departed.pop(instance_id, None)
+    departed_id = _removed_with(known, record.group_instance_id)
     member = known.members.get(record.member_id)
     if member is not None:
-        if member.digest != record.digest:
+        known.removed.pop(record.member_id, None)
+        if member.digest not in (record.digest, UNKNOWN_DIGEST):
             _add_trigger(telling, trigger(Cause.METADATA_CHANGED, member, telling.time_ms))
         member.topics, member.digest = record.topics, record.digest
         member.client_id, member.client_host = record.client_id, record.client_host
         return
     came = KnownMember(
-        record.member_id, record.client_id, record.client_host, instance_id, record.topics, record.digest
+        record.member_id, record.client_id, record.client_host, record.group_instance_id, record.topics, record.digest
     )
     known.protocol_name = record.server_assignor or known.protocol_name
     if departed_id is None:
         telling.join(came)
         _add_trigger(telling, trigger(Cause.NEW_MEMBER, came, telling.time_ms))
         return
+    del known.removed[departed_id]
     if known.members[departed_id].digest != record.digest:
         _add_trigger(telling, trigger(Cause.METADATA_CHANGED, came, telling.time_ms))
     telling.replace(departed_id, came)
 
 
+def _removed_with(known: KnownGroup, instance_id: str | None) -> str | None:
+    """The static member that was removed and had this instance id."""
+    if instance_id is None:
+        return None
+    return next((member_id for member_id, each in known.removed.items() if each == instance_id), None)
+
+
 def _member_gone(telling: Telling, member_id: str) -> None:
-    """A static member may be replaced by the next record, which is of the same instance id."""
+    """The next records say what became of it."""
     member = telling.known.members.get(member_id)
-    if member is None:
-        return
-    if member.group_instance_id is not None:
-        telling.known.departed[member.group_instance_id] = member_id
-        return
-    telling.leave(member_id)
-    _add_trigger(telling, trigger(InferredCause.MEMBER_LEFT_OR_EXPIRED, member, telling.time_ms))
+    if member is not None:
+        telling.known.removed[member_id] = member.group_instance_id
 
 
-def _let_departed_go(telling: Telling) -> None:
+def _let_removed_go(telling: Telling) -> None:
     known = telling.known
-    for member_id in known.departed.values():
+    for member_id in known.removed:
         member = known.members[member_id]
         telling.leave(member_id)
         _add_trigger(telling, trigger(InferredCause.MEMBER_LEFT_OR_EXPIRED, member, telling.time_ms))
-    known.departed = {}
+    known.removed = {}
 
 
 def _epoch(telling: Telling, record: GroupEpoch) -> None:
@@ -118,7 +145,7 @@ def _epoch(telling: Telling, record: GroupEpoch) -> None:
     if epoch == known.generation_id:
         known.metadata_hash = record.metadata_hash
         return
-    _let_departed_go(telling)
+    _let_removed_go(telling)
     if known.is_open:
         telling.tell("rebalance.superseded", rebalance_ms=_since(telling))
     if not known.triggers and known.metadata_hash not in (None, record.metadata_hash):
@@ -135,17 +162,21 @@ def _epoch(telling: Telling, record: GroupEpoch) -> None:
 
 
 def _target(telling: Telling, record: TargetEpoch) -> None:
+    """The target of an older epoch is told too: a coordinator may compute it until after the epoch has risen again."""
     known = telling.known
-    if record.epoch != known.generation_id or not known.is_open or known.state != "Assigning":
+    if not known.is_open or known.state != "Assigning" or not 0 < record.epoch <= known.generation_id:
         return
-    known.state = "Reconciling"
+    is_late = record.epoch < known.generation_id
+    if not is_late:
+        known.state = "Reconciling"
     telling.tell(
         "generation.started",
         leader=None,
         protocol_type="consumer",
         protocol_name=known.protocol_name,
         members=len(known.members),
-        join_ms=_since(telling),
+        join_ms=None if is_late else _since(telling),
+        target_epoch=record.epoch,
     )
 
 

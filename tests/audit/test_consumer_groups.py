@@ -9,6 +9,8 @@ import pytest
 from coordinator.audit import schema
 from coordinator.core.causes import Cause
 from tests.audit.consumer_stories import named
+from tests.core.consumer.classic_bytes import assignment
+from tests.core.consumer.test_migration import classic_group, join
 from tests.core.consumer.world import World
 
 Event = TypeVar("Event", bound=schema.AuditEvent)
@@ -284,3 +286,51 @@ def test_the_target_names_100_triggers_and_counts_the_others() -> None:
     computed = last(world, schema.GenerationStarted)
     assert len(computed.triggers) == schema.TRIGGERS_NAMED_MAX
     assert (named_by(computed.triggers)[0], computed.unnamed_triggers) == ("member-1", 2)
+
+
+def test_a_conversion_names_the_software_of_the_members_that_came_along():
+    world = World()
+    world.client_software = "librdkafka"
+    joined = join(world, "").response
+    world.sync(joined.member_id, {joined.member_id: assignment({"t": [0, 1, 2]})})
+    world.enter("a")
+    world.depart("a")
+    assert [
+        [(each.member.member_id, each.member.client_software_name) for each in converted.members]
+        for converted in told(world, schema.GroupConverted)
+    ] == [[(joined.member_id, "librdkafka")], [(joined.member_id, "librdkafka")]]
+
+
+def test_what_a_member_says_of_itself_later_is_told(world):
+    world.enter("a", timeout_ms=2_000)
+    world.beat("a", 2, timeout_ms=7_000, assignor="range", rack_id="rack-1")
+    changed = last(world, schema.MemberRejoined)
+    assert (changed.metadata_changed, changed.rebalance_timeout_ms, changed.session_timeout_ms) == (False, 7_000, None)
+    assert (changed.protocols, changed.rack_id) == (["range"], "rack-1")
+
+
+def test_a_classic_member_offers_its_assignors_in_a_consumer_group(world):
+    world.enter("a")
+    join(world, "b", session_timeout_ms=10_000)
+    assert last(world, schema.MemberJoined).protocols == ["range"]
+    join(world, "b", session_timeout_ms=11_000)
+    changed = last(world, schema.MemberRejoined)
+    assert (changed.session_timeout_ms, changed.protocols) == (11_000, ["range"])
+
+
+def test_a_conversion_tells_how_far_the_members_are_that_came_along():
+    world, classic_id = classic_group()
+    named(world)
+    world.enter("a")
+    (converted,) = told(world, schema.GroupConverted)
+    assert converted.progress == {classic_id: schema.MemberProgress(1, "STABLE", 3)}
+
+
+def test_a_static_member_that_returns_with_other_topics_is_the_first_trigger(world):
+    world.enter("a", instance_id="i")
+    world.depart("a", -2, "i")
+    world.enter("b", "u", instance_id="i")
+    started = last(world, schema.RebalanceStarted)
+    assert [each.cause for each in started.triggers] == [Cause.STATIC_REPLACED, Cause.METADATA_CHANGED]
+    assert named_by(started.triggers) == ["b", "b"]
+    assert started.cause is Cause.STATIC_REPLACED

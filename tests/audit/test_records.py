@@ -34,6 +34,7 @@ VALUES: dict[Any, st.SearchStrategy[Any]] = {
     str: TEXT,
     bool: st.booleans(),
     list[str]: st.lists(TEXT, max_size=3),
+    list[str] | None: st.none() | st.lists(TEXT, max_size=3),
     Cause: st.sampled_from(Cause),
     schema.MemberRef: MEMBERS,
     schema.MemberRef | None: st.none() | MEMBERS,

@@ -16,6 +16,7 @@ SAMPLES: dict[Any, Any] = {
     str: "text ü",
     bool: True,
     list[str]: ["one", "two"],
+    list[str] | None: ["one"],
     Cause: Cause.NEW_MEMBER,
     schema.MemberRef: MEMBER,
     schema.MemberRef | None: MEMBER,

@@ -355,6 +355,28 @@ def another_assignor_is_asked_for(scene: Scene) -> None:
     ranged.leave()
 
 
+def an_assignor_changes(scene: Scene) -> None:
+    """A static member comes back with another choice: that raises no epoch, and counts from the next one on."""
+    one = scene.member("one", instance_id="pod-0", session_timeout_ms=LONG_SESSION_MS)
+    scene.steady(one)
+    before = len(scene.history().generations)
+    one.leave()
+    options = {"session_timeout_ms": LONG_SESSION_MS, "server_assignor": "range"}
+    again = scene.member("again", instance_id="pod-0", **options)
+    scene.steady(again)
+    if scene.of_kind(schema.StaticMemberReplaced):
+        assert len(scene.history().generations) == before
+        assert scene.of_kind(schema.MemberRejoined)[-1].protocols == ["range"]
+    else:
+        scene.unknown = "that it closed: this client does not say it, and its successor waits for its session to end"
+    scene.admin().create_partitions({scene.topic: NewPartitions(PARTITIONS + 1)})
+    scene.steady(again, partitions=PARTITIONS + 1)
+    changed = next(each for each in scene.history().generations if each.protocol_name == "range")
+    scene.tells(changed, "The assignor changed from uniform to range.")
+    scene.tells(scene.stable_because(Cause.TOPICS_CHANGED, ""), "grew from 4 to 5 partitions")
+    again.leave()
+
+
 def a_group_is_full(scene: Scene) -> None:
     """`group.consumer.max.size` is 2 here."""
     one, two = two_members(scene)

@@ -243,6 +243,7 @@ CASES: Final = {
         Case("A topic vanishes", consumers.a_topic_vanishes),
         Case("A subscription changes", consumers.a_subscription_changes, "subscribe"),
         Case("Another assignor is asked for", consumers.another_assignor_is_asked_for),
+        Case("A member comes back with another assignor", consumers.an_assignor_changes, "static"),
         Case(
             "A group is full",
             consumers.a_group_is_full,

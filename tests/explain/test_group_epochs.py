@@ -2,6 +2,7 @@
 
 import pytest
 
+from _wire.errors import ErrorCode
 from coordinator.audit.schema import StaticMemberReplaced
 from coordinator.cli.why import members_table
 from coordinator.explain.findings import Kind, findings
@@ -10,7 +11,7 @@ from coordinator.explain.memory import packed, unpacked
 from coordinator.explain.notes import notes
 from coordinator.explain.story import sentence, story_of
 from tests.audit.consumer_stories import named
-from tests.core.consumer.test_migration import classic_group
+from tests.core.consumer.test_migration import classic_group, join, mixed_group
 from tests.core.consumer.world import World
 from tests.simulation.simulation import GROUP_ID
 
@@ -97,6 +98,54 @@ def test_a_member_that_did_not_give_up_in_time():
     )
 
 
+def test_the_time_to_give_up_partitions_is_that_of_when_it_was_asked():
+    """A later heartbeat with another rebalance timeout does not touch it."""
+    world = named(World())
+    world.enter("a", timeout_ms=9_000)
+    world.beat("a", 2, timeout_ms=2_000)
+    joined(world)
+    world.beat("a", 2)
+    world.beat("a", 2, timeout_ms=60_000)
+    world.advance(2_000)
+    assert "client-a (127.0.0.1) did not give up its partitions within the rebalance timeout, 2 s." in told(world)
+
+
+def test_after_a_restart_the_time_to_give_up_partitions_begins_again():
+    world = named(World())
+    world.enter("a", timeout_ms=2_000)
+    joined(world)
+    world.beat("a", 2)
+    world.beat("a", 2, timeout_ms=5_000)
+    world.restart()
+    named(world)
+    world.advance(5_000)
+    world.beat("b", 3)
+    assert "client-a (127.0.0.1) did not give up its partitions within the rebalance timeout, 5 s." in told(world)
+
+
+def test_a_classic_member_that_does_not_rejoin_is_not_said_to_keep_partitions():
+    """`b` is to join again, and has nothing to give up."""
+    world = named(mixed_group())
+    world.enter("c", "u")
+    assert world.heartbeat("b", generation_id=3).error is ErrorCode.REBALANCE_IN_PROGRESS
+    while "b" in world.consumer.members:
+        world.advance(9_000)
+        world.beat("a", world.epoch("a"))
+        world.beat("c", world.epoch("c"))
+        if "b" in world.consumer.members:
+            world.heartbeat("b", generation_id=3)
+    history = GroupHistory.of(GROUP_ID, world.audited())
+    stories = " ".join(sentence(history, each) for each in history.generations)
+    assert "b (127.0.0.1) did not rejoin within the rebalance timeout, 1 min" in stories
+    assert "did not give up" not in stories
+
+
+def test_a_classic_member_that_does_not_sync(world):
+    join(world, "b", rebalance_timeout_ms=5_000)
+    world.advance(5_000)
+    assert "because b (127.0.0.1) did not send SyncGroup within the rebalance timeout, 5 s." in told(world)
+
+
 def test_a_restart_in_the_middle_of_a_reconciliation_changes_nothing(world):
     joined(world)
     world.beat("a", 2)
@@ -139,6 +188,14 @@ def test_another_subscription(world):
     assert told(world).startswith(
         "group epoch 4 began 22:13:21 UTC because client-b (127.0.0.1) subscribed to u and unsubscribed from t."
     )
+
+
+def test_another_assignor_counts_from_the_next_epoch_on(world):
+    world.beat("a", 2, assignor="range")
+    assert "assignor" not in told(world)
+    world.fixed.grow("t", 4)
+    world.beat("a", 2)
+    assert "because topic t grew from 3 to 4 partitions. The assignor changed from uniform to range. " in told(world)
 
 
 def test_the_last_member_left(world):

@@ -259,6 +259,7 @@ def _added(
         "join_ms": None,
         "protocol_type": "consumer",
         "subscribed_pattern": "",
+        "rack_id": "",
     }
 
 

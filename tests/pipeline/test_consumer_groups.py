@@ -7,14 +7,16 @@ from pyspark.sql import SparkSession
 
 from _wire.records import parse_records
 from coordinator.audit.schema import encode_event
+from coordinator.core.consumer import large_targets
 from coordinator.pipeline.batch import Batches
 from coordinator.pipeline.bronze import AuditSource
 from coordinator.pipeline.job import run_available
-from coordinator.pipeline.names import GENERATIONS, MEMBERSHIPS, OWNERSHIP, REBALANCE_RATES, REJECTS
+from coordinator.pipeline.names import GENERATIONS, MEMBERSHIPS, OWNERSHIP, REBALANCE_RATES, REJECTS, SILVER
 from coordinator.pipeline.partition_state import PartitionState
 from coordinator.pipeline.reader import query
 from coordinator.pipeline.tables import Tables
-from tests.audit.consumer_stories import named
+from tests.audit.consumer_stories import late_target, named, settle
+from tests.core.consumer.delayed_targets import DelayedTargets
 from tests.core.consumer.test_migration import classic_group, join, sync
 from tests.core.consumer.world import World
 from tests.pipeline.conftest import AuditTopic
@@ -149,3 +151,67 @@ def test_spark_makes_these_tables_of_the_audit_topic(spark: SparkSession, tables
     sql = "SELECT sum(rebalances) AS n FROM rebalance_rates WHERE group_type = 'consumer'"
     (rates,) = query(tables.root, (REBALANCE_RATES,), sql)
     assert rates["n"] == sum(1 for event in reconciled().audited() if "RebalanceStarted" in type(event).__name__)
+
+
+def overtaken() -> World:
+    """The target of epoch 3 comes when the group epoch is 4; at last all members have that of 4."""
+    world = named(World())
+    targets = DelayedTargets(world)
+    late_target(world, targets)
+    targets.finish()
+    settle(world)
+    return world
+
+
+@pytest.fixture
+def all_targets_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_targets, "WORK_AT_ONCE", 0)
+
+
+def test_both_sources_tell_a_migration():
+    """The group goes on with its members, in both directions: nobody joins or leaves with it but who does."""
+    world = migrated()
+    audited, inferred = fold(values_of(world)), stored(world)
+    for rows in (audited, inferred):
+        kinds = [row["kind"] for row in rows[SILVER]]
+        assert kinds.count("group.converted") == 2
+        assert (kinds.count("group.created"), kinds.count("group.removed")) == (1, 0)
+    for table, names in (
+        (MEMBERSHIPS, ("member_id", "joined_ms", "left_ms")),
+        (GENERATIONS, ("generation_id", "outcome", "group_type", "members")),
+    ):
+        told = [[tuple(row.get(name) for name in names) for row in rows[table]] for rows in (audited, inferred)]
+        assert told[0] == told[1], table
+    assert owners(inferred) == owners(audited)
+
+
+@pytest.mark.usefixtures("all_targets_are_large")
+@pytest.mark.parametrize("step", [1, 2, 3, 7])
+def test_an_epoch_that_started_late_has_one_row_wherever_a_batch_ends(step: int):
+    values, state = values_of(overtaken()), PartitionState()
+    whole = fold(values)
+    parts = [fold(values[first : first + step], state, first) for first in range(0, len(values), step)]
+    for table in TABLES:
+        assert [row for part in parts for row in part[table]] == whole[table], table
+    rows = {row["generation_id"]: row for row in whole[GENERATIONS]}
+    assert [row["generation_id"] for row in whole[GENERATIONS]] == [2, 3, 4]
+    late = rows[3]
+    assert (late["outcome"], late["join_ms"]) == ("superseded", 2_000)
+    assert late["generation_started_ms"] - late["rebalance_ended_ms"] == 1_500
+    assert "That came 1.5 s later, for members to reconcile with until a newer one is there." in late["sentence"]
+
+
+@pytest.mark.usefixtures("all_targets_are_large")
+def test_both_sources_tell_when_an_epoch_started_late():
+    world = overtaken()
+    audited, inferred = fold(values_of(world)), stored(world)
+    names = ("generation_id", "outcome", "rebalance_started_ms", "stable_ms")
+    told = [[tuple(row.get(name) for name in names) for row in rows[GENERATIONS]] for rows in (audited, inferred)]
+    assert told[0] == told[1]
+    assert owners(inferred) == owners(audited)
+    started = [
+        [(row["time_ms"], row["generation_id"]) for row in rows[SILVER] if row["kind"] == "generation.started"]
+        for rows in (audited, inferred)
+    ]
+    assert started[0] == started[1]
+    assert [epoch for _, epoch in started[0]] == [2, 4, 4]

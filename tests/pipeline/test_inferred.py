@@ -147,6 +147,12 @@ def test_a_group_that_is_removed_with_members_lets_them_go():
     assert [row["member_id"] for row in rows[OWNERSHIP]] == ["a-id", None]
 
 
+def test_a_classic_group_that_follows_the_removal_of_one_with_members_is_another_one():
+    rows = folded(records(group(1, member("a", [0])), None, group(1, member("b", [0]))))
+    assert [row["left_cause"] for row in rows[MEMBERSHIPS] if "left_ms" in row] == ["group_removed"]
+    assert [row["created_seq"] for row in rows[GENERATIONS]] == [1, 8]
+
+
 def test_subscriptions_that_are_none_of_the_consumer_protocol_damage_nothing():
     odd = member("a", [0])
     odd.subscription, odd.assignment = b"\x00", b"\xff\xff\xff"

@@ -80,6 +80,8 @@ class AuditReader:
         self.protocol_type = self.protocol_name = ""
         self.is_consumer = False
         """Whether it is a consumer group (KIP-848)."""
+        self.target_epoch: int | None = None
+        """Of a consumer group: the epoch of its last target assignment; None: not known."""
         self.described: dict[str, DescribedMember] = {}
         """Member id → the member as DescribeGroups shows it in Stable."""
 
@@ -190,6 +192,7 @@ class AuditReader:
                 assert event.leader in self.members or (self.is_consumer and not event.leader)
                 assert event.join_ms >= 0
                 self.assigned_in_generation = 0
+                self._check_target(event)
             case schema.MemberAssigned():
                 assert event.readable
                 self._assigned(event)
@@ -200,10 +203,13 @@ class AuditReader:
                 is_there = event.member_epoch != LEAVE_STATIC_EPOCH  # otherwise it keeps the state that it had
                 assert (event.member_state == "UNREVOKED_PARTITIONS") == bool(event.revoking) or not is_there, event
                 assert {each.member.member_id for each in event.waits_for} <= self.members, event
+                assert self.target_epoch is None or event.member_epoch <= self.target_epoch, event
             case schema.GroupConverted():
                 self.members = {each.member.member_id for each in event.members}
                 self.owned = {each.member.member_id: flat(each.partitions) for each in event.members}
+                self.target_epoch = None
             case schema.GenerationStable():
+                assert not self.is_consumer or self.target_epoch in (event.generation_id, None), event
                 shared = sum(map(len, self.owned.values())) if self.is_consumer else self.assigned_in_generation
                 assert (event.members, event.partitions) == (len(self.members), shared), event
                 assert event.join_ms + event.sync_ms == event.rebalance_ms
@@ -214,6 +220,7 @@ class AuditReader:
             case schema.GroupRemoved():
                 self.members.clear()
                 self.owned.clear()
+                self.target_epoch = None
             case schema.GroupSnapshot():
                 self._check_snapshot(event, offset)
             case schema.OffsetsCommitted():
@@ -228,6 +235,13 @@ class AuditReader:
         self.owned[member_id] = now
         self.assigned_in_generation += len(now)
 
+    def _check_target(self, event: schema.GenerationStarted) -> None:
+        """Of a consumer group: each target is of a later epoch than the one before, and of none that is to come."""
+        assert (event.target_epoch is None) == (not self.is_consumer), event
+        if event.target_epoch is not None:
+            assert (self.target_epoch or 0) < event.target_epoch <= event.generation_id, event
+        self.target_epoch = event.target_epoch
+
     def _check_snapshot(self, event: schema.GroupSnapshot, offset: int) -> None:
         """It repeats what the events before it say, and what of it is stored."""
         assert (event.generation_id, event.state) == (self.generation_id, self.state), event
@@ -241,6 +255,7 @@ class AuditReader:
 
     def _loaded(self, event: schema.GroupLoaded, may_be_lost: bool) -> None:
         """What is not void tells the group as it was loaded."""
+        self.target_epoch = None
         self.members = {each.member.member_id for each in event.members}
         self.owned = {each.member.member_id: flat(each.partitions) for each in event.members}
         if may_be_lost:

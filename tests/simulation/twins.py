@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
+from coordinator.audit import schema
 from coordinator.audit.schema import Record as AuditRecord
 from coordinator.audit.schema import decode_coordinator_event, decode_event
 from coordinator.core.causes import Cause
@@ -285,6 +286,8 @@ class ShardTwins:
             event = decode_event(value)
             assert key.decode() == event.group_id
             self.seen[f"audit {type(event).__struct_config__.tag}"] += 1
+            if isinstance(event, schema.GenerationStarted) and event.target_epoch is not None:
+                self.seen["the target of an earlier epoch"] += event.target_epoch < event.generation_id
             reader = self.readers.get(event.group_id)
             if reader is None:
                 reader = self.readers[event.group_id] = AuditReader(lambda: self.clock_was_set_back)

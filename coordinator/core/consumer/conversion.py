@@ -11,7 +11,7 @@ from coordinator.core.classic import joining
 from coordinator.core.classic.group import NO_MEMBER_ID, ClassicGroup
 from coordinator.core.classic.kind import CLASSIC
 from coordinator.core.consumer import classic_join
-from coordinator.core.consumer.events import GroupConverted
+from coordinator.core.consumer.conversion_events import GroupConverted
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.consumer.heartbeat import answered, decide, group_not_found
 from coordinator.core.consumer.heartbeat_requests import Rejection

@@ -14,7 +14,7 @@ from coordinator.core.classic.group import RebalanceReason
 from coordinator.core.classic.kind import CLASSIC
 from coordinator.core.classic.rebalance import select_protocol
 from coordinator.core.consumer.classic_protocol import assignment_bytes
-from coordinator.core.consumer.events import DowngradedMember, GroupDowngraded
+from coordinator.core.consumer.conversion_events import DowngradedMember, GroupDowngraded
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.consumer.member import ConsumerMember, MemberMetadata
 from coordinator.core.consumer.topic_partitions import TopicPartitions

@@ -3,16 +3,14 @@
 from typing import Any, Final
 
 from coordinator.core.consumer import records
+from coordinator.core.consumer.conversion_events import GroupConverted, GroupDowngraded, GroupUpgraded
 from coordinator.core.consumer.events import (
     ConsumerMemberAssigned,
     ConsumerMemberJoined,
     ConsumerMemberRemoved,
     ConsumerMemberReplaced,
     ConsumerMemberUpdated,
-    GroupConverted,
-    GroupDowngraded,
     GroupEpochBumped,
-    GroupUpgraded,
     PartitionMetadataRemoved,
     PatternForgotten,
     PatternsResolved,

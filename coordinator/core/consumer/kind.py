@@ -16,16 +16,14 @@ from coordinator.core.consumer import (
     patterns,
 )
 from coordinator.core.consumer.checks import CHECKS
+from coordinator.core.consumer.conversion_events import GroupConverted, GroupDowngraded, GroupUpgraded
 from coordinator.core.consumer.event_records import RECORDS
 from coordinator.core.consumer.events import (
     ConsumerMemberAssigned,
     ConsumerMemberJoined,
     ConsumerMemberRemoved,
     ConsumerMemberReplaced,
-    GroupConverted,
-    GroupDowngraded,
     GroupEpochBumped,
-    GroupUpgraded,
     StaticMemberLeft,
     TargetAssignmentComputed,
 )

@@ -9,7 +9,7 @@ from coordinator.config.consumer_group_keys import GROUP_CONSUMER_MAX_SIZE, GROU
 from coordinator.core.classic.group import ClassicGroup, Member
 from coordinator.core.classic.members import answers_to_removed
 from coordinator.core.consumer.classic_protocol import read_assignment, read_subscription
-from coordinator.core.consumer.events import GroupUpgraded
+from coordinator.core.consumer.conversion_events import GroupUpgraded
 from coordinator.core.consumer.group import NEVER, ConsumerGroup
 from coordinator.core.consumer.heartbeat import decide
 from coordinator.core.consumer.heartbeat_requests import Rejection

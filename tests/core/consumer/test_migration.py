@@ -8,7 +8,8 @@ from _wire.errors import NONE, ErrorCode
 from coordinator.core.assignment import decode_assignment
 from coordinator.core.causes import Cause
 from coordinator.core.classic.group import ClassicGroup
-from coordinator.core.consumer.events import ConsumerMemberRemoved, GroupDowngraded
+from coordinator.core.consumer.conversion_events import GroupDowngraded
+from coordinator.core.consumer.events import ConsumerMemberRemoved
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.groups.states import PREPARING_REBALANCE, STABLE
 from tests.core.consumer.classic_bytes import assignment, subscription
@@ -318,3 +319,21 @@ def test_a_static_classic_member_comes_back_as_a_consumer() -> None:
     assert list(world.consumer.members) == ["a"]
     world.restart()
     assert world.assigned("a") == {"t": [0, 1, 2]}
+
+
+def test_what_is_known_of_the_clients_is_kept_in_both_directions() -> None:
+    """It is not stored: a change of the protocol is no restart."""
+    world = World()
+    world.client_software = "librdkafka"
+    joined = join(world, "").response
+    world.sync(joined.member_id, {joined.member_id: assignment({"t": [0, 1, 2]})})
+    joined_ms = world.now_ms
+    world.advance(1_000)
+    world.client_software = "apache-kafka-java"
+    world.enter("a")
+    upgraded = world.consumer.members
+    assert {each.client_software_name for each in upgraded.values()} == {"librdkafka", "apache-kafka-java"}
+    assert upgraded[joined.member_id].joined_ms == joined_ms
+    world.depart("a")
+    (downgraded,) = world.whole_group.membership.members.values()
+    assert (downgraded.client_software_name, downgraded.joined_ms) == ("librdkafka", joined_ms)
