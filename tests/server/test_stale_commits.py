@@ -111,6 +111,7 @@ def test_a_commit_of_a_partition_that_was_given_up_is_refused_and_told(
         return history if history.state == "Stable" and history.generation_id > old_epoch else None
 
     history = wait_for(settled, SECONDS, "the group to be stable")
+    assert history is not None
     latest = history.latest_stable
     assert latest is not None
     assert (latest.generation_id, latest.commits_rejected) == (one.epoch, 2)
