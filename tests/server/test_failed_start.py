@@ -13,6 +13,7 @@ from coordinator.listen_address import ListenError
 from coordinator.log.recovery.last_stop import CLEAN_SHUTDOWN
 from coordinator.server.node import Node
 from tests.servers import RunningServer
+from tests.waiting import wait_for
 from tests.wire_client import WireClient
 
 
@@ -54,8 +55,13 @@ def test_a_large_log_is_recovered_before_clients_are_served_and_a_small_one_when
                     assert client.produce(topic, batch).error_code == 0
         server.kill()
         server.start()
-        scanned = {int(each) for each in re.findall(r"scanned_bytes=(\d+)", server.log.read_text())}
+        wait_for(lambda: scanned_bytes(server), 10, "the line about the recovery, which a thread writes")
         with WireClient(server.bootstrap) as client:
             for topic, batches in (("large", 10), ("small", 1)):
                 assert client.produce(topic, batch).base_offset == batches
-    assert any(10 * len(batch) <= each < 11 * len(batch) for each in scanned)
+        assert 10 * len(batch) <= max(scanned_bytes(server)) < 11 * len(batch)
+
+
+def scanned_bytes(server: RunningServer) -> list[int]:
+    """What the recoveries have read, as the server has logged until now."""
+    return [int(each) for each in re.findall(r"scanned_bytes=(\d+)", server.log.read_text())]
