@@ -1,4 +1,4 @@
-"""Who may do what: principals, resources and operations as in Kafka's authorizer, and what a route needs of them."""
+"""Who may do what: resources and operations as in Kafka's authorizer, and what a route needs of them."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -6,20 +6,8 @@ from enum import Enum, IntEnum
 from typing import Any, Final, NamedTuple, Protocol
 
 from _wire.errors import ErrorCode
+from coordinator.security.principal import Principal
 
-
-class Principal(NamedTuple):
-    """Who sends a request (KafkaPrincipal)."""
-
-    principal_type: str
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.principal_type}:{self.name}"
-
-
-ANONYMOUS: Final = Principal("User", "ANONYMOUS")
-"""Clients of a listener that authenticates nobody."""
 
 CLUSTER_NAME: Final = "kafka-cluster"
 """The name of the only resource of type CLUSTER (`Resource.CLUSTER_NAME`)."""

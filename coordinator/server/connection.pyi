@@ -6,7 +6,7 @@ from _wire.errors import ErrorCode
 from coordinator.core.client_connection import ClientConnection
 from coordinator.groups.sessions import SessionTable
 from coordinator.metrics.request_meter import ListenerMeter
-from coordinator.server.authorization import Principal
+from coordinator.security.principal import Principal
 from coordinator.server.request_context import Endpoint, RequestContext
 from coordinator.server.throttling import Charge
 

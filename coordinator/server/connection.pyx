@@ -22,7 +22,7 @@ from coordinator.groups.sessions cimport SessionTable
 
 from _wire.frames import FrameTooLarge
 from coordinator.core.client_connection import ClientConnection
-from coordinator.server.authorization import ANONYMOUS
+from coordinator.security.principal import ANONYMOUS
 from coordinator.server.long_messages import TooLong, not_in_steps
 
 cdef enum:

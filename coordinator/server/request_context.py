@@ -7,7 +7,7 @@ from coordinator.core.client_connection import ClientConnection
 from coordinator.core.decision import OperationContext
 
 if TYPE_CHECKING:
-    from coordinator.server.authorization import Principal
+    from coordinator.security.principal import Principal
     from coordinator.server.connection import Connection
     from coordinator.server.dispatch import Route
 

@@ -24,12 +24,11 @@ from _wire.messages.offset_fetch import (
 )
 from _wire.messages.produce import ProduceRequest, TopicProduceData
 from _wire.messages.txn_offset_commit import TxnOffsetCommitRequest
+from coordinator.security.principal import ANONYMOUS, Principal
 from coordinator.server.authorization import (
     ALLOW_ALL,
-    ANONYMOUS,
     CLUSTER_NAME,
     AclOperation,
-    Principal,
     Requirement,
     ResourceType,
     WhenDenied,

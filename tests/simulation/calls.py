@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from _wire.errors import ErrorCode
 from _wire.primitives import Message
-from coordinator.server.authorization import ANONYMOUS
+from coordinator.security.principal import ANONYMOUS
 from coordinator.server.connection import Connection
 from coordinator.server.request_context import Endpoint, RequestContext
 

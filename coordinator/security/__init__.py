@@ -1,0 +1,1 @@
+"""Who clients are, how they prove it, and what they may do. Knows neither sockets nor handlers."""
