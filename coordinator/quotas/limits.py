@@ -12,7 +12,7 @@ NAME_LENGTH_MAX: Final = 256
 
 
 class Client(NamedTuple):
-    """Whose use is measured. The user is the name of the principal, ANONYMOUS where the listener authenticates nobody."""
+    """Whose use is measured. The user is the name of the principal: ANONYMOUS where nobody is authenticated."""
 
     user: str
     client_id: str
