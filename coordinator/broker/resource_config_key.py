@@ -25,6 +25,7 @@ class ConfigType(IntEnum):
     LONG = 5
     DOUBLE = 6
     LIST = 7
+    PASSWORD = 9
 
 
 class InvalidResourceConfig(ValueError):

@@ -65,7 +65,7 @@ def _gzip_level(name: str, text: str) -> None:
         )
 
 
-BOOLEAN, STRING, INT, LONG, DOUBLE_TYPE, LIST = ConfigType
+BOOLEAN, STRING, INT, LONG, DOUBLE_TYPE, LIST, _ = ConfigType
 ONE_NODE: Final = " Without effect: there is one node."
 NO_TIERS: Final = " Without effect: there is no tiered storage."
 

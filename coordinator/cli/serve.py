@@ -16,8 +16,8 @@ import uvloop
 from coordinator.cli.ready_file import ReadyFile
 from coordinator.cli.stop_signals import StopSignals
 from coordinator.config.key import ConfigError
+from coordinator.config.listener_keys import LISTENERS
 from coordinator.config.metrics_keys import ADMIN_LISTENER
-from coordinator.config.network_keys import LISTENERS
 from coordinator.config.properties import parse_settings, read_properties
 from coordinator.config.server_keys import LOG_DIRS
 from coordinator.config.settings import Config

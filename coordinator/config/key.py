@@ -7,7 +7,10 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, Final, Generic, TypeVar
+
+from coordinator.config.password import Password
 
 T = TypeVar("T")
 N = TypeVar("N", int, float)
@@ -24,15 +27,30 @@ PARTITIONS_MAX: Final = 10_000
 """The most partitions of one topic: Kafka's controller rejects a request for more (POLICY_VIOLATION)."""
 
 
+TYPE_NAMES: Final = {bool: "boolean", int: "int", float: "double", str: "string", tuple: "list", Password: "password"}
+
+
 class ConfigError(ValueError):
     """A setting is invalid. The message is one line: the setting, the problem, and what is allowed."""
+
+
+class Scope(Enum):
+    """What a setting can be given for, beside the server as a whole (config/listener_overrides.py)."""
+
+    BROKER = "broker"
+    """Nothing else."""
+    LISTENER = "listener"
+    """One listener: `listener.name.NAME.KEY`."""
+    MECHANISM = "mechanism"
+    """One listener, and one SASL mechanism of it: `listener.name.NAME.MECHANISM.KEY`."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ConfigKey(Generic[T]):
     """One setting. `at_least` and `at_most` are inclusive bounds of a number; `one_of` lists the allowed words.
 
-    The default of a list is a tuple. A list is not empty, and has no word twice.
+    The default of a list is a tuple. A list has no word twice. With `one_of` it has one word at least; without, its
+    words are free. The default of a secret is a `Password`.
     """
 
     name: str
@@ -45,13 +63,19 @@ class ConfigKey(Generic[T]):
     """Whether a word may be written in any case. Its value is the one of `one_of`."""
     aliases: Mapping[str, str] = field(default_factory=dict)
     """Other names of words of a list."""
+    scope: Scope = Scope.BROKER
 
     @property
     def type_name(self) -> str:
-        return {bool: "boolean", int: "int", float: "double", str: "string", tuple: "list"}[type(self.default)]
+        return TYPE_NAMES[type(self.default)]
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether the value is shown to nobody (Kafka's type PASSWORD)."""
+        return isinstance(self.default, Password)
 
     def format(self, value: T) -> str:
-        """A value as in a properties file."""
+        """A value as in a properties file. A secret is hidden."""
         if isinstance(value, tuple):
             return ",".join(value)
         return str(value).lower() if isinstance(value, bool) else str(value)
@@ -63,6 +87,8 @@ class ConfigKey(Generic[T]):
             ConfigError: the value is not of the setting's type, or not allowed.
         """
         value: Any = text.strip()
+        if self.is_secret:
+            return Password(value)  # type: ignore[return-value]
         if isinstance(self.default, bool):
             if value.lower() not in ("true", "false"):
                 raise ConfigError(f"{self.name}={text}: expected true or false")
@@ -86,7 +112,9 @@ class ConfigKey(Generic[T]):
     def _parse_list(self, text: str) -> tuple[str, ...]:
         words = [word.strip() for word in text.split(",")]
         words = [self.aliases.get(word, word) for word in words]
-        if unknown := [word for word in words if word not in self.one_of]:
+        if not self.one_of:
+            words = [word for word in words if word]
+        elif unknown := [word for word in words if word not in self.one_of]:
             raise ConfigError(f"{self.name}={text}: {unknown[0]!r} is not one of {', '.join(self.one_of)}")
         if repeated := [word for word, times in Counter(words).items() if times > 1]:
             raise ConfigError(f"{self.name}={text}: {repeated[0]} is named twice")

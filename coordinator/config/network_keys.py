@@ -1,18 +1,7 @@
-"""The keys of listeners, connections and requests (SocketServerConfigs)."""
+"""The keys of connections and requests (SocketServerConfigs)."""
 
 from coordinator.config.key import INT32_MAX, INT64_MAX, ConfigKey
 
-LISTENERS = ConfigKey(
-    "listeners",
-    "PLAINTEXT://127.0.0.1:9092",
-    "The addresses to listen on: a comma-separated list of NAME://HOST:PORT. Port 0 binds a free port.",
-)
-ADVERTISED_LISTENERS = ConfigKey(
-    "advertised.listeners",
-    "",
-    "The address of each listener that is returned to clients, in the form of `listeners`. "
-    "If empty, the bound addresses are returned.",
-)
 SOCKET_REQUEST_MAX_BYTES = ConfigKey(
     "socket.request.max.bytes",
     104_857_600,

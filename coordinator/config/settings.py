@@ -1,7 +1,7 @@
 """All settings and their values."""
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -10,6 +10,7 @@ from coordinator.config import (
     cleaner_keys,
     consumer_group_keys,
     group_keys,
+    listener_keys,
     log_keys,
     metrics_keys,
     network_keys,
@@ -18,6 +19,8 @@ from coordinator.config import (
     transaction_keys,
 )
 from coordinator.config.key import ConfigError, ConfigKey
+from coordinator.config.listener_keys import LISTENERS
+from coordinator.config.listener_overrides import PREFIX, ListenerConfig, find_override, listener_names, parse_override
 from coordinator.config.rules import check_settings_together
 from coordinator.config.server_keys import LOG_DIRS
 
@@ -25,6 +28,7 @@ T = TypeVar("T")
 
 KEY_MODULES: Final = (
     server_keys,
+    listener_keys,
     network_keys,
     quota_keys,
     log_keys,
@@ -53,21 +57,38 @@ class Config:
             ConfigError: names are unknown (the message has all of them), a value is not allowed, or two contradict
                 each other.
         """
-        unknown = [name for name in texts or {} if name not in KEYS_BY_NAME]
+        of_listeners = {name: text for name, text in (texts or {}).items() if name.startswith(PREFIX)}
+        of_server = {name: text for name, text in (texts or {}).items() if name not in of_listeners}
+        unknown = [name for name in of_server if name not in KEYS_BY_NAME]
         if len(unknown) > 1:
             raise ConfigError(_all_unknown(unknown))
         self._values: dict[ConfigKey[Any], Any] = {key: key.default for key in ALL_KEYS}
         self._given: set[ConfigKey[Any]] = set()
-        for name, text in (texts or {}).items():
+        for name, text in of_server.items():
             key = find_key(name)
             self._values[key] = key.parse(text)
             self._given.add(key)
+        self._overrides: dict[str, dict[ConfigKey[Any], Any]] = {}
+        names = listener_names(self[LISTENERS])
+        for name, text in of_listeners.items():
+            override = find_override(name, names, KEYS_BY_NAME)
+            self._overrides.setdefault(override.place, {})[override.key] = parse_override(override, text)
         self.log_directories()
         check_settings_together(self)
 
     def __getitem__(self, key: ConfigKey[T]) -> T:
         value: T = self._values[key]
         return value
+
+    def for_listener(self, name: str) -> ListenerConfig:
+        """The settings of a listener: its own (`listener.name.NAME.KEY`), else those of the server."""
+        return ListenerConfig(name, self._values, self._overrides)
+
+    def overrides(self) -> Iterator[tuple[str, ConfigKey[Any], str]]:
+        """What was given for single listeners: the whole name, the key, and the value as by `text`."""
+        for place, values in self._overrides.items():
+            for key, value in values.items():
+                yield place + key.name, key, key.format(value)
 
     def log_directories(self) -> list[Path]:
         """The directories of `log.dirs` as absolute paths, none of them twice.
@@ -90,7 +111,7 @@ class Config:
         return key in self._given
 
     def text(self, key: ConfigKey[Any]) -> str:
-        """The value as in a properties file."""
+        """The value as in a properties file. A secret is hidden."""
         return key.format(self._values[key])
 
 

@@ -6,12 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from coordinator.config.key import ConfigError
-from coordinator.config.network_keys import (
-    ADVERTISED_LISTENERS,
-    LISTENERS,
-    MAX_CONNECTION_CREATION_RATE,
-    SOCKET_REQUEST_MAX_BYTES,
-)
+from coordinator.config.listener_keys import ADVERTISED_LISTENERS, LISTENERS
+from coordinator.config.network_keys import MAX_CONNECTION_CREATION_RATE, SOCKET_REQUEST_MAX_BYTES
 from coordinator.config.settings import Config
 from coordinator.groups.sessions import SessionTable
 from coordinator.listen_address import Address, ListenError, bind, parse_addresses

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from coordinator.config.listener_keys import LISTENERS
 from coordinator.config.metrics_keys import ADMIN_LISTENER
-from coordinator.config.network_keys import LISTENERS
 from coordinator.config.server_keys import LOG_DIRS
 from coordinator.config.settings import Config
 from coordinator.testing.errors import TestingError

@@ -40,12 +40,11 @@ from coordinator.config.group_keys import (
     OFFSETS_RETENTION_CHECK_INTERVAL_MS,
 )
 from coordinator.config.key import INT32_MAX, ConfigError, ConfigKey
+from coordinator.config.listener_keys import ADVERTISED_LISTENERS, LISTENER_SECURITY_PROTOCOL_MAP, LISTENERS
 from coordinator.config.log_keys import MESSAGE_MAX_BYTES
 from coordinator.config.metrics_keys import ADMIN_ALLOWED_HOSTS, ADMIN_LISTENER, METRICS_GROUPS_ALLOW
 from coordinator.config.network_keys import (
-    ADVERTISED_LISTENERS,
     CONNECTIONS_MAX_IDLE_MS,
-    LISTENERS,
     MAX_CONNECTIONS_PER_IP,
     MAX_CONNECTIONS_PER_IP_OVERRIDES,
     SOCKET_REQUEST_MAX_BYTES,
@@ -59,6 +58,7 @@ from tests.wire_client import ConnectionClosed, WireClient, join_request
 UNBOUNDED: Final = {
     LISTENERS,
     ADVERTISED_LISTENERS,
+    LISTENER_SECURITY_PROTOCOL_MAP,
     LOG_DIRS,
     METADATA_LOG_DIR,
     ADMIN_LISTENER,

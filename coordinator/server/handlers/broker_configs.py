@@ -1,6 +1,7 @@
 """The configs of this broker in DescribeConfigs: those of Kafka, and the settings that only this server has."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import Any, Final
 
 from _wire.messages.describe_configs import DescribeConfigsResourceResult, DescribeConfigsSynonym
@@ -8,6 +9,7 @@ from coordinator.broker.resource_config_key import ConfigType
 from coordinator.broker.topic_configs import ConfigSource
 from coordinator.config.kafka_broker_configs import KafkaBrokerConfig, kafka_broker_configs
 from coordinator.config.key import ConfigKey
+from coordinator.config.password import Password
 from coordinator.config.server_keys import LOG_DIRS, NODE_ID
 from coordinator.config.settings import ALL_KEYS, Config
 
@@ -17,11 +19,13 @@ SETTINGS: Final = {key.name: key for key in ALL_KEYS} | {"broker.id": NODE_ID}
 ALWAYS_SET: Final = (NODE_ID, LOG_DIRS)
 """Settings that have a default here, and none on Kafka."""
 
+TYPES: Final = {bool: ConfigType.BOOLEAN, str: ConfigType.STRING, tuple: ConfigType.LIST, Password: ConfigType.PASSWORD}
+
 UNUSED: Final = "Not used by this server. The value is the default of Kafka 4.3.1."
 
 
 def broker_configs(config: Config) -> Iterable[DescribeConfigsResourceResult]:
-    """All configs, in the order of their names.
+    """All configs, in the order of their names, then those that were given for single listeners.
 
     All are read-only, also those that Kafka can change while it runs: a change of them is always refused here.
     """
@@ -31,8 +35,11 @@ def broker_configs(config: Config) -> Iterable[DescribeConfigsResourceResult]:
         if setting is None:
             yield _described(name, kafka[name].type, kafka[name].is_sensitive, _unused(kafka[name]), UNUSED)
         else:
-            type_number = kafka[name].type if name in kafka else _type_of(setting.default)
-            yield _described(name, type_number, False, _values(config, setting, kafka.get(name)), setting.doc)
+            values = _values(config, setting, kafka.get(name))
+            yield _described(name, _type_of(setting), setting.is_secret, values, setting.doc)
+    for name, setting, text in sorted(config.overrides(), key=itemgetter(0)):
+        values = [(text, ConfigSource.STATIC_BROKER)]
+        yield _described(name, _type_of(setting), setting.is_secret, values, setting.doc)
 
 
 def _unused(config: KafkaBrokerConfig) -> list[tuple[str, ConfigSource]]:
@@ -50,12 +57,14 @@ def _values(config: Config, setting: ConfigKey[Any], kafka: KafkaBrokerConfig | 
 
 
 def _described(
-    name: str, type_number: int, is_sensitive: bool, values: list[tuple[str, ConfigSource]], doc: str
+    name: str, type_number: int, is_sensitive: bool, values: Sequence[tuple[str | None, ConfigSource]], doc: str
 ) -> DescribeConfigsResourceResult:
     value, source = values[0] if values else (None, ConfigSource.DEFAULT)
+    if is_sensitive:
+        values = [(None, place) for _, place in values]
     return DescribeConfigsResourceResult(
         name=name,
-        value=value,
+        value=None if is_sensitive else value,
         read_only=True,
         is_default=source is ConfigSource.DEFAULT,
         config_source=source,
@@ -66,10 +75,9 @@ def _described(
     )
 
 
-def _type_of(value: object) -> ConfigType:
-    """The type of a setting that Kafka does not have."""
-    if isinstance(value, bool):
-        return ConfigType.BOOLEAN
-    if isinstance(value, str):
-        return ConfigType.STRING
-    return ConfigType.LONG
+def _type_of(setting: ConfigKey[Any]) -> int:
+    """The type of a config as Kafka has it, or that of a setting that Kafka does not have."""
+    kafka = kafka_broker_configs().get(setting.name)
+    if kafka is not None:
+        return kafka.type
+    return TYPES.get(type(setting.default), ConfigType.LONG)
