@@ -185,7 +185,7 @@ def test_a_missing_config_file_is_reported(tmp_path, data):
 
 
 def test_an_invalid_config_file_is_reported(tmp_path, data):
-    for content, problem in ((b"\xff\xfe\x00", "broken.properties"), (b"just words", "just words")):
+    for content, problem in ((b"\xff\xfe\x00", "broken.properties"), (b"just words", "line 1: expected KEY=VALUE")):
         (tmp_path / "broken.properties").write_bytes(content)
         assert problem in refused("--data-dir", data, "--config", tmp_path / "broken.properties")
     assert str(tmp_path) in refused("--data-dir", data, "--config", tmp_path)
