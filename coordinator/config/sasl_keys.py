@@ -6,7 +6,9 @@ from coordinator.config.key import INT32_MAX, INT64_MAX, ConfigKey, Scope
 from coordinator.config.password import Password
 
 JWT_VALIDATOR: Final = "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler"
-JWT_VALIDATOR_BEFORE_4: Final = "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerValidatorCallbackHandler"
+JWT_VALIDATOR_BEFORE_4: Final = (
+    "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerValidatorCallbackHandler"
+)
 
 SASL_ENABLED_MECHANISMS = ConfigKey(
     "sasl.enabled.mechanisms",

@@ -94,7 +94,7 @@ def _module(first: _Token, tokens: Iterator[_Token]) -> LoginModule:
             or value.kind not in ("word", "quoted")
         ):
             raise JaasError(
-                f"option {len(options) + 1} of a login module is not NAME=\"VALUE\"; write the value in quotes"
+                f'option {len(options) + 1} of a login module is not NAME="VALUE"; write the value in quotes'
             )
         options[token.text] = value.text
     raise JaasError("a login module does not end with a semicolon")

@@ -61,7 +61,9 @@ def loader(url: str) -> Load:
     if parts.scheme == "file" and host in (None, "localhost") and path.startswith("/") and "\0" not in path:
         return lambda: _read_file(Path(path))
     if not host or not (parts.scheme == "https" or (parts.scheme == "http" and host in LOOPBACK)):
-        raise KeySetError("expected https://HOST/PATH or file:///PATH; http:// is allowed on the loopback interface only")
+        raise KeySetError(
+            "expected https://HOST/PATH or file:///PATH; http:// is allowed on the loopback interface only"
+        )
     return lambda: _fetch(url)
 
 
@@ -118,7 +120,9 @@ def _parse_key(found: Any) -> Key | None:
     try:
         return JWKRegistry.import_key(found)
     except (JoseError, ValueError, TypeError, KeyError) as problem:
-        logger.warning("a key for tokens cannot be used", key_id=repr(found.get("kid"))[:100], reason=str(problem)[:200])
+        logger.warning(
+            "a key for tokens cannot be used", key_id=repr(found.get("kid"))[:100], reason=str(problem)[:200]
+        )
         return None
 
 
