@@ -15,6 +15,7 @@ from coordinator.config import (
     metrics_keys,
     network_keys,
     quota_keys,
+    sasl_keys,
     server_keys,
     transaction_keys,
 )
@@ -31,6 +32,7 @@ KEY_MODULES: Final = (
     listener_keys,
     network_keys,
     quota_keys,
+    sasl_keys,
     log_keys,
     cleaner_keys,
     group_keys,
