@@ -20,7 +20,6 @@ from coordinator.printable import printable
 from coordinator.security.principal import USER_TYPE, Principal
 from coordinator.security.sasl.exchange import Exchange, LoggedIn, LoginFailed, Mechanism
 from coordinator.server.connection import SaslConnection
-from coordinator.server.dispatch import Route
 from coordinator.server.handlers.cluster import has_valid_software
 from coordinator.server.long_messages import TooLong, not_in_steps
 

@@ -10,7 +10,7 @@ from coordinator.config.settings import Config
 from coordinator.deadlines import deadline_after
 from coordinator.server.connection import SaslConnection
 from coordinator.server.limits import address_of
-from coordinator.server.login import Login, SaslListener, Step
+from coordinator.server.login import Login, SaslListener
 from coordinator.server.loop_scheduler import LoopScheduler
 from coordinator.server.request_dispatcher import RequestDispatcher
 
