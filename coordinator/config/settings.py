@@ -16,6 +16,7 @@ from coordinator.config import (
     network_keys,
     quota_keys,
     server_keys,
+    ssl_keys,
     transaction_keys,
 )
 from coordinator.config.key import ConfigError, ConfigKey
@@ -29,6 +30,7 @@ T = TypeVar("T")
 KEY_MODULES: Final = (
     server_keys,
     listener_keys,
+    ssl_keys,
     network_keys,
     quota_keys,
     log_keys,
