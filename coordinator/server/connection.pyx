@@ -64,7 +64,7 @@ cdef class Connection:
     cdef bint is_reported               # the dispatcher knows that requests are held here
     cdef public bint is_long            # the request in progress has so many elements that it is freed in steps
     cdef readonly object endpoint
-    cdef readonly object principal      # who sends the requests
+    cdef public object principal        # who sends the requests: as TLS or a login says before the first one
     cdef public object call             # the RequestContext of the request in progress
     cdef public object charge           # what measures the request in progress against quotas; None: nothing does
     cdef public object on_close         # called once if the client disconnects before the response
