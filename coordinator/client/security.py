@@ -30,6 +30,8 @@ DEFAULT_MECHANISM: Final = "GSSAPI"
 PLAIN: Final = "PLAIN"
 OAUTHBEARER: Final = "OAUTHBEARER"
 SCRAM_LOGIN_MODULE: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
+CERTIFICATE_REQUIRED: Final = ("TLSV13_ALERT_CERTIFICATE_REQUIRED", "SSLV3_ALERT_BAD_CERTIFICATE")
+"""What OpenSSL and Java send to a client without a certificate."""
 MODULES: Final = {
     PLAIN: PLAIN_LOGIN_MODULE,
     "SCRAM-SHA-256": SCRAM_LOGIN_MODULE,
@@ -69,6 +71,8 @@ def tls_problem(problem: OSError) -> str:
         return f"its certificate is not trusted: {problem.verify_message}"
     if isinstance(problem, ssl.SSLError) and problem.reason == "WRONG_VERSION_NUMBER":
         return f"it does not answer with TLS; {SECURITY_PROTOCOL} may be another one"
+    if isinstance(problem, ssl.SSLError) and problem.reason in CERTIFICATE_REQUIRED:
+        return "it requires a certificate of the client: ssl.keystore.location, ssl.keystore.type"
     return str(problem)
 
 

@@ -1,6 +1,7 @@
 """A blocking client on one socket, which sends requests and reads their responses in order."""
 
 import socket
+import ssl
 from itertools import count
 from typing import Any, Final, NamedTuple, Self
 
@@ -204,6 +205,9 @@ class WireConnection:
                 raise ClientError(f"{self.bootstrap} did not respond within {seconds:g} s") from problem
             except ConnectionResetError:
                 part = b""
+            except ssl.SSLError as problem:
+                # With TLS 1.3 the server may refuse a client when the handshake is over for the client.
+                raise ConnectionClosed(f"no TLS connection to {self.bootstrap}: {tls_problem(problem)}") from problem
             if not part:
                 raise ConnectionClosed(f"{self.bootstrap} closed the connection")
             data += part
