@@ -73,7 +73,7 @@ def test_a_certificate_for_another_host_is_not_trusted(tmp_path, trusting):
     settings = tls_settings(tmp_path)
     authority().issue("CN=elsewhere", names=["elsewhere.test"]).write(Path(settings["ssl.keystore.location"]))
     with RunningServer(tmp_path, settings) as server:
-        with pytest.raises(ClientError, match="its certificate is not trusted: .*not valid for"):
+        with pytest.raises(ClientError, match=r"its certificate is not trusted: .*not valid for"):
             WireConnection(at(server, trusting), "test")
         assert list_groups(at(server, trusting | {"ssl.endpoint.identification.algorithm": ""})) == []
 
