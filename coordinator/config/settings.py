@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 
 from coordinator.config import (
     audit_keys,
+    authorizer_keys,
     cleaner_keys,
     consumer_group_keys,
     group_keys,
@@ -30,6 +31,7 @@ KEY_MODULES: Final = (
     server_keys,
     listener_keys,
     network_keys,
+    authorizer_keys,
     quota_keys,
     log_keys,
     cleaner_keys,
