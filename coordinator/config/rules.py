@@ -2,7 +2,12 @@
 
 from typing import Any, Final, Protocol, TypeVar
 
-from coordinator.config.authorizer_keys import AUTHORIZER_CLASS_NAME, STANDARD_AUTHORIZER, SUPER_USERS, parse_super_users
+from coordinator.config.authorizer_keys import (
+    AUTHORIZER_CLASS_NAME,
+    STANDARD_AUTHORIZER,
+    SUPER_USERS,
+    parse_super_users,
+)
 from coordinator.config.cleaner_keys import LOG_CLEANER_MAX_COMPACTION_LAG_MS, LOG_CLEANER_MIN_COMPACTION_LAG_MS
 from coordinator.config.consumer_group_keys import (
     GROUP_CONSUMER_ASSIGNMENT_INTERVAL_MS,

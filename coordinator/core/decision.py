@@ -106,6 +106,11 @@ class OperationContext:
         return Requester(self.client_id, self.client_host)
 
     @property
+    def principal(self) -> object:
+        """Who asks, for the authorizer; None: the server itself."""
+        return None
+
+    @property
     def client_connection(self) -> ClientConnection | None:
         """The connection that the request came by; None if it came by none."""
         return None

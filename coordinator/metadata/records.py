@@ -113,7 +113,6 @@ class AclRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="acl"):
     operation: int
     permission_type: int
 
-
     @property
     def binding(self) -> AclBinding:
         return _binding(self)

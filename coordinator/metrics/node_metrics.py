@@ -73,6 +73,8 @@ class Measured:
     """The time of the records of users."""
     compaction: Compaction
     offline_log_directories: Callable[[], int]
+    denials: Mapping[tuple[str, str], int]
+    """Operation and type of resource → how often it was denied."""
 
 
 class NodeMetrics:
@@ -192,6 +194,7 @@ class NodeMetrics:
         yield d.INCOMING_BYTES, [(labels, each.bytes_in) for labels, each in meters]
         yield d.OUTGOING_BYTES, [(labels, each.bytes_out) for labels, each in meters]
         yield d.CONNECTIONS_REJECTED, [((name,), each.rejected) for name, each in self.listeners.items()]
+        yield d.AUTHORIZATION_DENIED, [(names, count) for names, count in self._node.denials.items()]
 
     def _of_node(self, audit_log_bytes: int, late: LateTransactions) -> Iterator[tuple[Metric, Samples]]:
         node, runtime = self._node, self.runtime

@@ -7,6 +7,7 @@ from coordinator.config.settings import Config
 from coordinator.server.data_plane import DataPlane
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.group_parts import GroupParts
+from coordinator.server.handlers.acls import AclHandlers
 from coordinator.server.handlers.cluster import ClusterHandlers
 from coordinator.server.handlers.configs import ConfigHandlers
 from coordinator.server.handlers.data import DataHandlers
@@ -98,6 +99,7 @@ def _add_configs(table: DispatchTable, parts: HandlerParts) -> None:
     ConfigHandlers(
         config=config, image=storage.image, metadata=storage.metadata, topics=storage.topics, now_ms=now_ms
     ).add_to(table)
+    AclHandlers(config=config, metadata=storage.metadata, now_ms=now_ms).add_to(table)
     SecurityHandlers().add_to(table)
 
 
