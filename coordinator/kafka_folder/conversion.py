@@ -21,6 +21,7 @@ from coordinator.kafka_folder.metadata_log import (
     write_kafka_snapshot,
 )
 from coordinator.kafka_folder.records import (
+    KafkaAcl,
     KafkaConfig,
     KafkaFeature,
     KafkaMetadataError,
@@ -49,6 +50,7 @@ from coordinator.log.recovery.verify import DAMAGED_FOLDER
 from coordinator.metadata.features import HIGHEST_LEVELS, levels
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.records import (
+    AclRecord,
     FeatureRecord,
     GroupConfigsRecord,
     LeaderEpochRecord,
@@ -83,6 +85,7 @@ class Imported:
     partitions: int = 0
     quotas: int = 0
     scram_credentials: int = 0
+    acls: int = 0
     left_out: list[str] = field(default_factory=list)
     """Configs that this server does not have: `topic: name=value`, or `group ID: name=value`."""
     was_interrupted: bool = False
@@ -301,6 +304,18 @@ def _our_records(kafka: KafkaImage, accept: tuple[Accept, Accept], imported: Imp
             credential.stored_key,
             credential.server_key,
         )
+    for acl in kafka.acls.values():
+        imported.acls += 1
+        yield AclRecord(
+            acl.acl_id.hex(),
+            acl.resource_type,
+            acl.resource_name,
+            acl.pattern_type,
+            acl.principal,
+            acl.host,
+            acl.operation,
+            acl.permission_type,
+        )
 
 
 def _write_our_metadata(fs: DiskFileSystem, made: Path, records: list[MetadataRecord], now_ms: int) -> None:
@@ -337,6 +352,8 @@ def _kafka_records(image: MetadataImage, directories: LogDirectories) -> Iterato
     for name, credentials in image.scram_credentials.items():
         for mechanism, each in credentials.items():
             yield KafkaScramCredential(name, mechanism, each.salt, each.stored_key, each.server_key, each.iterations)
+    for acl, acl_id in image.acls.items():
+        yield KafkaAcl(bytes.fromhex(acl_id), *acl)
     yield KafkaProducerIds(image.next_producer_id)
 
 

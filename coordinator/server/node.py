@@ -168,7 +168,14 @@ class Node:
         await self._load_before_listening()
         await self.front.listeners.open()
         if self._admin is not None and self._metrics is not None:
-            measure_node(self._metrics, self.loop, self.storage, self.groups, self.data_plane)
+            measure_node(
+                self._metrics,
+                self.loop,
+                self.storage,
+                self.groups,
+                data_plane=self.data_plane,
+                denials=self.front.denials.counts,
+            )
             await self._admin.start(self._metrics, self._admin_routes(self))
 
     async def _load_before_listening(self) -> None:

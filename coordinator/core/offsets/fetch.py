@@ -124,6 +124,16 @@ def _failed(partitions: Iterable[int], error: ErrorCode) -> list[OffsetFetchResp
     ]
 
 
+def failed_topics(topics: Iterable[OffsetFetchRequestTopics], error: ErrorCode) -> list[OffsetFetchResponseTopics]:
+    """The same error for each partition of topics."""
+    return [
+        OffsetFetchResponseTopics(
+            name=topic.name, topic_id=topic.topic_id, partitions=_failed(topic.partition_indexes, error)
+        )
+        for topic in topics
+    ]
+
+
 def error_response(request: OffsetFetchRequest, error: ErrorCode, api_version: int) -> OffsetFetchResponse:
     """Of a prepared request: the error of each group, and before v2 of each partition."""
     groups = []

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import Any, Final
 
+from _wire.errors import ErrorCode
 from _wire.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,
@@ -12,8 +13,6 @@ from _wire.messages.alter_user_scram_credentials import (
     ScramCredentialDeletion,
     ScramCredentialUpsertion,
 )
-
-from _wire.errors import ErrorCode
 from _wire.messages.describe_user_scram_credentials import (
     CredentialInfo,
     DescribeUserScramCredentialsRequest,

@@ -1,0 +1,162 @@
+"""Decides by ACLs who may do what (`StandardAuthorizer`), and keeps the decisions until an ACL changes."""
+
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple
+
+from coordinator.security.acls.index import AclIndex, allowing
+from coordinator.security.acls.model import (
+    WILDCARD,
+    Acl,
+    AclOperation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from coordinator.security.principal import Principal
+
+DECISIONS_MAX: Final = 100_000
+"""Decisions that are kept, some 150 bytes each. One more, and all are made again: clients choose the names."""
+ANY_NAME: Final = "hardcode"
+"""The name that Kafka asks about first for `authorizeByResourceType`: who may use it may use any, whoever is denied."""
+
+Decision = tuple[Principal, str, AclOperation, ResourceType, str]
+
+
+class Rule(NamedTuple):
+    """Why an operation is allowed or denied, as the log of Kafka's authorizer tells it."""
+
+    is_allowed: bool
+    name: str
+    acl: Acl | None = None
+
+    def __str__(self) -> str:
+        return self.name if self.acl is None else f"MatchingAcl(acl={self.acl})"
+
+
+SUPER_USER: Final = Rule(True, "SuperUser")
+DEFAULT_DENY: Final = Rule(False, "DefaultDeny")
+DEFAULT_ALLOW: Final = Rule(True, "DefaultAllow")
+
+
+class StandardAuthorizer:
+    """The rules of `org.apache.kafka.metadata.authorizer.StandardAuthorizer` over a set of ACLs.
+
+    Belongs to the event loop. `changed` is told after each change of the set: decisions that others keep are void.
+    """
+
+    def __init__(
+        self,
+        super_users: Iterable[str],
+        *,
+        allows_without_acl: bool,
+        decisions_max: int = DECISIONS_MAX,
+    ) -> None:
+        """`allows_without_acl`: a resource that has no ACL at all may be used by everybody."""
+        self._super_users = frozenset(super_users)
+        self._without_acl = DEFAULT_ALLOW if allows_without_acl else DEFAULT_DENY
+        self._decisions_max = decisions_max
+        self._index = AclIndex()
+        self._decisions: dict[tuple[object, ...], bool] = {}
+        self._change_listeners: list[Callable[[], None]] = []
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def on_change(self, changed: Callable[[], None]) -> None:
+        """Call this after each change of the ACLs."""
+        self._change_listeners.append(changed)
+
+    def add(self, acl: Acl) -> None:
+        self._index.add(acl)
+        self._changed()
+
+    def remove(self, acl: Acl) -> None:
+        self._index.remove(acl)
+        self._changed()
+
+    def _changed(self) -> None:
+        if self._decisions:
+            self._decisions = {}
+        for changed in self._change_listeners:
+            changed()
+
+    def authorize(
+        self, principal: Principal, client_host: str, operation: AclOperation, resource_type: ResourceType, name: str
+    ) -> bool:
+        """Whether the operation on this resource is allowed. `client_host` is a slash and an address."""
+        key = principal, client_host, operation.value, resource_type.value, name
+        decision = self._decisions.get(key)
+        if decision is None:
+            decision = self.rule(principal, client_host, operation, resource_type, name).is_allowed
+            self._keep(key, decision)
+        return decision
+
+    def authorize_by_resource_type(
+        self, principal: Principal, client_host: str, operation: AclOperation, resource_type: ResourceType
+    ) -> bool:
+        """Whether the operation is allowed on any resource of this type (`Authorizer.authorizeByResourceType`)."""
+        key = principal, client_host, operation.value, resource_type.value
+        decision = self._decisions.get(key)
+        if decision is None:
+            decision = self.rule(
+                principal, client_host, operation, resource_type, ANY_NAME
+            ).is_allowed or self._allows_any(principal, client_host, operation, resource_type)
+            self._keep(key, decision)
+        return decision
+
+    def _keep(self, key: tuple[object, ...], decision: bool) -> None:
+        if len(self._decisions) >= self._decisions_max:
+            self._decisions = {}
+        self._decisions[key] = decision
+
+    def rule(
+        self, principal: Principal, client_host: str, operation: AclOperation, resource_type: ResourceType, name: str
+    ) -> Rule:
+        """The rule that decides; it is found again each time."""
+        whom, host = str(principal), client_host[1:]
+        if whom in self._super_users:
+            return SUPER_USER
+        patterns = list(self._index.patterns_of(resource_type, name))
+        for pattern in patterns:
+            acl = self._index.find(pattern, whom, host, (operation,), PermissionType.DENY)
+            if acl is not None:
+                return Rule(False, "", acl)
+        allowed_by = allowing(operation)
+        for pattern in patterns:
+            acl = self._index.find(pattern, whom, host, allowed_by, PermissionType.ALLOW)
+            if acl is not None:
+                return Rule(True, "", acl)
+        return DEFAULT_DENY if patterns else self._without_acl
+
+    def _allows_any(
+        self, principal: Principal, client_host: str, operation: AclOperation, resource_type: ResourceType
+    ) -> bool:
+        """Whether some ALLOW is not covered by a DENY: here no operation implies another."""
+        hosts, operations = (client_host[1:], WILDCARD), (operation, AclOperation.ALL)
+        allowed: list[Acl] = []
+        denied: set[tuple[str, int]] = set()
+        for acl in self._index.about(resource_type, str(principal)):
+            if acl.host not in hosts or acl.operation not in operations:
+                continue
+            if acl.permission_type == PermissionType.ALLOW:
+                allowed.append(acl)
+            else:
+                denied.add((acl.resource_name, acl.pattern_type))
+        if (WILDCARD, PatternType.LITERAL) in denied:
+            return False
+        prefix_lengths = sorted({len(name) for name, kind in denied if kind == PatternType.PREFIXED})
+        return any(not _is_covered(acl, denied, prefix_lengths) for acl in allowed)
+
+
+def _is_covered(acl: Acl, denied: set[tuple[str, int]], prefix_lengths: list[int]) -> bool:
+    """Whether a DENY of the same name or of a prefix of it leaves nothing of an ALLOW.
+
+    An ALLOW of all resources is not covered by a prefix.
+    """
+    name = acl.resource_name
+    if acl.pattern_type == PatternType.LITERAL:
+        if name == WILDCARD:
+            return False
+        if (name, PatternType.LITERAL) in denied:
+            return True
+    return any((name[:length], PatternType.PREFIXED) in denied for length in prefix_lengths if length <= len(name))
