@@ -53,7 +53,7 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.server": "_wire coordinator.metrics coordinator.admin coordinator.runtime coordinator.groups"
         " coordinator.broker coordinator.audit coordinator.metadata coordinator.quotas coordinator.core coordinator.log"
         " coordinator.timers coordinator.transactions coordinator.config coordinator.patterns"
-        " coordinator.listen_address coordinator.security uvloop",
+        " coordinator.listen_address coordinator.http_guard coordinator.security uvloop",
         "coordinator.client": "_wire coordinator.core coordinator.audit.schema coordinator.patterns coordinator.config"
         " coordinator.security msgspec kafka scramp",
         "coordinator.explain": "coordinator.audit.schema coordinator.core.causes msgspec",
