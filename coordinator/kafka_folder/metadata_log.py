@@ -21,7 +21,9 @@ from coordinator.kafka_folder.records import (
     KafkaProducerIds,
     KafkaQuota,
     KafkaRecord,
+    KafkaRemovedScramCredential,
     KafkaRemovedTopic,
+    KafkaScramCredential,
     KafkaTopic,
     KafkaTransaction,
     decode_kafka_record,
@@ -57,6 +59,8 @@ class KafkaImage:
         """Those of topics."""
         self.group_configs: dict[str, dict[str, str]] = {}
         self.quotas: dict[tuple[tuple[str, str | None], ...], dict[str, float]] = {}
+        self.scram_credentials: dict[tuple[str, int], KafkaScramCredential] = {}
+        """By user and mechanism."""
         self.next_producer_id = 0
         self.features: dict[str, int] = {}
         """Feature → its level, as it was set last."""
@@ -106,6 +110,10 @@ class KafkaImage:
                     quotas[record.key] = record.value
             case KafkaFeature():
                 self.features[record.name] = record.level
+            case KafkaScramCredential():
+                self.scram_credentials[record.name, record.mechanism] = record
+            case KafkaRemovedScramCredential():
+                self.scram_credentials.pop((record.name, record.mechanism), None)
             case KafkaProducerIds():
                 self.next_producer_id = record.next_producer_id
 

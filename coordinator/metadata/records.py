@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 import msgspec
 
+from coordinator.security.sasl.scram_credentials import ScramCredential, ScramMechanism
+
 
 class TopicRecord(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind", tag="topic"):
     """A topic was created. `topic_id` is 32 hex digits (KIP-516).
@@ -89,6 +91,37 @@ class QuotaRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="quota"):
     value: str | None
 
 
+class ScramCredentialRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="scram_credential"):
+    """A user got a SCRAM credential (KIP-554). `mechanism` is 1 for SHA-256, 2 for SHA-512; bytes are base64.
+
+    No password can be made of it, but passwords can be tried: its repr does not show it.
+    """
+
+    name: str
+    mechanism: int
+    iterations: int
+    salt: bytes
+    stored_key: bytes
+    server_key: bytes
+
+    def __repr__(self) -> str:
+        return f"ScramCredentialRecord(name={self.name!r}, mechanism={self.mechanism}, iterations={self.iterations})"
+
+
+def credential_record(user: str, mechanism: ScramMechanism, credential: ScramCredential) -> ScramCredentialRecord:
+    """The record that gives a user this credential."""
+    return ScramCredentialRecord(
+        user, mechanism, credential.iterations, credential.salt, credential.stored_key, credential.server_key
+    )
+
+
+class RemoveScramCredentialRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="remove_scram_credential"):
+    """The SCRAM credential of a user was removed."""
+
+    name: str
+    mechanism: int
+
+
 class FeatureRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="feature"):
     """The cluster uses another level of a feature (KIP-584). `epoch` counts the changes of all features."""
 
@@ -109,6 +142,8 @@ MetadataRecord = (
     | LogDirectoriesRecord
     | LeaderEpochRecord
     | FeatureRecord
+    | ScramCredentialRecord
+    | RemoveScramCredentialRecord
 )
 
 encode_record = msgspec.json.Encoder().encode

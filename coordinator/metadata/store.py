@@ -32,7 +32,9 @@ from coordinator.metadata.records import (
     PartitionsRecord,
     ProducerIdsRecord,
     QuotaRecord,
+    RemoveScramCredentialRecord,
     RemoveTopicRecord,
+    ScramCredentialRecord,
     TopicConfigsRecord,
     TopicRecord,
     decode_record,
@@ -244,6 +246,13 @@ class MetadataStore:
         """Set and remove quotas with one append."""
         if records:
             self._append(records, now_ms, applied)
+
+    def change_scram_credentials(
+        self, records: Sequence[ScramCredentialRecord | RemoveScramCredentialRecord], now_ms: int
+    ) -> None:
+        """Set and remove SCRAM credentials with one append."""
+        if records:
+            self._append(records, now_ms)
 
     def append_all(self, records: Sequence[MetadataRecord], now_ms: int) -> None:
         """Append records that describe what another server has."""
