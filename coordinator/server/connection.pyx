@@ -23,6 +23,7 @@ from coordinator.groups.sessions cimport SessionTable
 from _wire.frames import FrameTooLarge
 from coordinator.core.client_connection import ClientConnection
 from coordinator.security.principal import ANONYMOUS
+from coordinator.server.foreign_protocols import too_large
 from coordinator.server.long_messages import TooLong, not_in_steps
 
 cdef enum:
@@ -154,9 +155,7 @@ cdef class Connection:
         except FrameTooLarge as problem:
             self.queue(problem.frames)
             self.run(self.last_heard_ms)
-            self.reject(
-                f"a request has {problem.frame_bytes} bytes, but {self.frame_limit()} is {problem.frame_bytes_max}"
-            )
+            self.reject(too_large(problem.frame_bytes, problem.frame_bytes_max, self.frame_limit()))
             return
         self.queue(frames)
         self.run(self.last_heard_ms)

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-BLOCK: Final = re.compile(r"-----BEGIN ([A-Z0-9 ]{1,40})-----([^-]*)-----END \1-----")
+BLOCK: Final = re.compile(r"-----BEGIN ([A-Z0-9 ]{1,40})-----(.*?)-----END \1-----", re.DOTALL)
 LINE_CHARACTERS: Final = 64
 
 
