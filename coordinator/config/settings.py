@@ -17,6 +17,7 @@ from coordinator.config import (
     quota_keys,
     sasl_keys,
     server_keys,
+    ssl_keys,
     transaction_keys,
 )
 from coordinator.config.key import ConfigError, ConfigKey
@@ -30,6 +31,7 @@ T = TypeVar("T")
 KEY_MODULES: Final = (
     server_keys,
     listener_keys,
+    ssl_keys,
     network_keys,
     quota_keys,
     sasl_keys,

@@ -23,6 +23,7 @@ from coordinator.groups.sessions cimport SessionTable
 from _wire.frames import FrameTooLarge
 from coordinator.core.client_connection import ClientConnection
 from coordinator.security.principal import ANONYMOUS
+from coordinator.server.foreign_protocols import too_large
 from coordinator.server.long_messages import TooLong, not_in_steps
 
 cdef enum:
@@ -64,7 +65,7 @@ cdef class Connection:
     cdef bint is_reported               # the dispatcher knows that requests are held here
     cdef public bint is_long            # the request in progress has so many elements that it is freed in steps
     cdef readonly object endpoint
-    cdef readonly object principal      # who sends the requests
+    cdef public object principal        # who sends the requests: as TLS or a login says before the first one
     cdef public object call             # the RequestContext of the request in progress
     cdef public object charge           # what measures the request in progress against quotas; None: nothing does
     cdef public object on_close         # called once if the client disconnects before the response
@@ -147,9 +148,7 @@ cdef class Connection:
         except FrameTooLarge as problem:
             self.queue(problem.frames)
             self.run(self.last_heard_ms)
-            self.reject(
-                f"a request has {problem.frame_bytes} bytes, but {self.frame_limit()} is {problem.frame_bytes_max}"
-            )
+            self.reject(too_large(problem.frame_bytes, problem.frame_bytes_max, self.frame_limit()))
             return
         self.queue(frames)
         self.run(self.last_heard_ms)

@@ -9,7 +9,7 @@ from coordinator.server.data_plane import DataPlane
 from coordinator.server.group_parts import GroupParts
 from coordinator.server.host import Host
 from coordinator.server.limits import ConnectionLimits
-from coordinator.server.listeners import Listeners
+from coordinator.server.listeners import Listeners, TlsParts
 from coordinator.server.node_loop import NodeLoop
 from coordinator.server.rejection_log import RejectionLog
 from coordinator.server.request_chain import RequestChain
@@ -88,6 +88,7 @@ def make_front(
         groups.sessions,
         now_ms,
         sasl=SaslParts(config, storage.image, dispatcher, loop, metrics),
+        tls=TlsParts(scheduler, loop.slices, now_ms),
         metrics=metrics,
         descriptors=host.descriptors,
     )

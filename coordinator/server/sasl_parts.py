@@ -55,10 +55,11 @@ class SaslParts:
         metrics: "NodeMetrics | None",
     ) -> None:
         self._image = image
+        self._config = config
         self._dispatcher = dispatcher
-        self._wall_ms = loop.wall_ms
+        self._loop = loop
         self._metrics = metrics
-        self._logins = Logins(config, dispatcher, loop.scheduler, now_ms=loop.now_ms, wall_ms=loop.wall_ms)
+        self._logins: Logins | None = None
         self._signing_keys: list[SigningKeys] = []
         self.gates: Final[dict[str, LoginGate]] = {}
         """Listener → what its connections have in place of the dispatcher."""
@@ -69,6 +70,12 @@ class SaslParts:
         Raises:
             ConfigError: a setting of a mechanism is missing or invalid, or a library is.
         """
+        if self._logins is None:
+            # Only now: what has timers is asked about each one that is due.
+            loop = self._loop
+            self._logins = Logins(
+                self._config, self._dispatcher, loop.scheduler, now_ms=loop.now_ms, wall_ms=loop.wall_ms
+            )
         self.gates[listener.name] = LoginGate(self._dispatcher, self._logins, self._sasl_listener(listener.config))
 
     def start(self) -> None:
@@ -143,7 +150,7 @@ class SaslParts:
             user_claim=config[SASL_OAUTHBEARER_SUB_CLAIM_NAME],
             scope_claim=config[SASL_OAUTHBEARER_SCOPE_CLAIM_NAME],
         )
-        return OAuthBearer(TokenValidator(keys, rules, self._wall_ms))
+        return OAuthBearer(TokenValidator(keys, rules, self._loop.wall_ms))
 
 
 def _plain(config: ListenerConfig) -> Plain:
