@@ -391,7 +391,7 @@ def _coordinators(call: RequestContext, elements: list[Any], error: ErrorCode) -
     alone = type(request)(key_type=request.key_type, coordinator_keys=elements)
     found: list[Any] = call.route.error_response(alone, error, call.api_version).coordinators
     for each in found:
-        each.error_message = ""
+        each.error_message = error.description if error is ErrorCode.CLUSTER_AUTHORIZATION_FAILED else ""
     return found
 
 

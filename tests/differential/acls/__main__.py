@@ -5,7 +5,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ from tests.differential.requests.play import common_versions
 from tests.servers import QUICK_GROUPS, RunningServer
 from tests.wire_client import WireClient
 
+AGAIN = 1_000_000
+"""What is added to the number of a case that is played again, because its answers differ."""
 STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 SETTINGS = QUICK_GROUPS | {
     "node.id": "1",
@@ -89,15 +91,23 @@ def _play(
         case = case_of(seed, versions)
         if only and case.base.api not in only:
             continue
-        answers = [side.play(case) for side in (kafka, ours)]
-        found = [each for each in differences(*answers) if reason_for(case, each) is None]
+        answers, found = _compare(case, kafka, ours, seed)
         if found:
-            _tell(case, ours, found, answers)
+            _, found = _compare(case, kafka, ours, seed + AGAIN)
+        if found:
+            _tell(case, ours, found)
         yield Recorded(seed, case.label, case.version, answers[0]), found
 
 
-def _tell(case: Case, ours: Side, found: list[Difference], answers: list[Mapping[str, Any]]) -> None:
+def _compare(case: Case, kafka: Side, ours: Side, number: int) -> tuple[list[dict[str, Any]], list[Difference]]:
+    answers = [side.play(case, number) for side in (kafka, ours)]
+    return answers, [each for each in differences(*answers) if reason_for(case, each) is None]
+
+
+def _tell(case: Case, ours: Side, found: list[Difference]) -> None:
     print(f"\nDIFFERENCE in {case.label}\n  request {case.body}")
+    for acl in ours.last_acls:
+        print(f"  {acl}")
     for each in found:
         print(f"  {each.path or 'the answer'}: Kafka {each.kafka!r}, ours {each.ours!r}")
 

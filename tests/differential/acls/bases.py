@@ -77,6 +77,7 @@ OF_ACLS: Final = (
         "OffsetFetch",
         {"group_id": GROUP, "topics": None, "groups": [{"group_id": GROUP, "topics": None}]},
         committed_group,
+        since=2,
     ),
     Base("InitProducerId", {"transactional_id": None}),
     Base("FindCoordinator", {"key": Ref("transactional_id"), "key_type": 1, "coordinator_keys": [

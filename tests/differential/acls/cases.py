@@ -28,6 +28,8 @@ ABSENT: Final = "absent"
 """A topic that does not exist."""
 VARIANTS: Final = ("=null", "=[]", " doubled", "_operations=true")
 """Ends of the names of variants that matter to authorization."""
+NO_RESOURCES: Final = frozenset({"configs", "protocols", "assignments", "members", "feature_updates"})
+"""Lists whose elements have names of something else."""
 NAME_FIELDS: Final = ("name", "topic", "resource_name", "group_id", "topic_name")
 
 
@@ -45,9 +47,9 @@ class Case:
     def label(self) -> str:
         return f"{self.seed}: {self.base.api} v{self.version} {self.variant}"
 
-    def acls(self, refs: Refs) -> list[Acl]:
-        """The ACLs, by the names that the request has on a server."""
-        return list(_acls(random.Random(self.seed), self.base.api, refs, self.seed))
+    def acls(self, refs: Refs, number: int) -> list[Acl]:
+        """The ACLs, by the names that the request has on a server. `number` is part of all names."""
+        return list(_acls(random.Random(self.seed), self.base.api, refs, number))
 
 
 def case_of(seed: int, versions: Mapping[str, tuple[int, int]]) -> Case:
@@ -69,7 +71,11 @@ def case_of(seed: int, versions: Mapping[str, tuple[int, int]]) -> Case:
 
 def _widened(body: Body) -> Body:
     """The same request with more elements in each of its lists: of another topic, group or transactional id."""
-    return {name: _with_others(value) if isinstance(value, list) else value for name, value in body.items()}
+    return {name: _others_in(name, value) for name, value in body.items()}
+
+
+def _others_in(field: str, value: Any) -> Any:
+    return _with_others(value) if isinstance(value, list) and field not in NO_RESOURCES else value
 
 
 def _with_others(elements: list[Any]) -> list[Any]:
@@ -80,7 +86,7 @@ def _with_others(elements: list[Any]) -> list[Any]:
         return elements
     others = []
     for number in range(2):
-        other = {key: _with_others(value) if isinstance(value, list) else value for key, value in first.items()}
+        other = {key: _others_in(key, value) for key, value in first.items()}
         for field in NAME_FIELDS:
             if field in first:
                 other[field] = _other_name(first[field], number)

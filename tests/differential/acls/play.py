@@ -42,11 +42,16 @@ class Side:
         self.state.create_topics([OTHER_TOPIC], PARTITIONS)
         self._client = client
         self._peer = Peer(self.state)
+        self.last_acls: list[Acl] = []
 
-    def play(self, case: Case) -> dict[str, Any]:
-        """Create the ACLs of a case, and let alice send its request; the answer."""
-        refs = with_others(case.base.prepare(self.state, case.seed), self.state.topic_ids, case.seed)
-        self._set_acls(case.acls(refs), case.seed)
+    def play(self, case: Case, number: int) -> dict[str, Any]:
+        """Create the ACLs of a case, and let alice send its request; the answer.
+
+        `number` is part of the names of what the case uses.
+        """
+        refs = with_others(case.base.prepare(self.state, number), self.state.topic_ids, number)
+        self.last_acls = case.acls(refs, number)
+        self._set_acls(self.last_acls, number)
         if self._peer.connection is None:
             self._peer.connection = self._client(self.state.bootstrap, ALICE)
             self._peer.connection.socket.settimeout(5)
@@ -56,18 +61,22 @@ class Side:
         rendered: dict[str, Any] = own(answer, refs)
         return rendered
 
-    def _set_acls(self, acls: Sequence[Acl], seed: int) -> None:
-        """Replace all ACLs, and wait until the new ones are in force: with them alice may describe a marker."""
+    def _set_acls(self, acls: Sequence[Acl], number: int) -> None:
+        """Replace all ACLs, and wait until the new ones are in force: after them alice may describe a marker.
+
+        Kafka applies those of one request in any order.
+        """
         everything = DeleteAclsFilter(resource_type_filter=ANY, pattern_type_filter=ANY, operation=ANY)
         everything.permission_type = ANY
         client = self.state.client
         deleted = client.request(DeleteAclsRequest(filters=[everything]), 3).filter_results
         assert not deleted[0].error_code, deleted
-        marker = f"marker-{seed}"
+        marker = f"marker-{number}"
         literal, describe, allow = PatternType.LITERAL, AclOperation.DESCRIBE, PermissionType.ALLOW
         marked = Acl(ResourceType.GROUP.value, marker, literal.value, f"User:{ALICE}", "*", describe.value, allow.value)
-        created = client.request(CreateAclsRequest(creations=[_creation(acl) for acl in (*acls, marked)]), 3)
-        assert not any(each.error_code for each in created.results), created
+        for several in (acls, [marked]):
+            created = client.request(CreateAclsRequest(creations=list(map(_creation, several))), 3)
+            assert not any(each.error_code for each in created.results), created
         with self._client(self.state.bootstrap, ALICE) as alice:
             wait_for(
                 lambda: not alice.request(FindCoordinatorRequest(coordinator_keys=[marker]), 4)
