@@ -391,7 +391,7 @@ def _coordinators(call: RequestContext, elements: list[Any], error: ErrorCode) -
     alone = type(request)(key_type=request.key_type, coordinator_keys=elements)
     found: list[Any] = call.route.error_response(alone, error, call.api_version).coordinators
     for each in found:
-        each.error_message = ""
+        each.error_message = error.description if error is ErrorCode.CLUSTER_AUTHORIZATION_FAILED else ""
     return found
 
 
@@ -435,7 +435,8 @@ def _take_out_of_offset_fetch(
 
 def _take_topics(denied: Denied, owner: Any) -> Steps[list[Any]]:
     """Take the denied topics out of the request for a group."""
-    left, taken = [], []
+    left: list[Any] = []
+    taken: list[Any] = []
     for position, topic in enumerate(owner.topics or ()):
         (taken if _topic(owner, topic) in denied else left).append(topic)
         if position % ELEMENTS_AT_ONCE == ELEMENTS_AT_ONCE - 1:

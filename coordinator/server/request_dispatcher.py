@@ -210,9 +210,9 @@ class RequestDispatcher:
 
 def _encoded(connection: Connection, response: Any, apart: list[Any]) -> Steps[Any]:
     """Encode in steps, after what is left to be changed in the response."""
-    changes = connection.call.route.downgrade
-    if isinstance(changes, ResponseChanges):
-        yield from changes.finish()
+    call = connection.call
+    if call is not None and isinstance(call.route.downgrade, ResponseChanges):
+        yield from call.route.downgrade.finish()
     return (yield from in_steps(partial(connection.encode, response, apart)))
 
 

@@ -26,6 +26,8 @@ METADATA_IDS_VERSION: Final = 12
 SYNC_PROTOCOL_VERSION: Final = 5
 """The first versions that say it in another place."""
 NO_TOPIC_ID: Final = bytes(16)
+DELETE_CONFIG: Final = 1
+"""The operation of IncrementalAlterConfigs that needs no value (`AlterConfigOp.OpType.DELETE`)."""
 CONFIGS_OF_CLUSTER: Final = frozenset(
     {ConfigResourceType.BROKER, ConfigResourceType.BROKER_LOGGER, ConfigResourceType.CLIENT_METRICS}
 )
@@ -176,10 +178,23 @@ def _cluster_without_transaction(request: Any, api_version: int) -> Iterable[str
 
 
 def _config_resources(config_type: ConfigResourceType) -> Names:
+    """Resources of a type; those with a change to null are told that, whoever sends it."""
+
     def names(request: Any, api_version: int) -> Iterable[str]:
-        return (each.resource_name for each in request.resources if each.resource_type == config_type)
+        return (
+            each.resource_name
+            for each in request.resources
+            if each.resource_type == config_type and not _has_null_change(each)
+        )
 
     return names
+
+
+def _has_null_change(resource: Any) -> bool:
+    return any(
+        entry.value is None and getattr(entry, "config_operation", None) != DELETE_CONFIG
+        for entry in getattr(resource, "configs", ())
+    )
 
 
 def _cluster_of_config_resources(request: Any, api_version: int) -> Iterable[str]:

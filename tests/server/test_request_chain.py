@@ -22,22 +22,18 @@ from _wire.messages.offset_fetch import (
     OffsetFetchRequestTopic,
     OffsetFetchRequestTopics,
 )
-from _wire.messages.produce import ProduceRequest, TopicProduceData
+from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from _wire.messages.txn_offset_commit import TxnOffsetCommitRequest
+from _wire.records import build_batch
+from coordinator.security.acls.model import CLUSTER_NAME, AclOperation, ResourceType
 from coordinator.security.principal import ANONYMOUS, Principal
-from coordinator.server.authorization import (
-    ALLOW_ALL,
-    CLUSTER_NAME,
-    AclOperation,
-    Requirement,
-    ResourceType,
-    WhenDenied,
-)
+from coordinator.server.authorization import ALLOW_ALL, Requirement, WhenDenied
 from coordinator.server.dispatch import DispatchTable, Handler, Route
 from coordinator.server.request_chain import RequestChain
 from coordinator.server.request_context import RequestContext
 from coordinator.server.requirements import REQUIREMENTS
 from coordinator.server.throttling import Throttling
+from tests.server.authorizing import authorization
 from tests.server.handlers.group_node import GroupNode
 from tests.server.test_dispatch import CASES, ROUTES, error_codes, named, names_anything, recorded
 from tests.server.test_throttling_timers import set_quota
@@ -52,7 +48,7 @@ NEEDED: Final = {
     "Metadata": "each TOPIC DESCRIBE; found TOPIC DESCRIBE; each missing TOPIC CREATE or CLUSTER CREATE",
     "OffsetCommit": "GROUP READ; each TOPIC READ",
     "OffsetFetch": "each GROUP DESCRIBE; each TOPIC DESCRIBE; found TOPIC DESCRIBE",
-    "FindCoordinator": "each GROUP DESCRIBE; each TRANSACTIONAL_ID DESCRIBE; CLUSTER CLUSTER_ACTION",
+    "FindCoordinator": "each GROUP DESCRIBE; each TRANSACTIONAL_ID DESCRIBE; each CLUSTER CLUSTER_ACTION",
     "JoinGroup": "GROUP READ",
     "Heartbeat": "GROUP READ",
     "LeaveGroup": "GROUP READ",
@@ -62,8 +58,8 @@ NEEDED: Final = {
     "DescribeGroups": "each GROUP DESCRIBE",
     "ListGroups": "found GROUP DESCRIBE or CLUSTER DESCRIBE",
     "ApiVersions": "",
-    "CreateTopics": "each TOPIC CREATE or CLUSTER CREATE",
-    "DeleteTopics": "each TOPIC DELETE or CLUSTER DELETE",
+    "CreateTopics": "each TOPIC CREATE or CLUSTER CREATE; found TOPIC DESCRIBE_CONFIGS",
+    "DeleteTopics": "each TOPIC DELETE or CLUSTER DELETE; each TOPIC DESCRIBE",
     "DeleteRecords": "each TOPIC DELETE",
     "InitProducerId": "TRANSACTIONAL_ID WRITE; CLUSTER IDEMPOTENT_WRITE or TOPIC WRITE",
     "OffsetForLeaderEpoch": "each TOPIC DESCRIBE or CLUSTER CLUSTER_ACTION",
@@ -121,6 +117,12 @@ class Denier:
     ) -> bool:
         return self._allows_any
 
+    def rule(self, *asked: Any) -> object:
+        return "Denier"
+
+    def on_change(self, changed: Any) -> None:
+        """It never changes."""
+
 
 class DenyAll(Denier):
     def authorize(self, *asked: Any) -> bool:
@@ -175,9 +177,15 @@ def test_the_names_of_recorded_requests_are_found_in_every_version(route, versio
                 assert set(found) <= {CLUSTER_NAME}
 
 
+def topic_data(*, is_transactional: bool) -> TopicProduceData:
+    records = build_batch([(None, b"v", [])], producer_id=1, producer_epoch=0, is_transactional=is_transactional)
+    return TopicProduceData(name="a", partition_data=[PartitionProduceData(index=0, records=records)])
+
+
 NAMED: Final = [
     (ProduceRequest(topic_data=[TopicProduceData(name="a"), TopicProduceData(name="b")]), 12, [[], ["a", "b"]]),
-    (ProduceRequest(transactional_id="x", topic_data=[TopicProduceData(topic_id=TOPIC_ID)]), 13, [["x"], [TOPIC_ID]]),
+    (ProduceRequest(transactional_id="x", topic_data=[TopicProduceData(topic_id=TOPIC_ID)]), 13, [[], [TOPIC_ID]]),
+    (ProduceRequest(transactional_id="x", topic_data=[topic_data(is_transactional=True)]), 12, [["x"], ["a"]]),
     (FetchRequest(topics=[FetchTopic(topic="a")]), 12, [[], ["a"]]),
     (FetchRequest(replica_id=1, topics=[FetchTopic(topic="a")]), 12, [[CLUSTER_NAME], []]),
     (FetchRequest(topics=[FetchTopic(topic_id=TOPIC_ID)]), 15, [[], [TOPIC_ID]]),
@@ -250,7 +258,9 @@ def handled_by(request: Any, call: RequestContext) -> str:
 def chain_of(node: GroupNode, handler: Handler, authorizer: Any) -> RequestChain:
     table = DispatchTable()
     table.routes = {route.api.key: replace(route, handler=handler) for route in ROUTES}
-    return RequestChain(table, node.server.sessions, node.throttling, authorizer)
+    return RequestChain(
+        table, node.server.sessions, node.throttling, authorization(authorizer, node.server.sessions, node.image)
+    )
 
 
 @pytest.mark.parametrize(("route", "version"), CASES, ids=named)
@@ -394,7 +404,8 @@ def test_authorize_comes_first_then_throttle_then_what_tests_add_then_the_handle
         table = DispatchTable()
         (route,) = (each for each in ROUTES if each.api.name == "Heartbeat")
         table.routes[route.api.key] = replace(route, handler=noting(passed, "handle", lambda request, call: None))
-        chain = RequestChain(table, node.server.sessions, NotedThrottling(node, passed), NotedDenier(*denied))
+        step = authorization(NotedDenier(*denied), node.server.sessions)
+        chain = RequestChain(table, node.server.sessions, NotedThrottling(node, passed), step)
         chain.add(lambda route, proceed: noting(passed, "first", proceed))
         chain.add(lambda route, proceed: noting(passed, "second", proceed))
         composed = chain.routes[route.api.key]

@@ -20,6 +20,8 @@ from _wire.messages.elect_leaders import (
 from _wire.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
+    OngoingPartitionReassignment,
+    OngoingTopicReassignment,
 )
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.leadership import NO_LEADER, Leadership
@@ -52,7 +54,7 @@ class ReplicaHandlers:
     def add_to(self, table: DispatchTable) -> None:
         table.add("ElectLeaders", within_timeout(self.elect_leaders, _elect_error), _elect_error, versions=(0, 2))
         table.add("AlterPartitionReassignments", self.reassign, _reassign_error, versions=(0, 1))
-        table.add("ListPartitionReassignments", self.list_reassignments, versions=(0, 0))
+        table.add("ListPartitionReassignments", self.list_reassignments, _list_error, versions=(0, 0))
 
     def reassign(
         self, request: AlterPartitionReassignmentsRequest, call: RequestContext
@@ -133,11 +135,28 @@ def _reassign_error(
     responses = [
         ReassignableTopicResponse(
             name=topic.name,
-            partitions=[_not_moved(partition.partition_index, error, None) for partition in topic.partitions],
+            partitions=[
+                _not_moved(partition.partition_index, error, error.description) for partition in topic.partitions
+            ],
         )
         for topic in request.topics
     ]
-    return AlterPartitionReassignmentsResponse(error_code=error, error_message=None, responses=responses)
+    return AlterPartitionReassignmentsResponse(
+        error_code=error, error_message=error.description, responses=responses
+    )
+
+
+def _list_error(
+    request: ListPartitionReassignmentsRequest, error: ErrorCode, api_version: int
+) -> ListPartitionReassignmentsResponse:
+    topics = [
+        OngoingTopicReassignment(
+            name=topic.name,
+            partitions=[OngoingPartitionReassignment(partition_index=index) for index in topic.partition_indexes],
+        )
+        for topic in request.topics or ()
+    ]
+    return ListPartitionReassignmentsResponse(error_code=error, error_message=error.description, topics=topics)
 
 
 def _elect_error(
@@ -148,7 +167,7 @@ def _elect_error(
         ReplicaElectionResult(
             topic=topic.topic,
             partition_result=[
-                PartitionResult(partition_id=index, error_code=error, error_message=message)
+                PartitionResult(partition_id=index, error_code=error, error_message=message or error.description)
                 for index in topic.partitions
             ],
         )
