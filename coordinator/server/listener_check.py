@@ -4,9 +4,8 @@ from coordinator.config.key import ConfigError
 from coordinator.config.settings import Config
 from coordinator.config.ssl_keys import SSL_PRINCIPAL_MAPPING_RULES
 from coordinator.metadata.image import MetadataImage
-from coordinator.metrics.login_meter import LoginMeter
 from coordinator.server.listener import Listener, parse_listeners
-from coordinator.server.sasl_listeners import SaslMechanisms
+from coordinator.server.sasl_mechanisms import SaslMechanisms
 
 
 def make_listeners(config: Config) -> list[Listener]:
@@ -21,7 +20,7 @@ def make_listeners(config: Config) -> list[Listener]:
         if listener.security_protocol.has_tls:
             _make_tls(listener)
         if listener.security_protocol.has_sasl:
-            mechanisms.listener(listener.config, LoginMeter())
+            mechanisms.of(listener.config)
     return listeners
 
 
