@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote, urlsplit
 
-from coordinator.client.bootstrap import Server
+from coordinator.client.bootstrap import Server, bootstrap_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,8 @@ def command_for(origin: Origin, group_id: str, generation_id: int | None, *, has
     """
     if origin.bootstrap is not None:
         source = f"--bootstrap {shell_quoted(str(origin.bootstrap))}"
+        if bootstrap_of(origin.bootstrap).security.settings:
+            source += " --command-config FILE"
     elif origin.tables is not None:
         source = f"--tables {shell_quoted(str(origin.tables))}"
     else:
