@@ -48,7 +48,6 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         " coordinator.timers coordinator.config prometheus_client",
         "coordinator.admin": "coordinator.metrics coordinator.listen_address coordinator.config"
         " coordinator.http_guard starlette uvicorn",
-        "coordinator.security": "_wire coordinator.config",
         "coordinator.security.tls": "coordinator.config coordinator.security coordinator.patterns cryptography",
         "coordinator.security": "_wire coordinator.config scramp joserfc",
         "coordinator.server": "_wire coordinator.metrics coordinator.admin coordinator.runtime coordinator.groups"
