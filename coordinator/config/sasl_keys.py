@@ -10,9 +10,11 @@ JWT_VALIDATOR_BEFORE_4: Final = (
     "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerValidatorCallbackHandler"
 )
 
+NO_WORDS: Final[tuple[str, ...]] = ()
+
 SASL_ENABLED_MECHANISMS = ConfigKey(
     "sasl.enabled.mechanisms",
-    (),
+    NO_WORDS,
     "The SASL mechanisms of a listener with a login: a comma-separated list of `PLAIN`, `SCRAM-SHA-256`, "
     "`SCRAM-SHA-512` and `OAUTHBEARER`. Such a listener needs one at least. Kafka's default, GSSAPI, is not served.",
     one_of=("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"),
@@ -108,7 +110,7 @@ SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MAX_MS = ConfigKey(
 )
 SASL_OAUTHBEARER_EXPECTED_AUDIENCE = ConfigKey(
     "sasl.oauthbearer.expected.audience",
-    (),
+    NO_WORDS,
     "A token must be for one of these audiences (`aud`): a comma-separated list. If empty, a token may name none.",
     scope=Scope.MECHANISM,
 )

@@ -8,7 +8,6 @@ from typing import Any, Final, NamedTuple, Protocol
 from _wire.errors import ErrorCode
 from coordinator.security.principal import Principal
 
-
 CLUSTER_NAME: Final = "kafka-cluster"
 """The name of the only resource of type CLUSTER (`Resource.CLUSTER_NAME`)."""
 

@@ -15,6 +15,7 @@ from coordinator.server.rejection_log import RejectionLog
 from coordinator.server.request_chain import RequestChain
 from coordinator.server.request_dispatcher import RequestDispatcher
 from coordinator.server.request_runner import RequestRunner
+from coordinator.server.sasl_parts import SaslParts
 from coordinator.server.slow_peers import SlowPeers
 from coordinator.server.storage import Storage
 from coordinator.server.throttling import Throttling
@@ -86,6 +87,7 @@ def make_front(
         limits,
         groups.sessions,
         now_ms,
+        sasl=SaslParts(config, storage.image, dispatcher, loop, metrics),
         tls=TlsParts(scheduler, loop.slices, now_ms),
         metrics=metrics,
         descriptors=host.descriptors,

@@ -3,9 +3,8 @@
 import socket
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from coordinator.config.key import ConfigError
 from coordinator.config.network_keys import MAX_CONNECTION_CREATION_RATE, SOCKET_REQUEST_MAX_BYTES
 from coordinator.config.settings import Config
 from coordinator.groups.sessions import SessionTable
@@ -23,10 +22,8 @@ from coordinator.server.request_dispatcher import RequestDispatcher
 
 if TYPE_CHECKING:
     from coordinator.metrics.node_metrics import NodeMetrics
+    from coordinator.server.sasl_parts import SaslParts
     from coordinator.server.tls_listeners import TlsListeners
-
-MakeLogin = Callable[[Listener], Any]
-"""Makes the login of a new connection of a listener with SASL."""
 
 
 class TlsParts(NamedTuple):
@@ -49,22 +46,23 @@ class Listeners:
         now_ms: Callable[[], int],
         *,
         tls: TlsParts | None = None,
-        make_login: MakeLogin | None = None,
+        sasl: "SaslParts | None" = None,
         metrics: "NodeMetrics | None" = None,
         descriptors: DescriptorReserve | None = None,
     ) -> None:
         """Parse the settings; `open` binds the sockets. Without `metrics` the connections count nothing.
 
-        `tls` is needed by listeners with TLS, `make_login` by those with SASL.
+        `tls` is needed by listeners with TLS, `sasl` by those with a login.
 
         Raises:
             ConfigError: the listeners or the advertised listeners are invalid, or a key or certificate cannot be used.
         """
         self.listeners: Final = parse_listeners(config)
         for listener in self.listeners:
-            if listener.security_protocol.has_sasl and make_login is None:
-                raise ConfigError(f"{listener.name}: {listener.security_protocol.value} is not served")
-        self._make_login = make_login
+            if listener.security_protocol.has_sasl:
+                assert sasl is not None, "a server that has listeners with a login is given what they need"
+                sasl.add(listener)
+        self._sasl = sasl
         self._frame_bytes_max = config[SOCKET_REQUEST_MAX_BYTES]
         self._dispatcher = dispatcher
         self._sessions = sessions
@@ -121,6 +119,8 @@ class Listeners:
                 raise ListenError(f"cannot listen on {host}:{port}: {problem.strerror}") from None
         if self.tls is not None:
             self.tls.start()
+        if self._sasl is not None:
+            self._sasl.start()
 
     def _rejected(self, address: str, reason: str) -> None:
         self._dispatcher.rejected_address(address, reason)
@@ -131,9 +131,14 @@ class Listeners:
             self._acceptor.close()
         if self.tls is not None:
             self.tls.close()
+        if self._sasl is not None:
+            self._sasl.stop()
 
     def _make_connection(self, listener: Listener) -> Connection:
         endpoint = listener.endpoint
         assert endpoint is not None, "a listener that accepts connections is bound"
         meter = None if self._metrics is None else self._metrics.listener(listener.name)
+        gate = None if self._sasl is None else self._sasl.gates.get(listener.name)
+        if gate is not None:
+            return gate.connection(endpoint, self._sessions, self._frame_bytes_max, meter)
         return Connection(self._dispatcher, endpoint, self._sessions, self._now_ms, self._frame_bytes_max, meter)

@@ -20,7 +20,6 @@ from coordinator.printable import printable
 from coordinator.security.principal import USER_TYPE, Principal
 from coordinator.security.sasl.exchange import Exchange, LoggedIn, LoginFailed, Mechanism
 from coordinator.server.connection import SaslConnection
-from coordinator.server.dispatch import Route
 from coordinator.server.handlers.cluster import has_valid_software
 from coordinator.server.long_messages import TooLong, not_in_steps
 
@@ -62,7 +61,11 @@ class SaslListener:
     meter: LoginMeter
 
 
-class IllegalState(Exception):
+class _NotServed(Exception):
+    """A request that closes the connection. The text is for the log."""
+
+
+class _IllegalState(Exception):
     """A request that Kafka does not answer in this step. The text is for the log."""
 
 
@@ -101,11 +104,11 @@ class Login:
             else:
                 header, body_start = decode_request_header(frame)
                 self._receive_request(header, frame, body_start)
-        except (MalformedMessage, TooLong) as problem:
-            self.connection.reject(str(problem) or "a request before the login has too many elements")
-        except IllegalState as problem:
-            self._fail(str(problem))
-        except LoginFailed as problem:
+        except (MalformedMessage, _NotServed) as problem:
+            self.connection.reject(str(problem))
+        except TooLong:
+            self.connection.reject("a request before the login has too many elements")
+        except (_IllegalState, LoginFailed) as problem:
             self._fail(str(problem))
 
     def _receive_request(self, header: RequestHeader, frame: bytes, body_start: int) -> None:
@@ -121,7 +124,7 @@ class Login:
         elif header.api_key == ApiVersionsRequest.API_KEY:
             self._api_versions(header, frame, body_start)
         else:
-            raise IllegalState(f"{self._api_name(header)} came before the login; expected {self.step.value}")
+            raise _IllegalState(f"{self._api_name(header)} came before the login; expected {self.step.value}")
 
     # ------------------------------------------------------------------------------------------------ before the login
 
@@ -139,10 +142,11 @@ class Login:
     def _handshake(self, header: RequestHeader, request: Any) -> None:
         enabled = list(self._listener.mechanisms)
         if request.mechanism not in self._listener.mechanisms:
-            self._failure_response = _encode(
-                header, SaslHandshakeResponse(error_code=ErrorCode.UNSUPPORTED_SASL_MECHANISM, mechanisms=enabled)
-            )
-            raise IllegalState(f"the mechanism {_shown(request.mechanism)} is not enabled")
+            if self._principal is None:
+                self._failure_response = _encode(
+                    header, SaslHandshakeResponse(error_code=ErrorCode.UNSUPPORTED_SASL_MECHANISM, mechanisms=enabled)
+                )
+            raise _IllegalState(f"the mechanism {_shown(request.mechanism)} is not enabled")
         is_other = self._principal is not None and request.mechanism != self._mechanism
         if is_other:
             # It is told so with its next frame, as on Kafka.
@@ -162,7 +166,7 @@ class Login:
                 if route.downgrade is not None:
                     route.downgrade(response, header.api_version)
                 self._failure_response = _encode(header, response)
-        raise IllegalState(f"{route.api.name} came during the login; expected {self.step.value}")
+        raise _IllegalState(f"{route.api.name} came during the login; expected {self.step.value}")
 
     def _authenticate(self, header: RequestHeader, request: Any) -> None:
         try:
@@ -196,10 +200,11 @@ class Login:
     def _complete(self, result: LoggedIn) -> int:
         principal = Principal(USER_TYPE, result.user)
         is_first = self._principal is None
-        if not is_first and principal != self._principal:
+        if self._principal is not None and principal != self._principal:
             raise LoginFailed(
                 f"another principal than that of the first login, {_shown(str(self._principal))}",
-                f"Cannot change principals during re-authentication from {self._principal}: {principal}",
+                "Cannot change principals during re-authentication from "
+                f"{USER_TYPE}.{self._principal.name}: {USER_TYPE}.{principal.name}",
             )
         self._principal = principal
         self._exchange = None
@@ -285,12 +290,13 @@ class Login:
         """Decode a request.
 
         Raises:
-            MalformedMessage: it is damaged, or of an API or version that is not served.
+            MalformedMessage: it is damaged.
+            _NotServed: it is of an API or version that is not served.
             TooLong: it has very many elements, which no client needs before its login.
         """
         route, version = self._server.routes.get(header.api_key), header.api_version
         if route is None or not route.min_version <= version <= route.max_version:
-            raise MalformedMessage(f"{self._api_name(header)} version {version} is not served before the login")
+            raise _NotServed(f"{self._api_name(header)} version {version} is not served before the login")
         return route.decode(frame, version, body_start, False, self._server.elements_max, not_in_steps)
 
     def _api_name(self, header: RequestHeader) -> str:

@@ -2,16 +2,19 @@
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from coordinator.config.network_keys import SOCKET_REQUEST_MAX_ELEMENTS
 from coordinator.config.sasl_keys import MAX_AUTHENTICATIONS_PER_IP
 from coordinator.config.settings import Config
 from coordinator.deadlines import deadline_after
+from coordinator.groups.sessions import SessionTable
+from coordinator.metrics.request_meter import ListenerMeter
 from coordinator.server.connection import SaslConnection
 from coordinator.server.limits import address_of
-from coordinator.server.login import Login, SaslListener, Step
+from coordinator.server.login import Login, SaslListener
 from coordinator.server.loop_scheduler import LoopScheduler
+from coordinator.server.request_context import Endpoint
 from coordinator.server.request_dispatcher import RequestDispatcher
 
 HANDSHAKE_KEY: Final = b"\x00\x11"
@@ -134,6 +137,13 @@ class LoginGate:
         self.rejected = dispatcher.rejected
         self.mute = dispatcher.mute
 
+    def connection(
+        self, endpoint: Endpoint, sessions: SessionTable, frame_bytes_max: int, meter: ListenerMeter | None
+    ) -> SaslConnection:
+        """Make a connection of the listener."""
+        receive_bytes_max = min(self._listener.receive_bytes_max, frame_bytes_max)
+        return SaslConnection(self, endpoint, sessions, self._now_ms, frame_bytes_max, receive_bytes_max, meter)
+
     def opened(self, connection: SaslConnection) -> None:
         self._dispatcher.opened(connection)
         connection.login = self._logins.begin(connection, self._listener)
@@ -142,7 +152,7 @@ class LoginGate:
         self._dispatcher.closed(connection)
         self._logins.closed(connection.login)
 
-    def serve(self, connection: SaslConnection, frame: bytes) -> Any:
+    def serve(self, connection: SaslConnection, frame: bytes) -> None:
         """Serve a request of a connection that has logged in; anything else belongs to its login."""
         if self._now_ms() >= connection.session_end_ms or frame[:2] == HANDSHAKE_KEY:
             connection.login.receive(frame)

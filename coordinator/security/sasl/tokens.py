@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from joserfc import jwt
-from joserfc.errors import JoseError
+from joserfc.errors import InvalidClaimError, JoseError
 
 from coordinator.security.sasl.signing_keys import SigningKeys
 
@@ -50,6 +50,14 @@ class Token:
     expires_ms: int
 
 
+class _Claims(jwt.JWTClaimsRegistry):
+    """The rules of the library, but that a token may have been issued in the future: Kafka takes those."""
+
+    def validate_iat(self, value: object) -> None:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise InvalidClaimError("iat", "Claim 'iat' must be a NumericDate value")
+
+
 class TokenValidator:
     """Checks tokens with the keys that are known now."""
 
@@ -88,14 +96,14 @@ class TokenValidator:
             raise InvalidToken("its key is unknown")
         return key
 
-    def _registry(self) -> jwt.JWTClaimsRegistry:
+    def _registry(self) -> _Claims:
         rules = self._rules
         needed: dict[str, Any] = {"exp": {"essential": True}, "iat": {"essential": True}}
         if rules.audiences:
             needed["aud"] = {"essential": True, "values": list(rules.audiences)}
         if rules.issuer:
             needed["iss"] = {"essential": True, "value": rules.issuer}
-        return jwt.JWTClaimsRegistry(now=self._wall_ms() // 1000, leeway=rules.clock_skew_seconds, **needed)
+        return _Claims(now=self._wall_ms() // 1000, leeway=rules.clock_skew_seconds, **needed)
 
     def _checked(self, claims: dict[str, Any]) -> Token:
         """Kafka's further rules."""
@@ -112,6 +120,8 @@ class TokenValidator:
             if len(stripped) < len(scopes) or not all(stripped) or len(set(stripped)) < len(stripped):
                 raise InvalidToken(f"its claim {rules.scope_claim} is no set of names")
         expires = claims["exp"]
+        if expires < claims["iat"] or expires < claims.get("nbf", expires):
+            raise InvalidToken("it expires before it is valid")
         if not 0 <= expires <= EXPIRES_SECONDS_MAX:
             raise InvalidToken("its claim exp is no time")
         return Token(user.strip(), int(expires * 1000))

@@ -1,7 +1,7 @@
 """DescribeUserScramCredentials and AlterUserScramCredentials (KIP-554), with the answers of Kafka's ScramControlManager."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -88,7 +88,7 @@ class ScramCredentialHandlers:
             return _alter_error(request, ErrorCode.UNSUPPORTED_SASL_MECHANISM, call.api_version, NO_SCRAM)
         problems: dict[str, _Refused] = {}
         changes: dict[str, Change] = {}
-        for change in (*request.deletions, *request.upsertions):
+        for change in _changes(request):
             self._add(change, changes, problems)
             yield
         records: list[ScramCredentialRecord | RemoveScramCredentialRecord] = []
@@ -98,13 +98,13 @@ class ScramCredentialHandlers:
             try:
                 count += self._check_room(change, image, count)
                 records.append(_record(change))
-                results.append(AlterUserScramCredentialsResult(user=name))
+                results.append(AlterUserScramCredentialsResult(user=name, error_message=None))
             except _Refused as problem:
                 problems[name] = problem
             yield
         self._metadata.change_scram_credentials(records, self._now_ms())
         results += [
-            AlterUserScramCredentialsResult(user=name, error_code=each.error, error_message=str(each))
+            AlterUserScramCredentialsResult(user=name, error_code=each.error, error_message=str(each) or None)
             for name, each in problems.items()
         ]
         return (yield from answer_when_committed(self._metadata, AlterUserScramCredentialsResponse(results=results)))
@@ -142,6 +142,12 @@ class ScramCredentialHandlers:
         return 1
 
 
+def _changes(request: AlterUserScramCredentialsRequest) -> Iterator[Change]:
+    """In the order in which Kafka looks at them."""
+    yield from request.deletions
+    yield from request.upsertions
+
+
 def _check(change: Change) -> None:
     unacceptable = ErrorCode.UNACCEPTABLE_CREDENTIAL
     if not change.name:
@@ -154,6 +160,8 @@ def _check(change: Change) -> None:
         raise _Refused(unacceptable, "Too many iterations")
     if change.iterations < ITERATIONS_MIN:
         raise _Refused(unacceptable, "Too few iterations")
+    if not change.salted_password:
+        raise _Refused(ErrorCode.UNKNOWN_SERVER_ERROR, "")  # Kafka's HMAC takes no empty key
     for what, size, most in (
         ("Username", len(change.name), NAME_CHARACTERS_MAX),
         ("Salt", len(change.salt), SALT_BYTES_MAX),
@@ -193,7 +201,7 @@ def _described(
         CredentialInfo(mechanism=mechanism, iterations=credentials[mechanism].iterations)
         for mechanism in sorted(credentials)
     ]
-    return DescribeUserScramCredentialsResult(user=name, error_message=None, credential_infos=infos)
+    return DescribeUserScramCredentialsResult(user=name, error_message="", credential_infos=infos)
 
 
 def _describe_error(
@@ -205,7 +213,7 @@ def _describe_error(
 def _alter_error(
     request: AlterUserScramCredentialsRequest, error: ErrorCode, api_version: int, message: str | None = None
 ) -> AlterUserScramCredentialsResponse:
-    names = dict.fromkeys(each.name for each in (*request.deletions, *request.upsertions))
+    names = dict.fromkeys(each.name for each in _changes(request))
     return AlterUserScramCredentialsResponse(
         results=[
             AlterUserScramCredentialsResult(user=name, error_code=error, error_message=message or error.description)

@@ -1,7 +1,5 @@
-"""Makes what the connections of a listener log in with, from its settings."""
+"""The listeners with a login: makes what their connections log in with, from their settings."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from coordinator.config.key import ConfigError
@@ -23,15 +21,21 @@ from coordinator.config.sasl_keys import (
     SASL_OAUTHBEARER_SUB_CLAIM_NAME,
     SASL_SERVER_MAX_RECEIVE_SIZE,
 )
+from coordinator.config.settings import Config
 from coordinator.metadata.image import MetadataImage
 from coordinator.metrics.login_meter import LoginMeter
 from coordinator.security.sasl.exchange import Mechanism
 from coordinator.security.sasl.jaas import JaasError, plain_users
 from coordinator.security.sasl.plain import Plain
 from coordinator.security.sasl.scram_credentials import ScramCredential, ScramMechanism
+from coordinator.server.listener import Listener
 from coordinator.server.login import SaslListener
+from coordinator.server.logins import LoginGate, Logins
+from coordinator.server.node_loop import NodeLoop
+from coordinator.server.request_dispatcher import RequestDispatcher
 
 if TYPE_CHECKING:
+    from coordinator.metrics.node_metrics import NodeMetrics
     from coordinator.security.sasl.signing_keys import SigningKeys
 
 PLAIN: Final = "PLAIN"
@@ -39,29 +43,51 @@ OAUTHBEARER: Final = "OAUTHBEARER"
 SCRAM_BY_NAME: Final = {mechanism.mechanism_name: mechanism for mechanism in ScramMechanism}
 
 
-@dataclass(slots=True)
-class SaslMechanisms:
-    """Makes the mechanisms of all listeners, and has what they need beside the event loop."""
+class SaslParts:
+    """The listeners with a login, and what their mechanisms need beside the event loop."""
 
-    image: MetadataImage
-    wall_ms: Callable[[], int]
-    signing_keys: "list[SigningKeys]" = field(default_factory=list)
+    def __init__(
+        self,
+        config: Config,
+        image: MetadataImage,
+        dispatcher: RequestDispatcher,
+        loop: NodeLoop,
+        metrics: "NodeMetrics | None",
+    ) -> None:
+        self._image = image
+        self._config = config
+        self._dispatcher = dispatcher
+        self._loop = loop
+        self._metrics = metrics
+        self._logins: Logins | None = None
+        self._signing_keys: list[SigningKeys] = []
+        self.gates: Final[dict[str, LoginGate]] = {}
+        """Listener → what its connections have in place of the dispatcher."""
 
-    def start(self) -> None:
-        """Start to read the keys of tokens."""
-        for keys in self.signing_keys:
-            keys.start()
-
-    def stop(self) -> None:
-        for keys in self.signing_keys:
-            keys.stop()
-
-    def listener(self, config: ListenerConfig, meter: LoginMeter) -> SaslListener:
-        """Make what connections of a listener log in with.
+    def add(self, listener: Listener) -> None:
+        """Prepare a listener with a login.
 
         Raises:
             ConfigError: a setting of a mechanism is missing or invalid, or a library is.
         """
+        if self._logins is None:
+            # Only now: what has timers is asked about each one that is due.
+            loop = self._loop
+            self._logins = Logins(
+                self._config, self._dispatcher, loop.scheduler, now_ms=loop.now_ms, wall_ms=loop.wall_ms
+            )
+        self.gates[listener.name] = LoginGate(self._dispatcher, self._logins, self._sasl_listener(listener.config))
+
+    def start(self) -> None:
+        """Start to read the keys of tokens."""
+        for keys in self._signing_keys:
+            keys.start()
+
+    def stop(self) -> None:
+        for keys in self._signing_keys:
+            keys.stop()
+
+    def _sasl_listener(self, config: ListenerConfig) -> SaslListener:
         enabled = config[SASL_ENABLED_MECHANISMS]
         if not enabled:
             raise ConfigError(
@@ -76,7 +102,7 @@ class SaslMechanisms:
             receive_bytes_max=config[SASL_SERVER_MAX_RECEIVE_SIZE],
             failed_delay_ms=config[CONNECTION_FAILED_AUTHENTICATION_DELAY_MS],
             authentication_max_ms=config[CONNECTION_AUTHENTICATION_MAX_MS],
-            meter=meter,
+            meter=LoginMeter() if self._metrics is None else self._metrics.login_meter(config.name),
         )
 
     def _mechanism(self, name: str, config: ListenerConfig) -> Mechanism:
@@ -96,7 +122,7 @@ class SaslMechanisms:
         from coordinator.security.sasl.scram import Scram
 
         def find(user: str) -> ScramCredential | None:
-            return self.image.scram_credentials.get(user, {}).get(mechanism)
+            return self._image.scram_credentials.get(user, {}).get(mechanism)
 
         return Scram(mechanism, find)
 
@@ -116,7 +142,7 @@ class SaslMechanisms:
         except KeySetError as problem:
             name = config.name_of(SASL_OAUTHBEARER_JWKS_ENDPOINT_URL)
             raise ConfigError(f"{name}={url}: {problem}") from None
-        self.signing_keys.append(keys)
+        self._signing_keys.append(keys)
         rules = TokenRules(
             audiences=config[SASL_OAUTHBEARER_EXPECTED_AUDIENCE],
             issuer=config[SASL_OAUTHBEARER_EXPECTED_ISSUER],
@@ -124,7 +150,7 @@ class SaslMechanisms:
             user_claim=config[SASL_OAUTHBEARER_SUB_CLAIM_NAME],
             scope_claim=config[SASL_OAUTHBEARER_SCOPE_CLAIM_NAME],
         )
-        return OAuthBearer(TokenValidator(keys, rules, self.wall_ms))
+        return OAuthBearer(TokenValidator(keys, rules, self._loop.wall_ms))
 
 
 def _plain(config: ListenerConfig) -> Plain:
