@@ -141,9 +141,7 @@ def _reassign_error(
         )
         for topic in request.topics
     ]
-    return AlterPartitionReassignmentsResponse(
-        error_code=error, error_message=error.description, responses=responses
-    )
+    return AlterPartitionReassignmentsResponse(error_code=error, error_message=error.description, responses=responses)
 
 
 def _list_error(

@@ -80,9 +80,11 @@ OF_ACLS: Final = (
         since=2,
     ),
     Base("InitProducerId", {"transactional_id": None}),
-    Base("FindCoordinator", {"key": Ref("transactional_id"), "key_type": 1, "coordinator_keys": [
-        Ref("transactional_id")
-    ]}, producer),
+    Base(
+        "FindCoordinator",
+        {"key": Ref("transactional_id"), "key_type": 1, "coordinator_keys": [Ref("transactional_id")]},
+        producer,
+    ),
     Base("FindCoordinator", {"key_type": 2, "coordinator_keys": ["g:AAAAAAAAAAAAAAAAAAAAAA:0"]}, since=6),
     Base("Metadata", {"topics": [{"name": None, "topic_id": TOPIC_ID}]}, shared_topic, since=12),
 )
