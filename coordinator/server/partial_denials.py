@@ -18,7 +18,7 @@ from _wire.messages.add_partitions_to_txn import (
 from _wire.messages.consumer_group_describe import DescribedGroup
 from _wire.messages.create_topics import CreatableTopicResult
 from _wire.messages.delete_records import DeleteRecordsPartitionResult, DeleteRecordsTopicResult
-from _wire.messages.delete_topics import DeletableTopicResult
+from _wire.messages.delete_topics import DeletableTopicResult, DeleteTopicsResponse
 from _wire.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,
@@ -227,9 +227,7 @@ def _fetched(call: RequestContext, elements: list[Any], error: ErrorCode) -> lis
 
 
 def _records_deleted(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
-    wanted = (
-        ((each.name, NO_TOPIC_ID), partition.partition_index) for each in elements for partition in each.partitions
-    )
+    wanted = (((topic.name, NO_TOPIC_ID), each.partition_index) for topic in elements for each in topic.partitions)
     return [
         DeleteRecordsTopicResult(
             name=name,
@@ -390,7 +388,7 @@ def _take_out_of_deletion(
             yield
     setattr(request, "topics" if has_states else "topic_names", left)
     if not left:
-        return Part(response=call.route.api.response(responses=answers))
+        return Part(response=DeleteTopicsResponse(responses=answers))
     return Part(add_to=lambda response: response.responses.extend(answers))
 
 

@@ -291,7 +291,11 @@ REQUIREMENTS: Final[Mapping[str, tuple[Requirement, ...]]] = {
         _on_each_topic(
             AclOperation.DELETE, _once(_deleted_topics), Permission(AclOperation.DELETE, ResourceType.CLUSTER)
         ),
-        _on_each_topic(AclOperation.DESCRIBE, _once(_topics_deleted_by_name)),
+        _on_each_topic(
+            AclOperation.DESCRIBE,
+            _once(_topics_deleted_by_name),
+            Permission(AclOperation.DELETE, ResourceType.CLUSTER),
+        ),
     ),
     "DescribeConfigs": _on_config_resources(AclOperation.DESCRIBE_CONFIGS),
     "AlterConfigs": _on_config_resources(AclOperation.ALTER_CONFIGS, _once),

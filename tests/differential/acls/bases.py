@@ -58,7 +58,8 @@ BEAT: Final = {
 }
 
 OF_ACLS: Final = (
-    Base("Metadata", {"topics": None, "include_topic_authorized_operations": True}),
+    Base("Metadata", {"topics": None, "include_topic_authorized_operations": True}, since=1),
+    Base("Metadata", {"topics": []}),
     Base(
         "Metadata",
         {"topics": [{"name": TOPIC}, {"name": "absent"}], "include_topic_authorized_operations": True},

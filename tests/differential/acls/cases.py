@@ -123,13 +123,8 @@ def with_others(refs: Refs, state: State, seed: int) -> dict[str, Any]:
 def _names(resource_type: ResourceType, refs: Refs, seed: int) -> Sequence[str]:
     match resource_type:
         case ResourceType.TOPIC:
-            names = [
-                TOPIC,
-                OTHER_TOPIC,
-                ABSENT,
-                *(refs[key] for key in ("topic", "other_topic", "new_name") if key in refs),
-            ]
-            return names + names[3:] * 3
+            of_case = [refs[key] for key in ("topic", "other_topic", "new_name") if key in refs]
+            return [TOPIC, OTHER_TOPIC, ABSENT, *of_case * 4]
         case ResourceType.GROUP:
             return [refs.get("group", f"g-{seed}"), refs.get("other_group", f"g-{seed}-other"), "g"]
         case ResourceType.TRANSACTIONAL_ID:
