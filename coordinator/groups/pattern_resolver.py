@@ -95,8 +95,8 @@ class PatternResolver:
     ) -> None:
         """Find the topics of each of the regular expressions; `done` gets them, perhaps before this returns.
 
-        `client_host` is the address that has its turn for it, and with `principal` who wants to know. When `is_wanted` says no, as the group is gone, the work
-        ends, and `done` is not called.
+        `client_host` is the address that has its turn for it, and with `principal` who wants to know. When `is_wanted`
+        says no, as the group is gone, the work ends, and `done` is not called.
         """
 
         def failed(problem: Exception) -> None:

@@ -38,7 +38,7 @@ class KnowsHeartbeats(Protocol):
     """`SessionTable`."""
 
     def authorize(self, group_id: str, member_id: str, connection: int) -> None:
-        """Let the heartbeats of a member by this connection be answered without the authorizer, until an ACL changes."""
+        """Let connections answer the heartbeats of a member by this one, until an ACL changes."""
 
 
 class Access:
@@ -183,7 +183,7 @@ class _AuthorizedRoute:
         return Part(response=NO_RESPONSE)
 
     def _prepare_response(self, part: Part, request: Any, call: RequestContext, access: Access) -> Steps[Any]:
-        """Have the response changed when it is sent, if that is necessary. The result is the response if it is known."""
+        """Have the response changed when it is sent, if that is necessary. The result is a response if it is known."""
         row = self._row
         changes: list[Callable[[Any], Steps[None]]] = []
         if self._found and row.has_found(request, call.api_version):

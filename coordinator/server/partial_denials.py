@@ -17,7 +17,8 @@ from _wire.messages.add_partitions_to_txn import (
 )
 from _wire.messages.consumer_group_describe import DescribedGroup
 from _wire.messages.create_topics import CreatableTopicResult
-from _wire.messages.delete_topics import DeletableTopicResult
+from _wire.messages.delete_records import DeleteRecordsPartitionResult, DeleteRecordsTopicResult
+from _wire.messages.delete_topics import DeletableTopicResult, DeleteTopicsResponse
 from _wire.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,
@@ -26,6 +27,7 @@ from _wire.messages.describe_topic_partitions import (
 )
 from _wire.messages.fetch import FetchableTopicResponse
 from _wire.messages.metadata import MetadataResponseTopic
+from _wire.messages.offset_delete import OffsetDeleteResponsePartition, OffsetDeleteResponseTopic
 from _wire.messages.offset_fetch import OffsetFetchResponse
 from _wire.messages.produce import TopicProduceResponse
 from coordinator.broker.fetch import failed_partition
@@ -193,25 +195,48 @@ def _config_resource(request: Any, element: Any) -> Resource | None:
     return (ResourceType.CLUSTER, CLUSTER_NAME) if element.resource_type in CONFIGS_OF_CLUSTER else None
 
 
+Topic = tuple[str, bytes]
+
+
+def _once_each(indexes: Iterable[tuple[Topic, int]]) -> Iterator[tuple[Topic, Iterable[int]]]:
+    """Topics with their partitions, each once, where Kafka has a map of partitions."""
+    topics: dict[Topic, dict[int, None]] = {}
+    for topic, index in indexes:
+        topics.setdefault(topic, {})[index] = None
+    yield from topics.items()
+
+
 def _produced(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
+    wanted = (((each.name, each.topic_id), data.index) for each in elements for data in each.partition_data)
     return [
         TopicProduceResponse(
-            name=each.name,
-            topic_id=each.topic_id,
-            partition_responses=[rejected_produce(data.index, error) for data in each.partition_data],
+            name=name, topic_id=topic_id, partition_responses=[rejected_produce(index, error) for index in indexes]
         )
-        for each in elements
+        for (name, topic_id), indexes in _once_each(wanted)
     ]
 
 
 def _fetched(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
+    wanted = (((each.topic, each.topic_id), partition.partition) for each in elements for partition in each.partitions)
     return [
         FetchableTopicResponse(
-            topic=each.topic,
-            topic_id=each.topic_id,
-            partitions=[failed_partition(wanted.partition, error) for wanted in each.partitions],
+            topic=name, topic_id=topic_id, partitions=[failed_partition(index, error) for index in indexes]
         )
-        for each in elements
+        for (name, topic_id), indexes in _once_each(wanted)
+    ]
+
+
+def _records_deleted(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
+    wanted = (((topic.name, NO_TOPIC_ID), each.partition_index) for topic in elements for each in topic.partitions)
+    return [
+        DeleteRecordsTopicResult(
+            name=name,
+            partitions=[
+                DeleteRecordsPartitionResult(partition_index=index, low_watermark=-1, error_code=error)
+                for index in indexes
+            ],
+        )
+        for (name, _), indexes in _once_each(wanted)
     ]
 
 
@@ -223,7 +248,21 @@ def _created(call: RequestContext, elements: list[Any], error: ErrorCode) -> lis
 
 
 def _described_pages(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
-    return [DescribeTopicPartitionsResponseTopic(name=each.name, error_code=error) for each in elements]
+    names = dict.fromkeys(each.name for each in elements)
+    return [DescribeTopicPartitionsResponseTopic(name=name, error_code=error) for name in names]
+
+
+def _offsets_deleted(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
+    return [
+        OffsetDeleteResponseTopic(
+            name=each.name,
+            partitions=[
+                OffsetDeleteResponsePartition(partition_index=partition.partition_index, error_code=error)
+                for partition in each.partitions
+            ],
+        )
+        for each in elements
+    ]
 
 
 # ---------------------------------------------------------------------------------------------------- Metadata
@@ -349,7 +388,7 @@ def _take_out_of_deletion(
             yield
     setattr(request, "topics" if has_states else "topic_names", left)
     if not left:
-        return Part(response=call.route.api.response(responses=answers))
+        return Part(response=DeleteTopicsResponse(responses=answers))
     return Part(add_to=lambda response: response.responses.extend(answers))
 
 
@@ -374,7 +413,7 @@ def _take_out_coordinator_keys(
         return (yield from _COORDINATOR_KEYS(denied, request, call, image, access))
     (resource_type, _) = next(iter(denied))
     response = call.route.error_response(request, resource_type.denied, call.api_version)
-    response.error_message = ""
+    response.error_message = resource_type.denied.description
     return Part(response=response)
 
 
@@ -531,7 +570,7 @@ ROWS: Final[Mapping[str, Row]] = {
     "Fetch": Row(take_out=Elements("topics", "responses", _topic, _fetched)),
     "ListOffsets": Row(take_out=Elements("topics", "topics", _topic)),
     "OffsetForLeaderEpoch": Row(take_out=Elements("topics", "topics", _topic)),
-    "DeleteRecords": Row(take_out=Elements("topics", "topics", _topic)),
+    "DeleteRecords": Row(take_out=Elements("topics", "topics", _topic, _records_deleted)),
     "DescribeCluster": Row(operations=_operations_on_cluster),
     "Metadata": Row(
         take_out=_take_out_of_metadata,
@@ -559,7 +598,7 @@ ROWS: Final[Mapping[str, Row]] = {
     ),
     "OffsetCommit": Row(take_out=Elements("topics", "topics", _topic)),
     "OffsetFetch": Row(take_out=_take_out_of_offset_fetch, leave_out=_leave_out_fetched_topics, has_found=_fetches_all),
-    "OffsetDelete": Row(take_out=Elements("topics", "topics", _topic)),
+    "OffsetDelete": Row(take_out=Elements("topics", "topics", _topic, _offsets_deleted)),
     "DescribeGroups": Row(
         take_out=Elements("groups", "groups", _named(ResourceType.GROUP)), operations=_operations_on_groups
     ),

@@ -178,23 +178,24 @@ def _cluster_without_transaction(request: Any, api_version: int) -> Iterable[str
 
 
 def _config_resources(config_type: ConfigResourceType) -> Names:
-    """Resources of a type; those with a change to null are told that, whoever sends it."""
+    """Resources of a type; those whose changes cannot be made are told that, whoever sends them."""
 
     def names(request: Any, api_version: int) -> Iterable[str]:
         return (
             each.resource_name
             for each in request.resources
-            if each.resource_type == config_type and not _has_null_change(each)
+            if each.resource_type == config_type and not _is_malformed(each)
         )
 
     return names
 
 
-def _has_null_change(resource: Any) -> bool:
-    return any(
-        entry.value is None and getattr(entry, "config_operation", None) != DELETE_CONFIG
-        for entry in getattr(resource, "configs", ())
-    )
+def _is_malformed(resource: Any) -> bool:
+    """Whether a resource has a change to null, or two of the same config (`ConfigAdminManager.preprocess`)."""
+    entries = getattr(resource, "configs", ())
+    if any(each.value is None and getattr(each, "config_operation", None) != DELETE_CONFIG for each in entries):
+        return True
+    return len({each.name for each in entries}) < len(entries)
 
 
 def _cluster_of_config_resources(request: Any, api_version: int) -> Iterable[str]:
@@ -292,7 +293,11 @@ REQUIREMENTS: Final[Mapping[str, tuple[Requirement, ...]]] = {
         _on_each_topic(
             AclOperation.DELETE, _once(_deleted_topics), Permission(AclOperation.DELETE, ResourceType.CLUSTER)
         ),
-        _on_each_topic(AclOperation.DESCRIBE, _once(_topics_deleted_by_name)),
+        _on_each_topic(
+            AclOperation.DESCRIBE,
+            _once(_topics_deleted_by_name),
+            Permission(AclOperation.DELETE, ResourceType.CLUSTER),
+        ),
     ),
     "DescribeConfigs": _on_config_resources(AclOperation.DESCRIBE_CONFIGS),
     "AlterConfigs": _on_config_resources(AclOperation.ALTER_CONFIGS, _once),

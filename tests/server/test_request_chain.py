@@ -59,7 +59,7 @@ NEEDED: Final = {
     "ListGroups": "found GROUP DESCRIBE or CLUSTER DESCRIBE",
     "ApiVersions": "",
     "CreateTopics": "each TOPIC CREATE or CLUSTER CREATE; found TOPIC DESCRIBE_CONFIGS",
-    "DeleteTopics": "each TOPIC DELETE or CLUSTER DELETE; each TOPIC DESCRIBE",
+    "DeleteTopics": "each TOPIC DELETE or CLUSTER DELETE; each TOPIC DESCRIBE or CLUSTER DELETE",
     "DeleteRecords": "each TOPIC DELETE",
     "InitProducerId": "TRANSACTIONAL_ID WRITE; CLUSTER IDEMPOTENT_WRITE or TOPIC WRITE",
     "OffsetForLeaderEpoch": "each TOPIC DESCRIBE or CLUSTER CLUSTER_ACTION",

@@ -58,7 +58,8 @@ BEAT: Final = {
 }
 
 OF_ACLS: Final = (
-    Base("Metadata", {"topics": None, "include_topic_authorized_operations": True}),
+    Base("Metadata", {"topics": None, "include_topic_authorized_operations": True}, since=1),
+    Base("Metadata", {"topics": []}),
     Base(
         "Metadata",
         {"topics": [{"name": TOPIC}, {"name": "absent"}], "include_topic_authorized_operations": True},
@@ -80,9 +81,11 @@ OF_ACLS: Final = (
         since=2,
     ),
     Base("InitProducerId", {"transactional_id": None}),
-    Base("FindCoordinator", {"key": Ref("transactional_id"), "key_type": 1, "coordinator_keys": [
-        Ref("transactional_id")
-    ]}, producer),
+    Base(
+        "FindCoordinator",
+        {"key": Ref("transactional_id"), "key_type": 1, "coordinator_keys": [Ref("transactional_id")]},
+        producer,
+    ),
     Base("FindCoordinator", {"key_type": 2, "coordinator_keys": ["g:AAAAAAAAAAAAAAAAAAAAAA:0"]}, since=6),
     Base("Metadata", {"topics": [{"name": None, "topic_id": TOPIC_ID}]}, shared_topic, since=12),
 )

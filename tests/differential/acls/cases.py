@@ -19,7 +19,7 @@ from coordinator.server.requirements import REQUIREMENTS
 from tests.differential.acls.bases import BASES, OTHER_TOPIC
 from tests.differential.names import DEFINITIONS
 from tests.differential.requests.bases import Base
-from tests.differential.requests.state import TOPIC, Ref, Refs
+from tests.differential.requests.state import TOPIC, Ref, Refs, State, new_topic
 from tests.differential.requests.variants import Body, variants
 
 ALICE: Final = "alice"
@@ -106,12 +106,15 @@ def _other_name(name: Any, number: int) -> Any:
     return None if name is None else (OTHER_TOPIC, ABSENT)[number]
 
 
-def with_others(refs: Refs, topic_ids: Mapping[str, bytes], seed: int) -> dict[str, Any]:
+def with_others(refs: Refs, state: State, seed: int) -> dict[str, Any]:
     """What the Refs of a body stand for, and those of its other elements."""
-    others: dict[str, Any] = {"other_topic_id": topic_ids[OTHER_TOPIC]}
+    other = OTHER_TOPIC
+    if refs.get("topic", TOPIC) != TOPIC:
+        other = new_topic(state, seed)["topic"]  # the request may delete it
+    others: dict[str, Any] = {"other_topic_id": state.topic_ids[other]}
     for name, value in refs.items():
         if name == "topic":
-            others["other_topic"], others["absent_topic"] = OTHER_TOPIC, ABSENT
+            others["other_topic"], others["absent_topic"] = other, ABSENT
         elif isinstance(value, str):
             others[f"other_{name}"], others[f"absent_{name}"] = f"{value}-other", f"absent-{seed}"
     return {**others, **refs}
@@ -120,8 +123,8 @@ def with_others(refs: Refs, topic_ids: Mapping[str, bytes], seed: int) -> dict[s
 def _names(resource_type: ResourceType, refs: Refs, seed: int) -> Sequence[str]:
     match resource_type:
         case ResourceType.TOPIC:
-            names = [TOPIC, OTHER_TOPIC, ABSENT, *(refs[key] for key in ("topic", "new_name") if key in refs)]
-            return names + names[3:] * 3
+            of_case = [refs[key] for key in ("topic", "other_topic", "new_name") if key in refs]
+            return [TOPIC, OTHER_TOPIC, ABSENT, *of_case * 4]
         case ResourceType.GROUP:
             return [refs.get("group", f"g-{seed}"), refs.get("other_group", f"g-{seed}-other"), "g"]
         case ResourceType.TRANSACTIONAL_ID:
@@ -142,9 +145,7 @@ def _acls(chance: random.Random, api: str, refs: Refs, seed: int) -> Iterator[Ac
             yield _acl(chance, operation, resource_type, _names(resource_type, refs, seed))
 
 
-def _acl(
-    chance: random.Random, operation: AclOperation, resource_type: ResourceType, names: Sequence[str]
-) -> Acl:
+def _acl(chance: random.Random, operation: AclOperation, resource_type: ResourceType, names: Sequence[str]) -> Acl:
     name, pattern = chance.choice(names), PatternType.LITERAL
     if resource_type is not ResourceType.CLUSTER:
         kind = chance.random()
@@ -168,5 +169,3 @@ def _acl(
         operation.value,
         PermissionType.DENY.value if chance.random() < 0.15 else PermissionType.ALLOW.value,
     )
-
-

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from _wire.messages.create_acls import AclCreation, CreateAclsRequest
 from _wire.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
-from _wire.messages.find_coordinator import FindCoordinatorRequest
+from _wire.messages.describe_acls import DescribeAclsRequest
 from _wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from _wire.messages.sasl_handshake import SaslHandshakeRequest
 from coordinator.security.acls.model import Acl, AclOperation, PatternType, PermissionType, ResourceType
@@ -49,7 +49,7 @@ class Side:
 
         `number` is part of the names of what the case uses.
         """
-        refs = with_others(case.base.prepare(self.state, number), self.state.topic_ids, number)
+        refs = with_others(case.base.prepare(self.state, number), self.state, number)
         self.last_acls = case.acls(refs, number)
         self._set_acls(self.last_acls, number)
         if self._peer.connection is None:
@@ -62,12 +62,13 @@ class Side:
         return rendered
 
     def _set_acls(self, acls: Sequence[Acl], number: int) -> None:
-        """Replace all ACLs, and wait until the new ones are in force: after them alice may describe a marker.
+        """Replace all ACLs, and wait until the new ones are in force: after them there is a marker.
 
         Kafka applies those of one request in any order.
         """
         everything = DeleteAclsFilter(resource_type_filter=ANY, pattern_type_filter=ANY, operation=ANY)
         everything.permission_type = ANY
+        everything.resource_name_filter = everything.principal_filter = everything.host_filter = None
         client = self.state.client
         deleted = client.request(DeleteAclsRequest(filters=[everything]), 3).filter_results
         assert not deleted[0].error_code, deleted
@@ -77,15 +78,20 @@ class Side:
         for several in (acls, [marked]):
             created = client.request(CreateAclsRequest(creations=list(map(_creation, several))), 3)
             assert not any(each.error_code for each in created.results), created
-        with self._client(self.state.bootstrap, ALICE) as alice:
-            wait_for(
-                lambda: not alice.request(FindCoordinatorRequest(coordinator_keys=[marker]), 4)
-                .coordinators[0]
-                .error_code,
-                IN_FORCE_SECONDS,
-                f"{self.state.name} to have the ACLs",
-                every_ms=2,
-            )
+        find = DescribeAclsRequest(
+            resource_type_filter=ANY,
+            resource_name_filter=marker,
+            pattern_type_filter=ANY,
+            operation=ANY,
+            permission_type=ANY,
+        )
+        find.principal_filter = find.host_filter = None
+        wait_for(
+            lambda: bool(client.request(find, 3).resources),
+            IN_FORCE_SECONDS,
+            f"{self.state.name} to have the ACLs",
+            every_ms=2,
+        )
 
     def close(self) -> None:
         self._peer.close()
