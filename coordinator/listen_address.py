@@ -2,8 +2,7 @@
 
 import errno
 import socket
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from coordinator.config.key import ConfigError
 
@@ -14,8 +13,7 @@ class ListenError(OSError):
     """The server cannot listen on an address. The message is one line with the address and the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(NamedTuple):
     """The parts of NAME://HOST:PORT."""
 
     name: str

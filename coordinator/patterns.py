@@ -3,6 +3,7 @@
 Kafka uses RE2/J (KIP-1152 for ListTransactions, KIP-848 for subscriptions); Python's `re` may take exponential time.
 """
 
+from collections.abc import Callable
 from typing import Final
 
 import re2
@@ -23,6 +24,8 @@ class InvalidPattern(ValueError):
 class Pattern:
     """A regular expression that a whole text matches or does not."""
 
+    _never_captures = True
+
     def __init__(self, text: str) -> None:
         """Raises:
         InvalidPattern: RE2 does not know it, as references back and looking around, or it is too large.
@@ -31,7 +34,7 @@ class Pattern:
             raise InvalidPattern(f"the pattern has {len(text)} characters, more than {PATTERN_LENGTH_MAX}")
         options = re2.Options()
         options.max_mem = MEMORY_BYTES_MAX
-        options.never_capture = True
+        options.never_capture = self._never_captures
         options.log_errors = False
         try:
             self._compiled = re2.compile(text, options)
@@ -59,3 +62,33 @@ class Pattern:
         """
         self.check_fits(len(text) if text.isascii() else len(text.encode()))
         return self._compiled.fullmatch(text) is not None
+
+
+class CapturingPattern(Pattern):
+    """A regular expression whose groups are taken from what it matches."""
+
+    _never_captures = False
+
+    @property
+    def groups(self) -> int:
+        return int(self._compiled.groups)
+
+    @property
+    def group_names(self) -> frozenset[str]:
+        return frozenset(self._compiled.groupindex)
+
+    def replace_all(self, text: str, expand: Callable[[Callable[[int | str], str]], str]) -> str:
+        """Replace each match by what `expand` makes of its groups, as Java's Matcher.replaceAll does.
+
+        Also the empty match behind one that reaches the end. The text must fit: see `check_fits`.
+        """
+        parts: list[str] = []
+        copied = at = 0
+        while at <= len(text):
+            found = self._compiled.search(text, at)
+            if found is None:
+                break
+            parts += [text[copied : found.start()], expand(lambda group, found=found: found.group(group) or "")]  # type: ignore[misc]
+            copied = found.end()
+            at = copied if copied > found.start() else copied + 1
+        return "".join([*parts, text[copied:]])

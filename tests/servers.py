@@ -15,6 +15,7 @@ from tests.waiting import wait_for
 START_SECONDS: Final = 20
 STOP_SECONDS: Final = 10
 
+LISTENERS: Final = "listeners"
 QUICK_GROUPS: Final = {
     "group.initial.rebalance.delay.ms": "0",
     "group.min.session.timeout.ms": "500",
@@ -28,6 +29,8 @@ QUICK_GROUPS: Final = {
 
 class RunningServer:
     """A `coordinator serve` on a free port, the same one when it is started again. Leaving its context stops it.
+
+    With the setting `listeners` it has those.
 
     With the checks of the coordinator armed (COORDINATOR_DEBUG), none of them may have failed by then.
     """
@@ -84,8 +87,9 @@ class RunningServer:
         """Start on what is in the data folder, and wait until it serves."""
         ready = self.folder / "ready.json"
         ready.unlink(missing_ok=True)
-        listen = self.bootstrap or "127.0.0.1:0"
-        arguments = ["serve", "--listen", listen, "--ready-file", str(ready)]
+        arguments = ["serve", "--ready-file", str(ready)]
+        if LISTENERS not in self._settings:
+            arguments += ["--listen", self.bootstrap or "127.0.0.1:0"]
         arguments += ["--data-dir", ",".join(map(str, self.log_dirs))]
         arguments.append(f"--log-level={self._log_level}")
         arguments += [f"--set={name}={value}" for name, value in self._settings.items()]

@@ -30,8 +30,9 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.core.consumer": "_wire coordinator.config coordinator.core coordinator.patterns xxhash",
         "coordinator.core.transactions": "_wire coordinator.config coordinator.core coordinator.patterns",
         "coordinator.log": "_wire coordinator.config crc32c",
-        "coordinator.metadata": "_wire coordinator.log msgspec",
-        "coordinator.kafka_folder": "_wire coordinator.config coordinator.log coordinator.metadata",
+        "coordinator.metadata": "_wire coordinator.log coordinator.security.sasl.scram_credentials msgspec",
+        "coordinator.kafka_folder": "_wire coordinator.config coordinator.log coordinator.metadata"
+        " coordinator.security.sasl.scram_credentials",
         "coordinator.quotas": "_wire coordinator.metadata coordinator.config",
         "coordinator.audit": "_wire coordinator.core msgspec",
         "coordinator.runtime": "_wire coordinator.core.causes coordinator.core.decision coordinator.core.event"
@@ -47,7 +48,8 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         " coordinator.timers coordinator.config prometheus_client",
         "coordinator.admin": "coordinator.metrics coordinator.listen_address coordinator.config"
         " coordinator.http_guard starlette uvicorn",
-        "coordinator.security": "_wire coordinator.config",
+        "coordinator.security.tls": "coordinator.config coordinator.security coordinator.patterns cryptography",
+        "coordinator.security": "_wire coordinator.config scramp joserfc",
         "coordinator.server": "_wire coordinator.metrics coordinator.admin coordinator.runtime coordinator.groups"
         " coordinator.broker coordinator.audit coordinator.metadata coordinator.quotas coordinator.core coordinator.log"
         " coordinator.timers coordinator.transactions coordinator.config coordinator.patterns"

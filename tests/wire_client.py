@@ -1,5 +1,6 @@
 """A client of nothing but our messages on one blocking socket: what is sent, and when, is up to the test."""
 
+import ssl
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -20,8 +21,10 @@ BEFORE_MEMBER_ID_REQUIRED: Final = 3
 class WireClient(WireConnection):
     """A connection, and what many tests say on it."""
 
-    def __init__(self, bootstrap: str, client_id: str = "test") -> None:
+    def __init__(self, bootstrap: str, client_id: str = "test", *, tls: ssl.SSLContext | None = None) -> None:
         super().__init__(bootstrap, client_id)
+        if tls is not None:
+            self.socket = tls.wrap_socket(self.socket, server_hostname=bootstrap.rpartition(":")[0])
 
     def is_closed_by_peer(self) -> bool:
         """Wait until the server closes; false when it sends something instead."""

@@ -15,6 +15,7 @@ from _wire.primitives import Struct
 from _wire.records import BatchHeader, Record, parse_records
 from coordinator.cli.terminal import INTERRUPTED
 from coordinator.config.key import INT64_MAX
+from coordinator.config.password import HIDDEN
 from coordinator.log.config import LogConfig
 from coordinator.log.names import METADATA_LOG, folder_name
 from coordinator.log.read_only import ReadOnlyFileSystem
@@ -25,6 +26,9 @@ from coordinator.log.segments.segment import Segment
 from coordinator.printable import printable
 
 BYTES_SHOWN: Final = 200
+SCRAM_CREDENTIAL_KIND: Final = "scram_credential"
+SCRAM_SECRETS: Final = ("salt", "stored_key", "server_key")
+"""Of `coordinator.metadata.records.ScramCredentialRecord`."""
 UNKNOWN_RECORD_TYPE: Final = "unknownRecordType"
 """The field that takes the place of the key's name if no format of the topic has the type of a record."""
 
@@ -183,7 +187,7 @@ def decoded(topic: str, header: BatchHeader, record: Record) -> tuple[Any, Any]:
     if topic == METADATA_LOG:
         try:
             value = json.loads(record.value or b"null")
-            return None, printable(value) if isinstance(value, str) else value
+            return None, printable(value) if isinstance(value, str) else _without_secrets(value)
         except (ValueError, RecursionError):
             return text
     if topic not in RECORD_MODULES or header.is_control or record.key is None:
@@ -199,6 +203,13 @@ def decoded(topic: str, header: BatchHeader, record: Record) -> tuple[Any, Any]:
     except MalformedMessage:
         value = text[1]
     return {type(key).NAME: fields_of(key)}, value
+
+
+def _without_secrets(value: Any) -> Any:
+    """A record of the metadata log, without what passwords can be tried with."""
+    if isinstance(value, dict) and value.get("kind") == SCRAM_CREDENTIAL_KIND:
+        return value | dict.fromkeys(SCRAM_SECRETS, HIDDEN)
+    return value
 
 
 def fields_of(message: Any) -> Any:

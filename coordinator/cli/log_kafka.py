@@ -30,9 +30,9 @@ FOLDERS = click.argument(
 def import_command(folders: tuple[Path, ...]) -> None:
     """Make the data folders of an Apache Kafka of one node (all its log.dirs) ones that this server serves.
 
-    The logs stay as they are. Topics with their ids and configs, configs of groups, quotas and producer ids are taken
-    over from Kafka's metadata, which is set aside as __cluster_metadata-0.*-stray. Users, ACLs and broker configs are
-    not. Kafka must be stopped.
+    The logs stay as they are. Topics with their ids and configs, configs of groups, quotas, SCRAM credentials and
+    producer ids are taken over from Kafka's metadata, which is set aside as __cluster_metadata-0.*-stray. ACLs and
+    broker configs are not. Kafka must be stopped.
     """
     try:
         with lines_of_this_thread_to(ErrorLines()):
@@ -45,7 +45,8 @@ def import_command(folders: tuple[Path, ...]) -> None:
     for each in imported.left_out:
         click.echo(f"left out a config that this server does not have: {printable(each)}", err=True)
     click.echo(
-        f"imported {imported.topics} topics with {imported.partitions} partitions, {imported.quotas} quotas;"
+        f"imported {imported.topics} topics with {imported.partitions} partitions, {imported.quotas} quotas, "
+        f"{imported.scram_credentials} SCRAM credentials;"
         f" {_how_to_serve(folders)}"
     )
 
@@ -55,8 +56,8 @@ def import_command(folders: tuple[Path, ...]) -> None:
 def export_command(folders: tuple[Path, ...]) -> None:
     """Make the data folders of this server (all its log.dirs) ones that Apache Kafka 4.0 or newer serves.
 
-    The logs stay as they are. Kafka gets topics with their ids and configs, configs of groups, quotas and producer ids
-    as a snapshot of its metadata log; the one of this server is set aside as __cluster_metadata-0.*-stray. The server
+    The logs stay as they are. Kafka gets topics with their ids and configs, configs of groups, quotas, SCRAM
+    credentials and producer ids as a snapshot of its metadata log; the one of this server is set aside as __cluster_metadata-0.*-stray. The server
     must be stopped.
     """
     try:

@@ -71,14 +71,14 @@ def command(
     sys.modules.setdefault("rich", None)  # type: ignore[arg-type]
     from coordinator.cli.log_writer import logging_to_stderr
     from coordinator.metadata.store import MetadataError
-    from coordinator.server.listeners import PLAINTEXT
+    from coordinator.security.protocols import SecurityProtocol
 
     try:
         ready = ReadyFile(ready_file)
         texts = read_properties(config_file) if config_file is not None else {}
         texts |= parse_settings(settings)
         if listen is not None:
-            texts[LISTENERS.name] = f"{PLAINTEXT}://{listen}"
+            texts[LISTENERS.name] = f"{SecurityProtocol.PLAINTEXT.value}://{listen}"
         if data_dir is not None:
             texts[LOG_DIRS.name] = str(data_dir)
         if admin is not None:

@@ -16,7 +16,9 @@ from coordinator.config import (
     metrics_keys,
     network_keys,
     quota_keys,
+    sasl_keys,
     server_keys,
+    ssl_keys,
     transaction_keys,
 )
 from coordinator.config.key import ConfigError, ConfigKey
@@ -30,9 +32,11 @@ T = TypeVar("T")
 KEY_MODULES: Final = (
     server_keys,
     listener_keys,
+    ssl_keys,
     network_keys,
     authorizer_keys,
     quota_keys,
+    sasl_keys,
     log_keys,
     cleaner_keys,
     group_keys,

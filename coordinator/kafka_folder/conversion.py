@@ -29,6 +29,7 @@ from coordinator.kafka_folder.records import (
     KafkaProducerIds,
     KafkaQuota,
     KafkaRecord,
+    KafkaScramCredential,
     KafkaTopic,
 )
 from coordinator.log.config import LogConfig
@@ -56,9 +57,11 @@ from coordinator.metadata.records import (
     MetadataRecord,
     ProducerIdsRecord,
     QuotaRecord,
+    ScramCredentialRecord,
     TopicRecord,
 )
 from coordinator.metadata.store import MetadataStore
+from coordinator.security.sasl.scram_credentials import ScramMechanism
 
 METADATA_VERSION: Final = 25
 """4.0-IV3, the first of which Kafka 4 knows all; later ones upgrade it."""
@@ -82,6 +85,7 @@ class Imported:
     partitions: int = 0
     quotas: int = 0
     acls: int = 0
+    scram_credentials: int = 0
     left_out: list[str] = field(default_factory=list)
     """Configs that this server does not have: `topic: name=value`, or `group ID: name=value`."""
     was_interrupted: bool = False
@@ -299,6 +303,19 @@ def _our_records(kafka: KafkaImage, accept: tuple[Accept, Accept], imported: Imp
             acl.operation,
             acl.permission_type,
         )
+    for credential in kafka.scram_credentials.values():
+        if credential.mechanism not in set(ScramMechanism):
+            imported.left_out.append(f"user {credential.name}: SCRAM mechanism {credential.mechanism}")
+            continue
+        imported.scram_credentials += 1
+        yield ScramCredentialRecord(
+            credential.name,
+            credential.mechanism,
+            credential.iterations,
+            credential.salt,
+            credential.stored_key,
+            credential.server_key,
+        )
 
 
 def _write_our_metadata(fs: DiskFileSystem, made: Path, records: list[MetadataRecord], now_ms: int) -> None:
@@ -334,6 +351,9 @@ def _kafka_records(image: MetadataImage, directories: LogDirectories) -> Iterato
             yield KafkaQuota(entity, key, quota)
     for acl, acl_id in image.acls.items():
         yield KafkaAcl(bytes.fromhex(acl_id), *acl)
+    for name, credentials in image.scram_credentials.items():
+        for mechanism, each in credentials.items():
+            yield KafkaScramCredential(name, mechanism, each.salt, each.stored_key, each.server_key, each.iterations)
     yield KafkaProducerIds(image.next_producer_id)
 
 

@@ -23,7 +23,9 @@ from coordinator.kafka_folder.records import (
     KafkaQuota,
     KafkaRecord,
     KafkaRemovedAcl,
+    KafkaRemovedScramCredential,
     KafkaRemovedTopic,
+    KafkaScramCredential,
     KafkaTopic,
     KafkaTransaction,
     decode_kafka_record,
@@ -59,6 +61,8 @@ class KafkaImage:
         """Those of topics."""
         self.group_configs: dict[str, dict[str, str]] = {}
         self.quotas: dict[tuple[tuple[str, str | None], ...], dict[str, float]] = {}
+        self.scram_credentials: dict[tuple[str, int], KafkaScramCredential] = {}
+        """By user and mechanism."""
         self.next_producer_id = 0
         self.features: dict[str, int] = {}
         """Feature → its level, as it was set last."""
@@ -114,6 +118,10 @@ class KafkaImage:
                 self.acls[record.acl_id] = record
             case KafkaRemovedAcl():
                 self.acls.pop(record.acl_id, None)
+            case KafkaScramCredential():
+                self.scram_credentials[record.name, record.mechanism] = record
+            case KafkaRemovedScramCredential():
+                self.scram_credentials.pop((record.name, record.mechanism), None)
             case KafkaProducerIds():
                 self.next_producer_id = record.next_producer_id
 

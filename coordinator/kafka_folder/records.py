@@ -5,14 +5,14 @@ unsigned varints, and the record. Other records, and tagged fields, are skipped.
 """
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 FRAME_VERSION: Final = 1
 VARINT_BYTES_MAX: Final = 5
 TOPIC, PARTITION, CONFIG, PARTITION_CHANGE, REMOVE_TOPIC = 2, 3, 4, 5, 9
-FEATURE_LEVEL, CLIENT_QUOTA, PRODUCER_IDS = 12, 14, 15
 ACL, REMOVE_ACL = 18, 19
+SCRAM_CREDENTIAL, FEATURE_LEVEL, CLIENT_QUOTA, PRODUCER_IDS, REMOVE_SCRAM_CREDENTIAL = 11, 12, 14, 15, 22
 BEGIN_TRANSACTION, END_TRANSACTION, ABORT_TRANSACTION = 23, 24, 25
 HIGHEST_VERSIONS: Final = {
     TOPIC: 0,
@@ -20,6 +20,8 @@ HIGHEST_VERSIONS: Final = {
     CONFIG: 0,
     PARTITION_CHANGE: 2,
     REMOVE_TOPIC: 0,
+    SCRAM_CREDENTIAL: 0,
+    REMOVE_SCRAM_CREDENTIAL: 0,
     FEATURE_LEVEL: 0,
     CLIENT_QUOTA: 0,
     PRODUCER_IDS: 0,
@@ -104,6 +106,26 @@ class KafkaQuota:
 
 
 @dataclass(frozen=True, slots=True)
+class KafkaScramCredential:
+    """UserScramCredentialRecord."""
+
+    name: str
+    mechanism: int
+    salt: bytes = field(repr=False)
+    stored_key: bytes = field(repr=False)
+    server_key: bytes = field(repr=False)
+    iterations: int
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaRemovedScramCredential:
+    """RemoveUserScramCredentialRecord."""
+
+    name: str
+    mechanism: int
+
+
+@dataclass(frozen=True, slots=True)
 class KafkaProducerIds:
     """ProducerIdsRecord."""
 
@@ -146,6 +168,8 @@ KafkaRecord = (
     | KafkaRemovedTopic
     | KafkaFeature
     | KafkaQuota
+    | KafkaScramCredential
+    | KafkaRemovedScramCredential
     | KafkaProducerIds
     | KafkaAcl
     | KafkaRemovedAcl
@@ -195,6 +219,17 @@ def _decode_body(api_key: int, version: int, reader: "_Reader") -> KafkaRecord |
             return KafkaConfig(reader.int8(), reader.text(), reader.text(), reader.nullable_text())
         case 9:
             return KafkaRemovedTopic(reader.read(16))
+        case 11:
+            return KafkaScramCredential(
+                reader.text(),
+                reader.int8(),
+                reader.sized_bytes(),
+                reader.sized_bytes(),
+                reader.sized_bytes(),
+                reader.int32(),
+            )
+        case 22:
+            return KafkaRemovedScramCredential(reader.text(), reader.int8())
         case 12:
             return KafkaFeature(reader.text(), reader.int16())
         case 14:
@@ -249,6 +284,12 @@ def encode_kafka_record(record: KafkaRecord, node_id: int) -> bytes:
             entity = b"".join(_text(kind) + _text(name) + b"\x00" for kind, name in record.entity)
             value = struct.pack(">d?", record.value or 0.0, record.value is None)
             return _frame(CLIENT_QUOTA, 0, _unsigned(len(record.entity) + 1) + entity + _text(record.key) + value)
+        case KafkaScramCredential():
+            body = _text(record.name) + struct.pack(">b", record.mechanism)
+            body += _bytes(record.salt) + _bytes(record.stored_key) + _bytes(record.server_key)
+            return _frame(SCRAM_CREDENTIAL, 0, body + struct.pack(">i", record.iterations))
+        case KafkaRemovedScramCredential():
+            return _frame(REMOVE_SCRAM_CREDENTIAL, 0, _text(record.name) + struct.pack(">b", record.mechanism))
         case KafkaProducerIds():
             return _frame(PRODUCER_IDS, 0, struct.pack(">iqq", node_id, -1, record.next_producer_id))
         case KafkaAcl():
@@ -281,6 +322,11 @@ def _text(value: str | None) -> bytes:
         return b"\x00"
     encoded = value.encode()
     return _unsigned(len(encoded) + 1) + encoded
+
+
+def _bytes(value: bytes) -> bytes:
+    """Compact bytes."""
+    return _unsigned(len(value) + 1) + value
 
 
 class _Reader:
@@ -342,6 +388,9 @@ class _Reader:
     def float64(self) -> float:
         value: float = struct.unpack(">d", self.read(8))[0]
         return value
+
+    def sized_bytes(self) -> bytes:
+        return self.read(max(self.unsigned() - 1, 0))
 
     def nullable_text(self) -> str | None:
         length = self.unsigned()

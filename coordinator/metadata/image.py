@@ -21,10 +21,14 @@ from coordinator.metadata.records import (
     ProducerIdsRecord,
     QuotaRecord,
     RemoveAclRecord,
+    RemoveScramCredentialRecord,
     RemoveTopicRecord,
+    ScramCredentialRecord,
     TopicConfigsRecord,
     TopicRecord,
+    credential_record,
 )
+from coordinator.security.sasl.scram_credentials import ScramCredential, ScramMechanism
 
 QuotaEntity = tuple[tuple[str, str | None], ...]
 """Whose quota it is: pairs of type ("user", "client-id" or "ip") and name, by type. None is the default."""
@@ -55,7 +59,7 @@ class Topic:
 
 
 class MetadataImage:
-    """The topics, the configs of groups, the quotas, the levels of features, the ACLs and the next producer id.
+    """The topics, the configs of groups, the quotas, the SCRAM credentials, the levels of features and more.
 
     Only records change it; each topic has a valid name.
     """
@@ -71,6 +75,10 @@ class MetadataImage:
         """That of all partitions: none ever changes its leader, but for those that were imported from Kafka."""
         self.quotas: dict[QuotaEntity, dict[str, float]] = {}
         """Quotas by entity and key. No entity is without a quota."""
+        self.scram_credentials: dict[str, Mapping[ScramMechanism, ScramCredential]] = {}
+        """SCRAM credentials by user and mechanism. No user is without one."""
+        self.scram_credentials_count = 0
+        """Of all users together."""
         self.group_configs: dict[str, Mapping[str, str]] = {}
         """The configs of groups by group id. No group is without a config."""
         self.log_directories: dict[str, str] = {}
@@ -98,7 +106,7 @@ class MetadataImage:
         """Apply a record.
 
         Raises:
-            ValueError: a topic name or id, or the value of a quota, is invalid.
+            ValueError: a topic name or id, the value of a quota, or a SCRAM mechanism, is invalid.
             KeyError: the topic to change or remove does not exist.
         """
         match record:
@@ -146,6 +154,11 @@ class MetadataImage:
                 self.next_producer_id = record.next_producer_id
             case QuotaRecord():
                 self._apply_quota(record)
+            case ScramCredentialRecord():
+                credential = ScramCredential(record.salt, record.stored_key, record.server_key, record.iterations)
+                self._change_credential(record.name, ScramMechanism(record.mechanism), credential)
+            case RemoveScramCredentialRecord():
+                self._change_credential(record.name, ScramMechanism(record.mechanism), None)
             case FeatureRecord():
                 self.feature_levels[record.name] = record.level
                 self.features_epoch = max(self.features_epoch, record.epoch)
@@ -155,6 +168,17 @@ class MetadataImage:
             case RemoveAclRecord():
                 self.acls.pop(record.binding, None)
                 self.acls_version += 1
+
+    def _change_credential(self, user: str, mechanism: ScramMechanism, credential: ScramCredential | None) -> None:
+        before = self.scram_credentials.get(user, {})
+        after = {key: value for key, value in before.items() if key is not mechanism}
+        if credential is not None:
+            after[mechanism] = credential
+        self.scram_credentials_count += len(after) - len(before)
+        if after:
+            self.scram_credentials[user] = after
+        else:
+            self.scram_credentials.pop(user, None)
 
     def _forget(self, topic: Topic | None) -> None:
         """Take back what a topic counts for. A log of an earlier version may repeat topics that are known."""
@@ -187,6 +211,9 @@ class MetadataImage:
         for entity, quotas in self.quotas.items():
             for key, value in quotas.items():
                 yield QuotaRecord(dict(entity), key, repr(value))
+        for name, credentials in self.scram_credentials.items():
+            for mechanism, each in credentials.items():
+                yield credential_record(name, mechanism, each)
         for name, level in self.feature_levels.items():
             yield FeatureRecord(name, level, self.features_epoch)
         for binding, acl_id in self.acls.items():

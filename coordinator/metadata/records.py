@@ -5,6 +5,8 @@ from sys import intern
 
 import msgspec
 
+from coordinator.security.sasl.scram_credentials import ScramCredential, ScramMechanism
+
 AclBinding = tuple[int, str, int, str, str, int, int]
 """Type of the resource, its name, type of the pattern, principal, host, operation, type of the permission."""
 
@@ -93,6 +95,37 @@ class QuotaRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="quota"):
     value: str | None
 
 
+class ScramCredentialRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="scram_credential"):
+    """A user got a SCRAM credential (KIP-554). `mechanism` is 1 for SHA-256, 2 for SHA-512; bytes are base64.
+
+    No password can be made of it, but passwords can be tried: its repr does not show it.
+    """
+
+    name: str
+    mechanism: int
+    iterations: int
+    salt: bytes
+    stored_key: bytes
+    server_key: bytes
+
+    def __repr__(self) -> str:
+        return f"ScramCredentialRecord(name={self.name!r}, mechanism={self.mechanism}, iterations={self.iterations})"
+
+
+def credential_record(user: str, mechanism: ScramMechanism, credential: ScramCredential) -> ScramCredentialRecord:
+    """The record that gives a user this credential."""
+    return ScramCredentialRecord(
+        user, mechanism, credential.iterations, credential.salt, credential.stored_key, credential.server_key
+    )
+
+
+class RemoveScramCredentialRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="remove_scram_credential"):
+    """The SCRAM credential of a user was removed."""
+
+    name: str
+    mechanism: int
+
+
 class FeatureRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="feature"):
     """The cluster uses another level of a feature (KIP-584). `epoch` counts the changes of all features."""
 
@@ -160,6 +193,8 @@ MetadataRecord = (
     | FeatureRecord
     | AclRecord
     | RemoveAclRecord
+    | ScramCredentialRecord
+    | RemoveScramCredentialRecord
 )
 
 encode_record = msgspec.json.Encoder().encode

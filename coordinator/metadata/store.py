@@ -35,7 +35,9 @@ from coordinator.metadata.records import (
     ProducerIdsRecord,
     QuotaRecord,
     RemoveAclRecord,
+    RemoveScramCredentialRecord,
     RemoveTopicRecord,
+    ScramCredentialRecord,
     TopicConfigsRecord,
     TopicRecord,
     decode_record,
@@ -255,6 +257,13 @@ class MetadataStore:
         """Set and remove quotas with one append."""
         if records:
             self._append(records, now_ms, applied)
+
+    def change_scram_credentials(
+        self, records: Sequence[ScramCredentialRecord | RemoveScramCredentialRecord], now_ms: int
+    ) -> None:
+        """Set and remove SCRAM credentials with one append."""
+        if records:
+            self._append(records, now_ms)
 
     def append_all(self, records: Sequence[MetadataRecord], now_ms: int) -> None:
         """Append records that describe what another server has."""

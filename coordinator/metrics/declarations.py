@@ -357,6 +357,44 @@ OFFLINE_LOG_DIRECTORIES = Metric(
     "kafka.log:type=LogManager,name=OfflineLogDirectoryCount: Value",
 )
 
+# ---- logins
+
+SUCCESSFUL_AUTHENTICATION = Metric(
+    f"{SOCKET}_successful_authentication",
+    Kind.COUNTER,
+    "Connections that logged in by SASL.",
+    LISTENER,
+    f"{SOCKET_JMX} successful-authentication-total, -rate",
+)
+FAILED_AUTHENTICATION = Metric(
+    f"{SOCKET}_failed_authentication",
+    Kind.COUNTER,
+    "Connections that tried to log in by SASL and failed.",
+    LISTENER,
+    f"{SOCKET_JMX} failed-authentication-total, -rate",
+)
+SUCCESSFUL_REAUTHENTICATION = Metric(
+    f"{SOCKET}_successful_reauthentication",
+    Kind.COUNTER,
+    "Logins that renewed the session of a connection (KIP-368).",
+    LISTENER,
+    f"{SOCKET_JMX} successful-reauthentication-total, -rate",
+)
+FAILED_REAUTHENTICATION = Metric(
+    f"{SOCKET}_failed_reauthentication",
+    Kind.COUNTER,
+    "Such logins that failed.",
+    LISTENER,
+    f"{SOCKET_JMX} failed-reauthentication-total, -rate",
+)
+EXPIRED_CONNECTIONS_KILLED = Metric(
+    f"{SOCKET}_expired_connections_killed_count",
+    Kind.COUNTER,
+    "Connections that were closed because their session had ended and they did not log in again.",
+    LISTENER,
+    f"{SOCKET_JMX} expired-connections-killed-count",
+)
+
 # ---- single groups
 
 TOP: Final = "For the groups of `metrics.groups.allow` and `metrics.groups.max` only. "

@@ -27,6 +27,7 @@ from coordinator.metrics.group_series import group_samples, read_groups
 from coordinator.metrics.histogram import HistogramValue, Samples, histogram_value
 from coordinator.metrics.lag_series import lag_samples, read_lags
 from coordinator.metrics.late_transactions import LateTransactions, find_late_transactions
+from coordinator.metrics.login_meter import LoginMeter
 from coordinator.metrics.readiness import Readiness, readiness
 from coordinator.metrics.request_meter import TIME_BOUNDS_MS, ListenerMeter, RequestMeter
 from coordinator.metrics.runtime_meter import LoopProbe, RuntimeMeter
@@ -96,6 +97,8 @@ class NodeMetrics:
         self.groups = GroupMeter(keeps_records=bool(self._top_groups.groups_max))
         self.loop = LoopProbe(self.runtime)
         self.listeners: dict[str, ListenerMeter] = {}
+        self.logins: dict[str, LoginMeter] = {}
+        """Of the listeners with a login."""
         self._log_lines_dropped = log_lines_dropped
         self._node: Measured
         self._census: GroupCensus
@@ -103,6 +106,10 @@ class NodeMetrics:
     def listener(self, name: str) -> ListenerMeter:
         """The meter of the connections of a listener."""
         return self.listeners.setdefault(name, ListenerMeter(self.requests))
+
+    def login_meter(self, name: str) -> LoginMeter:
+        """The meter of the logins of a listener."""
+        return self.logins.setdefault(name, LoginMeter())
 
     def drain_meter(self, request_iteration: Callable[[], None]) -> DrainMeter:
         return DrainMeter(request_iteration, self.runtime.queue_times, self.runtime.processing_times)
@@ -195,6 +202,13 @@ class NodeMetrics:
         yield d.OUTGOING_BYTES, [(labels, each.bytes_out) for labels, each in meters]
         yield d.CONNECTIONS_REJECTED, [((name,), each.rejected) for name, each in self.listeners.items()]
         yield d.AUTHORIZATION_DENIED, [(names, count) for names, count in self._node.denials.items()]
+
+        logins = [((name, NETWORK_PROCESSOR), meter) for name, meter in self.logins.items()]
+        yield d.SUCCESSFUL_AUTHENTICATION, [(labels, each.successes) for labels, each in logins]
+        yield d.FAILED_AUTHENTICATION, [(labels, each.failures) for labels, each in logins]
+        yield d.SUCCESSFUL_REAUTHENTICATION, [(labels, each.reauthentications) for labels, each in logins]
+        yield d.FAILED_REAUTHENTICATION, [(labels, each.reauthentication_failures) for labels, each in logins]
+        yield d.EXPIRED_CONNECTIONS_KILLED, [(labels, each.expired) for labels, each in logins]
 
     def _of_node(self, audit_log_bytes: int, late: LateTransactions) -> Iterator[tuple[Metric, Samples]]:
         node, runtime = self._node, self.runtime

@@ -38,6 +38,10 @@ QUIET_SECONDS: Final = 1.0
 """How long there must have been room until the log says so: at a limit connections come and go."""
 
 
+ProtocolOf = Callable[[Connection, str], asyncio.Protocol]
+"""Makes what receives the bytes of a connection, which comes from an address."""
+
+
 class Acceptor:
     """Turns what comes in at the listening sockets into connections. Lives in the running event loop."""
 
@@ -55,22 +59,26 @@ class Acceptor:
         self._descriptors = descriptors or DescriptorReserve()
         self._on_rejected = on_rejected
         self._last_share = min(limits.most, self._descriptors.connections_max) // LAST_SHARE
-        self._listeners: dict[socket.socket, Callable[[], Connection]] = {}
+        self._listeners: dict[socket.socket, tuple[Callable[[], Connection], ProtocolOf | None]] = {}
         self._starting: set[Task[Any]] = set()
         self._retry: asyncio.TimerHandle | None = None
         self._is_paused = False
         self._paused_at = 0.0
         self._told = ""
 
-    def listen(self, sock: socket.socket, make_connection: Callable[[], Connection]) -> None:
+    def listen(
+        self, sock: socket.socket, make_connection: Callable[[], Connection], protocol_of: ProtocolOf | None = None
+    ) -> None:
         """Accept connections at a bound socket, which is owned and closed from now on.
+
+        `protocol_of` makes what receives the bytes of a connection, if that is not the connection itself: TLS.
 
         Raises:
             OSError: the address is in use.
         """
         sock.listen(BACKLOG)
         sock.setblocking(False)
-        self._listeners[sock] = make_connection
+        self._listeners[sock] = (make_connection, protocol_of)
         if not self._is_paused:
             self._loop.add_reader(sock, self._accept_from, sock)
 
@@ -110,7 +118,8 @@ class Acceptor:
                 accepted.close()
                 self._on_rejected(address, LAST_SHARE_TAKEN)
                 continue
-            self._start(accepted, self._listeners[listening](), address)
+            make_connection, protocol_of = self._listeners[listening]
+            self._start(accepted, make_connection(), address, protocol_of)
 
     def _room(self, listening: socket.socket) -> int:
         """How many connections more there may be now."""
@@ -125,20 +134,23 @@ class Acceptor:
             "than connections (ulimit -n)"
         )
 
-    def _start(self, accepted: socket.socket, connection: Connection, address: str) -> None:
+    def _start(
+        self, accepted: socket.socket, connection: Connection, address: str, protocol_of: ProtocolOf | None
+    ) -> None:
         self._limits.accepted(connection, address)
-        starting = self._loop.create_task(self._connect(accepted, connection))
+        protocol: Any = connection if protocol_of is None else protocol_of(connection, address)
+        starting = self._loop.create_task(self._connect(accepted, connection, protocol))
         self._starting.add(starting)
         starting.add_done_callback(self._starting.discard)
 
-    async def _connect(self, accepted: socket.socket, connection: Connection) -> None:
+    async def _connect(self, accepted: socket.socket, connection: Connection, protocol: Any) -> None:
         transport = None
         try:
             # As Kafka: a peer that went away without a word is noticed, and no response waits for more bytes.
             accepted.setblocking(False)
             accepted.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            transport, _ = await self._loop.connect_accepted_socket(lambda: connection, accepted)
+            transport, _ = await self._loop.connect_accepted_socket(lambda: protocol, accepted)
         except OSError as problem:
             # The client went away before its connection began.
             logger.debug("connection not begun", reason=str(problem))

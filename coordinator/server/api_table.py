@@ -18,7 +18,8 @@ from coordinator.server.handlers.inspection import InspectionHandlers
 from coordinator.server.handlers.quotas import QuotaHandlers
 from coordinator.server.handlers.replica_log_dirs import ReplicaLogDirsHandler
 from coordinator.server.handlers.replicas import ReplicaHandlers
-from coordinator.server.handlers.security import SecurityHandlers
+from coordinator.server.handlers.sasl import SaslHandlers
+from coordinator.server.handlers.scram_credentials import ScramCredentialHandlers
 from coordinator.server.handlers.topic_partitions import TopicPartitionsHandler
 from coordinator.server.handlers.topics import TopicHandlers
 from coordinator.server.handlers.transactional_writes import TransactionalWriteHandlers
@@ -100,7 +101,8 @@ def _add_configs(table: DispatchTable, parts: HandlerParts) -> None:
         config=config, image=storage.image, metadata=storage.metadata, topics=storage.topics, now_ms=now_ms
     ).add_to(table)
     AclHandlers(config=config, metadata=storage.metadata, now_ms=now_ms).add_to(table)
-    SecurityHandlers().add_to(table)
+    SaslHandlers().add_to(table)
+    ScramCredentialHandlers(config=config, metadata=storage.metadata, now_ms=now_ms).add_to(table)
 
 
 def _add_data_plane(table: DispatchTable, parts: HandlerParts, plane: DataPlane) -> None:

@@ -23,6 +23,7 @@ from coordinator.groups.sessions cimport SessionTable
 from _wire.frames import FrameTooLarge
 from coordinator.core.client_connection import ClientConnection
 from coordinator.security.principal import ANONYMOUS
+from coordinator.server.foreign_protocols import too_large
 from coordinator.server.long_messages import TooLong, not_in_steps
 
 cdef enum:
@@ -67,7 +68,7 @@ cdef class Connection:
     cdef bint is_reported               # the dispatcher knows that requests are held here
     cdef public bint is_long            # the request in progress has so many elements that it is freed in steps
     cdef readonly object endpoint
-    cdef public object principal        # who sends the requests
+    cdef public object principal        # who sends the requests: as TLS or a login says before the first one
     cdef readonly int64_t serial        # no other connection of the process has or had it
     cdef public object call             # the RequestContext of the request in progress
     cdef public object charge           # what measures the request in progress against quotas; None: nothing does
@@ -154,9 +155,7 @@ cdef class Connection:
         except FrameTooLarge as problem:
             self.queue(problem.frames)
             self.run(self.last_heard_ms)
-            self.reject(
-                f"a request has {problem.frame_bytes} bytes, but socket.request.max.bytes is {problem.frame_bytes_max}"
-            )
+            self.reject(too_large(problem.frame_bytes, problem.frame_bytes_max, self.frame_limit()))
             return
         self.queue(frames)
         self.run(self.last_heard_ms)
@@ -169,6 +168,10 @@ cdef class Connection:
             self.splitter.has_begun() or self.begun_ms or self.is_reported or self.frames_bytes > BYTES_REPORTED_FROM
         ):
             self.note_unfinished()
+
+    cdef str frame_limit(self):
+        """The setting that limits the size of a request now."""
+        return "socket.request.max.bytes"
 
     cdef note_unfinished(self):
         """Keep the time since when a request is unfinished, and report what is held here."""
@@ -506,3 +509,66 @@ cdef class Connection:
         if size:
             self.buffer_response(PyBytes_FromStringAndSize(<const char *>answer, size))
         return size != 0
+
+
+cdef class SaslConnection(Connection):
+    """A connection of a listener with a login. `dispatcher` is its LoginGate, which gives it its `login`."""
+
+    cdef public object login
+    cdef readonly int64_t session_end_ms    # from when on only a login is handled: 0 before there was one
+    cdef Py_ssize_t frame_bytes_max         # after the login
+    cdef bint is_held                       # its login has failed: nothing more is read
+
+    def __init__(
+        self, dispatcher, endpoint, SessionTable sessions not None, now_ms, frame_bytes_max, receive_bytes_max,
+        ListenerMeter meter=None,
+    ):
+        Connection.__init__(self, dispatcher, endpoint, sessions, now_ms, receive_bytes_max, meter)
+        self.frame_bytes_max = frame_bytes_max
+
+    def log_in(self, principal, int64_t session_end_ms):
+        """Handle the requests of this principal from now on."""
+        self.principal = principal
+        self.session_end_ms = session_end_ms
+        self.splitter.frame_bytes_max = self.frame_bytes_max
+
+    def begin_login(self, Py_ssize_t receive_bytes_max):
+        """Handle nothing but a login, once more."""
+        self.session_end_ms = 0
+        self.splitter.frame_bytes_max = receive_bytes_max
+
+    def respond(self, bytes response not None):
+        """Send an encoded response to the frame in progress, then handle the next one."""
+        if not self.closing and self.busy:
+            self.buffer_response(response)
+            self.handle_next()
+
+    def hold(self):
+        """Read nothing more."""
+        self.is_held = True
+        self.discard_frames()
+        if not self.reading_stopped and not self.closing:
+            self.reading_stopped = True
+            self.transport.pause_reading()
+
+    def close_after(self, bytes response not None):
+        """Send an encoded response to the frame in progress, if it is not empty, and close."""
+        if not self.closing:
+            if response:
+                self.buffer_response(response)
+            self.close()
+
+    cdef str frame_limit(self):
+        if self.splitter.frame_bytes_max == self.frame_bytes_max:
+            return Connection.frame_limit(self)
+        return "sasl.server.max.receive.size, before the login,"
+
+    cdef bint has_queued_over(self, Py_ssize_t divisor) except -1:
+        return self.is_held or Connection.has_queued_over(self, divisor)
+
+    cdef Py_ssize_t answer_heartbeat(
+        self, const uint8_t *frame, Py_ssize_t frame_bytes, int64_t now_ms, uint8_t *answer
+    ) noexcept:
+        if now_ms >= self.session_end_ms:
+            return 0
+        return Connection.answer_heartbeat(self, frame, frame_bytes, now_ms, answer)

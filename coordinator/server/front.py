@@ -12,12 +12,13 @@ from coordinator.server.denial_log import DenialLog
 from coordinator.server.group_parts import GroupParts
 from coordinator.server.host import Host
 from coordinator.server.limits import ConnectionLimits
-from coordinator.server.listeners import Listeners
+from coordinator.server.listeners import Listeners, TlsParts
 from coordinator.server.node_loop import NodeLoop
 from coordinator.server.rejection_log import RejectionLog
 from coordinator.server.request_chain import RequestChain
 from coordinator.server.request_dispatcher import RequestDispatcher
 from coordinator.server.request_runner import RequestRunner
+from coordinator.server.sasl_parts import SaslParts
 from coordinator.server.slow_peers import SlowPeers
 from coordinator.server.storage import Storage
 from coordinator.server.throttling import Throttling
@@ -101,7 +102,15 @@ def make_front(
         fire_due=scheduler.fire_due,
     )
     listeners = Listeners(
-        config, dispatcher, limits, groups.sessions, now_ms, metrics=metrics, descriptors=host.descriptors
+        config,
+        dispatcher,
+        limits,
+        groups.sessions,
+        now_ms,
+        sasl=SaslParts(config, storage.image, dispatcher, loop, metrics),
+        tls=TlsParts(scheduler, loop.slices, now_ms),
+        metrics=metrics,
+        descriptors=host.descriptors,
     )
     return Front(
         runner=runner,

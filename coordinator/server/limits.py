@@ -82,11 +82,19 @@ class ConnectionLimits:
         """Count a new connection; return the reason to close it, or None if it is within the limit of its address."""
         address = address_of(connection)
         self._per_ip[address] += 1
-        most = self._overrides.get(address, self._max_per_ip)
-        if self._per_ip[address] > most:
-            return f"more than {most} connections from one address (max.connections.per.ip)"
+        too_many = self._excess(address, self._per_ip[address])
+        if too_many is not None:
+            return too_many
         self._watch(connection, connection.last_heard_ms)
         return None
+
+    def excess_of(self, address: str) -> str | None:
+        """Return the reason to close the newest connection of an address before it begins, if it has too many."""
+        return self._excess(address, self._accepted_by_address[address])
+
+    def _excess(self, address: str, count: int) -> str | None:
+        most = self._overrides.get(address, self._max_per_ip)
+        return f"more than {most} connections from one address (max.connections.per.ip)" if count > most else None
 
     def closed(self, connection: Connection) -> None:
         """Stop counting a connection."""

@@ -1,30 +1,37 @@
-"""The listening sockets, and the endpoints that are advertised to clients."""
+"""The listening sockets, and what connections they make."""
 
 import socket
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from coordinator.config.key import ConfigError
-from coordinator.config.listener_keys import ADVERTISED_LISTENERS, LISTENERS
 from coordinator.config.network_keys import MAX_CONNECTION_CREATION_RATE, SOCKET_REQUEST_MAX_BYTES
 from coordinator.config.settings import Config
 from coordinator.groups.sessions import SessionTable
-from coordinator.listen_address import Address, ListenError, bind, parse_addresses
+from coordinator.listen_address import ListenError, bind
+from coordinator.runtime.slices import Slices
 from coordinator.server.acceptor import Acceptor
 from coordinator.server.connection import Connection
 from coordinator.server.connection_rate import ConnectionRate
 from coordinator.server.descriptors import DescriptorReserve
 from coordinator.server.limits import ConnectionLimits
+from coordinator.server.listener import Listener, parse_listeners
+from coordinator.server.loop_scheduler import LoopScheduler
 from coordinator.server.request_context import Endpoint
 from coordinator.server.request_dispatcher import RequestDispatcher
 
 if TYPE_CHECKING:
     from coordinator.metrics.node_metrics import NodeMetrics
+    from coordinator.server.sasl_parts import SaslParts
+    from coordinator.server.tls_listeners import TlsListeners
 
-PLAINTEXT: Final = "PLAINTEXT"
-NOT_SERVED: Final = ("SSL", "SASL_PLAINTEXT", "SASL_SSL")
-"""The security protocols of Kafka that need what is not here. As names of listeners they promise it."""
+
+class TlsParts(NamedTuple):
+    """What TLS needs of the node."""
+
+    scheduler: LoopScheduler
+    slices: Slices
+    now_ms: Callable[[], int]
 
 
 class Listeners:
@@ -38,28 +45,24 @@ class Listeners:
         sessions: SessionTable,
         now_ms: Callable[[], int],
         *,
+        tls: TlsParts | None = None,
+        sasl: "SaslParts | None" = None,
         metrics: "NodeMetrics | None" = None,
         descriptors: DescriptorReserve | None = None,
     ) -> None:
         """Parse the settings; `open` binds the sockets. Without `metrics` the connections count nothing.
 
+        `tls` is needed by listeners with TLS, `sasl` by those with a login.
+
         Raises:
-            ConfigError: the listeners or the advertised listeners are invalid.
+            ConfigError: the listeners or the advertised listeners are invalid, or a key or certificate cannot be used.
         """
-        self._addresses = parse_addresses(LISTENERS.name, config[LISTENERS])
-        if not self._addresses:
-            raise ConfigError(f"{LISTENERS.name}: at least one listener is needed")
-        advertised = parse_addresses(ADVERTISED_LISTENERS.name, config[ADVERTISED_LISTENERS])
-        self._advertised = {address.name: address for address in advertised}
-        for address in self._addresses:
-            if address.name.upper() in NOT_SERVED:
-                raise ConfigError(
-                    f"{LISTENERS.name}={config[LISTENERS]}: {address.name} is not served, connections have neither "
-                    f"encryption nor login; name the listener {PLAINTEXT} (or anything else, like INTERNAL) and use it "
-                    "in a network that you trust, or behind a proxy with TLS"
-                )
-        for unknown in self._advertised.keys() - {address.name for address in self._addresses}:
-            raise ConfigError(f"{ADVERTISED_LISTENERS.name}: there is no listener {unknown}")
+        self.listeners: Final = parse_listeners(config)
+        for listener in self.listeners:
+            if listener.security_protocol.has_sasl:
+                assert sasl is not None, "a server that has listeners with a login is given what they need"
+                sasl.add(listener)
+        self._sasl = sasl
         self._frame_bytes_max = config[SOCKET_REQUEST_MAX_BYTES]
         self._dispatcher = dispatcher
         self._sessions = sessions
@@ -69,7 +72,26 @@ class Listeners:
         self._descriptors = descriptors
         self._rate = ConnectionRate(config[MAX_CONNECTION_CREATION_RATE])
         self._acceptor: Acceptor | None = None
-        self.endpoints: list[Endpoint] = []
+        self.tls: Final = self._make_tls(config, tls)
+
+    def _make_tls(self, config: Config, parts: TlsParts | None) -> "TlsListeners | None":
+        """None if no listener has TLS: then nothing of it is imported."""
+        with_tls = [listener for listener in self.listeners if listener.security_protocol.has_tls]
+        if not with_tls:
+            return None
+        from coordinator.server.tls_handshakes import TlsHandshakes
+        from coordinator.server.tls_listeners import TlsListeners
+
+        assert parts is not None, "a server that has listeners with TLS is given what they need"
+        handshakes = TlsHandshakes(
+            config, parts.scheduler, parts.slices, parts.now_ms, limits=self._limits, on_rejected=self._rejected
+        )
+        return TlsListeners(config, with_tls, handshakes)
+
+    @property
+    def endpoints(self) -> list[Endpoint]:
+        """Of the listeners that are bound."""
+        return [listener.endpoint for listener in self.listeners if listener.endpoint is not None]
 
     async def open(self) -> None:
         """Bind all addresses, then accept connections.
@@ -79,21 +101,26 @@ class Listeners:
         """
         bound: list[socket.socket] = []
         try:
-            for address in self._addresses:
-                bound.append(bind(address))
+            for listener in self.listeners:
+                bound.append(bind(listener.address))
         except ListenError:
             for sock in bound:
                 sock.close()
             raise
         self._acceptor = Acceptor(self._limits, self._rate, self._descriptors, self._rejected)
-        for address, sock in zip(self._addresses, bound, strict=True):
-            endpoint = self._endpoint(address, sock.getsockname()[1])
-            self.endpoints.append(endpoint)
+        for listener, sock in zip(self.listeners, bound, strict=True):
+            listener.bound(sock.getsockname()[1])
+            protocol_of = None if self.tls is None else self.tls.protocol_of(listener)
             try:
-                self._acceptor.listen(sock, partial(self._make_connection, endpoint))
+                self._acceptor.listen(sock, partial(self._make_connection, listener), protocol_of)
             except OSError as problem:
                 self.close()
-                raise ListenError(f"cannot listen on {address.host}:{address.port}: {problem.strerror}") from None
+                host, port = listener.address.host, listener.address.port
+                raise ListenError(f"cannot listen on {host}:{port}: {problem.strerror}") from None
+        if self.tls is not None:
+            self.tls.start()
+        if self._sasl is not None:
+            self._sasl.start()
 
     def _rejected(self, address: str, reason: str) -> None:
         self._dispatcher.rejected_address(address, reason)
@@ -102,14 +129,16 @@ class Listeners:
         """Stop accepting connections."""
         if self._acceptor is not None:
             self._acceptor.close()
+        if self.tls is not None:
+            self.tls.close()
+        if self._sasl is not None:
+            self._sasl.stop()
 
-    def _endpoint(self, address: Address, port: int) -> Endpoint:
-        advertised = self._advertised.get(address.name)
-        if advertised is not None:
-            return Endpoint(address.name, advertised.host, advertised.port or port)
-        is_wildcard = address.host in ("", "0.0.0.0", "::")
-        return Endpoint(address.name, socket.gethostname() if is_wildcard else address.host, port)
-
-    def _make_connection(self, endpoint: Endpoint) -> Connection:
-        meter = None if self._metrics is None else self._metrics.listener(endpoint.name)
+    def _make_connection(self, listener: Listener) -> Connection:
+        endpoint = listener.endpoint
+        assert endpoint is not None, "a listener that accepts connections is bound"
+        meter = None if self._metrics is None else self._metrics.listener(listener.name)
+        gate = None if self._sasl is None else self._sasl.gates.get(listener.name)
+        if gate is not None:
+            return gate.connection(endpoint, self._sessions, self._frame_bytes_max, meter)
         return Connection(self._dispatcher, endpoint, self._sessions, self._now_ms, self._frame_bytes_max, meter)

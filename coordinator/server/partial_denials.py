@@ -188,7 +188,7 @@ def _merged(answer: Answer) -> Answer:
     """A topic that is named twice is answered once, with the partitions of both (`OffsetCommitResponse.Builder`)."""
 
     def merge(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
-        topics: dict[Resource | None, Any] = {}
+        topics: dict[Any, Any] = {}
         for topic in answer(call, elements, error):
             known = topics.setdefault(_topic(None, topic), topic)
             if known is not topic:

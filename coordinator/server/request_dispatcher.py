@@ -54,7 +54,8 @@ class RequestDispatcher:
         self._slices = slices
         self.fire_due = fire_due
         self._elements_max = environment.config[SOCKET_REQUEST_MAX_ELEMENTS]
-        self._routes = chain.routes
+        self.routes: Final = chain.routes
+        """What is served now."""
         self._run = runner.run
         self._pending = pending
         self._limits = limits
@@ -109,7 +110,7 @@ class RequestDispatcher:
     def _serve(self, connection: Connection, frame: bytes) -> None:
         try:
             header, body_start = decode_request_header(frame)
-            route, version = self._routes.get(header.api_key), header.api_version
+            route, version = self.routes.get(header.api_key), header.api_version
             if route is None or not route.min_version <= version <= route.max_version:
                 self._reject_unsupported(connection, header, route)
                 return
@@ -196,7 +197,7 @@ class RequestDispatcher:
                 None,
                 correlation_id,
             )
-            connection.send_response(unsupported_api_versions(self._routes))
+            connection.send_response(unsupported_api_versions(self.routes))
         else:
             served = f"{route.min_version} to {route.max_version}"
             connection.reject(f"{route.api.name} version {header.api_version} is not served; {served} are")

@@ -263,6 +263,8 @@ REQUIREMENTS: Final[Mapping[str, tuple[Requirement, ...]]] = {
     "DeleteRecords": (_on_each_topic(AclOperation.DELETE, _topics("topics")),),
     # The cluster and its topics.
     "ApiVersions": NOTHING,
+    "SaslHandshake": NOTHING,
+    "SaslAuthenticate": NOTHING,
     "DescribeCluster": NOTHING,
     "Metadata": (
         _on_each_topic(AclOperation.DESCRIBE, _described_topics),
@@ -313,6 +315,7 @@ REQUIREMENTS: Final[Mapping[str, tuple[Requirement, ...]]] = {
     "DescribeAcls": _on_cluster(AclOperation.DESCRIBE),
     "CreateAcls": _on_cluster(AclOperation.ALTER),
     "DeleteAcls": _on_cluster(AclOperation.ALTER),
+    "AlterUserScramCredentials": _on_cluster(AclOperation.ALTER),
     "DescribeUserScramCredentials": _on_cluster(AclOperation.DESCRIBE),
     # Groups.
     "FindCoordinator": (

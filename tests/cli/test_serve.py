@@ -104,9 +104,9 @@ def test_it_raises_the_limit_of_open_files_and_says_so(tmp_path):
         assert re.search(r"file descriptors +limit=1024 connections=768 files_of_logs=192\n", server.log.read_text())
 
 
-def test_a_listener_that_promises_encryption_is_refused(data):
+def test_a_listener_with_tls_and_without_a_key_is_refused(data):
     said = refused("--data-dir", data, "--set", "listeners=SSL://127.0.0.1:0")
-    assert "SSL is not served, connections have neither encryption nor login" in said
+    assert "the listener SSL has TLS and no private key: set ssl.keystore.location and ssl.keystore.type" in said
 
 
 def test_a_restart_keeps_the_cluster_id(tmp_path):
@@ -185,7 +185,10 @@ def test_a_missing_config_file_is_reported(tmp_path, data):
 
 
 def test_an_invalid_config_file_is_reported(tmp_path, data):
-    for content, problem in ((b"\xff\xfe\x00", "broken.properties"), (b"just words", "just words")):
+    for content, problem in (
+        (b"\xff\xfe\x00", "broken.properties"),
+        (b"\njust words", "broken.properties, line 2: expected KEY=VALUE"),
+    ):
         (tmp_path / "broken.properties").write_bytes(content)
         assert problem in refused("--data-dir", data, "--config", tmp_path / "broken.properties")
     assert str(tmp_path) in refused("--data-dir", data, "--config", tmp_path)

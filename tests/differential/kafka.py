@@ -5,7 +5,7 @@ import shutil
 import signal
 import socket
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Self
 
@@ -58,12 +58,16 @@ class RunningKafka:
         threads: Mapping[str, str] = ONE_AFTER_THE_OTHER,
         *,
         is_formatted: bool = False,
+        port: int | None = None,
+        jvm_options: Sequence[str] = (),
     ) -> None:
         """With no `threads`, Kafka has its own defaults. Raises KafkaMissing when Java or the jars are not there.
 
-        `is_formatted`: the data are there already.
+        `is_formatted`: the data are there already. `port` is that of `bootstrap`, if the listeners are in `settings`.
         """
         self._is_formatted = is_formatted
+        self._port = port
+        self._jvm_options = jvm_options
         try:
             self._java = require_java()
         except JavaMissing as missing:
@@ -76,7 +80,7 @@ class RunningKafka:
         self.bootstrap = ""
 
     def __enter__(self) -> Self:
-        port, controller_port = _free_port(), _free_port()
+        port, controller_port = self._port or free_port(), free_port()
         self.bootstrap = f"127.0.0.1:{port}"
         properties = self._properties_file
         properties.write_text(self._properties(port, controller_port), encoding="utf-8")
@@ -95,7 +99,7 @@ class RunningKafka:
     def start(self) -> None:
         """Start on what is in the folder, and wait until it listens."""
         with self.log.open("ab") as log:
-            arguments = ["-Xmx1g", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "kafka.Kafka"]
+            arguments = ["-Xmx1g", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", *self._jvm_options, "kafka.Kafka"]
             command = self._command(*arguments, str(self._properties_file))
             process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
         self._process = process
@@ -148,7 +152,7 @@ class RunningKafka:
         return "".join(f"{name}={value}\n" for name, value in (node | self._settings).items())
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port: int = taken.getsockname()[1]

@@ -13,9 +13,12 @@ from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.metadata import MetadataRequest
 from coordinator.config.key import ConfigError
 from coordinator.config.settings import Config
+from coordinator.config.ssl_keys import SSL_CLIENT_AUTH
 from coordinator.groups.sessions import SessionTable
 from coordinator.listen_address import Address, ListenError, parse_addresses
+from coordinator.security.protocols import SecurityProtocol
 from coordinator.server.limits import ConnectionLimits
+from coordinator.server.listener import parse_listeners
 from coordinator.server.listeners import Listeners
 from coordinator.timers.wheel import TimerWheel
 from tests.servers import QUICK_GROUPS, RunningServer
@@ -58,22 +61,83 @@ def test_at_least_one_listener_is_needed():
 
 def test_advertised_listeners_must_be_listeners():
     with pytest.raises(ConfigError, match="there is no listener OUTSIDE"):
-        listeners(listeners="INSIDE://127.0.0.1:0", advertised_listeners="OUTSIDE://example.org:9092")
+        listeners(listeners="PLAINTEXT://127.0.0.1:0", advertised_listeners="OUTSIDE://example.org:9092")
 
 
-@pytest.mark.parametrize("name", ["SSL", "SASL_PLAINTEXT", "SASL_SSL", "ssl"])
-def test_a_name_that_promises_encryption_or_login_is_refused(name):
+MAP = "A:PLAINTEXT,B:PLAINTEXT,C:PLAINTEXT,INSIDE:PLAINTEXT"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("INTERNAL://:1", "the listener INTERNAL has no security protocol; add INTERNAL:PLAINTEXT (or SSL, SASL_PLAIN"),
+        ("PLAINTEXT://:1,INTERNAL://:2", "the listener INTERNAL has no security protocol"),
+        ("PLAINTEXT://:1,PLAINTEXT://:2", "each listener must have a different name, PLAINTEXT is there twice"),
+        ("PLAINTEXT://:1,plaintext://:2", "each listener must have a different name, PLAINTEXT is there twice"),
+        ("PLAINTEXT://127.0.0.1:7,SSL://127.0.0.2:7", "each listener must have a different port, 7 is there twice"),
+        ("PLAINTEXT://localhost:7,SSL://[::1]:7", "each listener must have a different port, 7 is there twice"),
+    ],
+)
+def test_listeners_that_contradict_each_other_are_refused(given, message):
     with pytest.raises(ConfigError) as problem:
-        listeners(listeners=f"PLAINTEXT://127.0.0.1:0,{name}://127.0.0.1:0")
-    assert f": {name} is not served, connections have neither encryption nor login" in str(problem.value)
-    assert "name the listener PLAINTEXT" in str(problem.value)
+        listeners(listeners=given)
+    assert message in str(problem.value)
     assert "\n" not in str(problem.value)
 
 
-@pytest.mark.parametrize("name", ["PLAINTEXT", "INTERNAL", "SSL_LATER"])
-def test_other_names_are_free(name):
-    ((found, _, _),) = asyncio.run(endpoints(listeners(listeners=f"{name}://127.0.0.1:0")))
-    assert found == name
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("A", "'A' is not NAME:PROTOCOL"),
+        ("A:PLAINTEXT,", "'' is not NAME:PROTOCOL"),
+        (":PLAINTEXT", "':PLAINTEXT' is not NAME:PROTOCOL"),
+        ("A:TLS", "'TLS' is not one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
+        ("A:PLAINTEXT,a:SSL", "A is named twice"),
+    ],
+)
+def test_a_map_of_protocols_that_cannot_be_read_is_refused(text, message):
+    with pytest.raises(ConfigError) as problem:
+        listeners(listeners="A://:1", listener_security_protocol_map=text)
+    assert message in str(problem.value)
+    assert str(problem.value).startswith("listener.security.protocol.map=")
+
+
+def test_a_listener_has_the_protocol_of_the_map_and_a_name_in_upper_case():
+    (listener,) = parse_listeners(
+        Config({"listeners": "outside.x://h:1", "listener.security.protocol.map": "Outside.X:sasl_ssl"})
+    )
+    assert (listener.name, listener.security_protocol) == ("OUTSIDE.X", SecurityProtocol.SASL_SSL)
+
+
+def test_one_ipv4_and_one_ipv6_address_may_share_a_port():
+    config = Config({"listeners": "A://127.0.0.1:7,B://[::1]:7", "listener.security.protocol.map": MAP})
+    assert [listener.address.host for listener in parse_listeners(config)] == ["127.0.0.1", "::1"]
+    with pytest.raises(ConfigError, match="7 is there twice"):
+        listeners(listeners="A://127.0.0.1:7,B://[::1]:7,C://127.0.0.2:7", listener_security_protocol_map=MAP)
+
+
+def test_clients_cannot_be_told_to_connect_to_0_0_0_0():
+    with pytest.raises(ConfigError, match=r"clients cannot connect to 0\.0\.0\.0; write the address"):
+        listeners(listeners="PLAINTEXT://:0", advertised_listeners="PLAINTEXT://0.0.0.0:9092")
+
+
+def test_a_listener_has_its_own_settings():
+    inside, outside = parse_listeners(
+        Config(
+            {
+                "listeners": "INSIDE://:1,OUTSIDE://:2",
+                "listener.security.protocol.map": "INSIDE:SSL,OUTSIDE:SSL",
+                "ssl.client.auth": "required",
+                "listener.name.outside.ssl.client.auth": "none",
+            }
+        )
+    )
+    assert (inside.config[SSL_CLIENT_AUTH], outside.config[SSL_CLIENT_AUTH]) == ("required", "none")
+
+
+def test_a_listener_with_a_login_is_refused_where_none_can_be_made():
+    with pytest.raises(ConfigError, match=r"^SASL_PLAINTEXT: SASL_PLAINTEXT is not served$"):
+        listeners(listeners="SASL_PLAINTEXT://127.0.0.1:0")
 
 
 @pytest.fixture
@@ -96,7 +160,7 @@ def test_an_unknown_host_is_reported_in_one_line():
 
 
 def test_a_second_address_that_fails_leaves_none_open(taken):
-    opened = listeners(listeners=f"A://127.0.0.1:0,B://127.0.0.1:{taken}")
+    opened = listeners(listeners=f"A://127.0.0.1:0,B://127.0.0.1:{taken}", listener_security_protocol_map=MAP)
     with pytest.raises(ListenError):
         asyncio.run(opened.open())
     assert opened.endpoints == []

@@ -51,6 +51,14 @@ from coordinator.config.network_keys import (
 )
 from coordinator.config.server_keys import LOG_DIRS, METADATA_LOG_DIR
 from coordinator.config.settings import ALL_KEYS, Config
+from coordinator.config.ssl_keys import (
+    SSL_CIPHER_SUITES,
+    SSL_ENDPOINT_IDENTIFICATION_ALGORITHM,
+    SSL_KEYSTORE_LOCATION,
+    SSL_PRINCIPAL_MAPPING_RULES,
+    SSL_PROTOCOL,
+    SSL_TRUSTSTORE_LOCATION,
+)
 from coordinator.server.node import Node
 from tests.waiting import wait_for
 from tests.wire_client import ConnectionClosed, WireClient, join_request
@@ -65,6 +73,13 @@ UNBOUNDED: Final = {
     ADMIN_ALLOWED_HOSTS,
     METRICS_GROUPS_ALLOW,
     MAX_CONNECTIONS_PER_IP_OVERRIDES,
+    *(key for key in ALL_KEYS if key.is_secret),
+    SSL_KEYSTORE_LOCATION,
+    SSL_TRUSTSTORE_LOCATION,
+    SSL_PROTOCOL,
+    SSL_CIPHER_SUITES,
+    SSL_PRINCIPAL_MAPPING_RULES,
+    SSL_ENDPOINT_IDENTIFICATION_ALGORITHM,
 }
 """Texts of any form."""
 
@@ -79,7 +94,8 @@ def bounds(key: ConfigKey[Any]) -> list[str]:
     if isinstance(key.default, int | float):
         assert key.at_least is not None and key.at_most is not None, f"{key.name} has no bounds"
         return [str(key.at_least), str(key.at_most)]
-    return [*key.one_of, ",".join(key.one_of)] if isinstance(key.default, tuple) else list(key.one_of)
+    every = [",".join(key.one_of)] if isinstance(key.default, tuple) and key.one_of else []
+    return [*key.one_of, *every]
 
 
 CASES: Final = [(key, text) for key in ALL_KEYS for text in bounds(key)]

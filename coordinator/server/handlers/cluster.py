@@ -74,6 +74,12 @@ TOPIC_OPERATIONS: Final = as_bits(SUPPORTED_OPERATIONS[ResourceType.TOPIC])
 K = TypeVar("K")
 
 
+def has_valid_software(request: ApiVersionsRequest, api_version: int) -> bool:
+    """Whether name and version of the client's software are valid, or it is too old to say them."""
+    said = (request.client_software_name, request.client_software_version)
+    return api_version < SOFTWARE_NAME_VERSION or all(SOFTWARE_NAME.fullmatch(text) for text in said)
+
+
 class ClusterHandlers:
     """Answers from metadata and the dispatch table itself."""
 
@@ -109,10 +115,10 @@ class ClusterHandlers:
         table.add("FindCoordinator", self.find_coordinator, _find_error, versions=(0, 6))
 
     def api_versions(self, request: ApiVersionsRequest, call: RequestContext) -> ApiVersionsResponse:
+        if not has_valid_software(request, call.api_version):
+            return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
         if call.api_version >= SOFTWARE_NAME_VERSION:
             said = (request.client_software_name, request.client_software_version)
-            if not all(SOFTWARE_NAME.fullmatch(text) for text in said):
-                return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
             name, version = (text[:SOFTWARE_CHARACTERS_MAX] for text in said)
             call.connection.software = name, version
         return ApiVersionsResponse(

@@ -121,7 +121,12 @@ def test_a_decision_is_kept_until_an_acl_changes(monkeypatch):
     authorizer = authorizer_of(acl())
     rules: list[tuple[object, ...]] = []
     rule = authorizer.rule
-    monkeypatch.setattr(authorizer, "rule", lambda *asked: rules.append(asked) or rule(*asked))
+
+    def noted(*asked: object) -> object:
+        rules.append(asked)
+        return rule(*asked)
+
+    monkeypatch.setattr(authorizer, "rule", noted)
     for _ in range(3):
         assert authorizer.authorize(ALICE, HOST, READ, TOPIC, "t")
         assert not authorizer.authorize_by_resource_type(ALICE, HOST, WRITE, TOPIC)

@@ -1,0 +1,160 @@
+"""The logins of all connections: how many there may be at a time, how long they may take, and when failed ones end."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from coordinator.config.network_keys import SOCKET_REQUEST_MAX_ELEMENTS
+from coordinator.config.sasl_keys import MAX_AUTHENTICATIONS_PER_IP
+from coordinator.config.settings import Config
+from coordinator.deadlines import deadline_after
+from coordinator.groups.sessions import SessionTable
+from coordinator.metrics.request_meter import ListenerMeter
+from coordinator.server.connection import SaslConnection
+from coordinator.server.limits import address_of
+from coordinator.server.login import Login, SaslListener
+from coordinator.server.loop_scheduler import LoopScheduler
+from coordinator.server.request_context import Endpoint
+from coordinator.server.request_dispatcher import RequestDispatcher
+
+HANDSHAKE_KEY: Final = b"\x00\x11"
+"""How each SaslHandshake begins."""
+
+
+class FailedLoginKey(NamedTuple):
+    """The timer key at which a failed login is answered (`connection.failed.authentication.delay.ms`)."""
+
+    login: Login
+
+
+class LoginDeadlineKey(NamedTuple):
+    """The timer key at which a connection must have logged in (`connection.authentication.max.ms`)."""
+
+    login: Login
+
+
+class Logins:
+    """Begins and ends the logins of a node."""
+
+    def __init__(
+        self,
+        config: Config,
+        dispatcher: RequestDispatcher,
+        scheduler: LoopScheduler,
+        *,
+        now_ms: Callable[[], int],
+        wall_ms: Callable[[], int],
+    ) -> None:
+        self._dispatcher = dispatcher
+        self._scheduler = scheduler
+        self._most_per_address = config[MAX_AUTHENTICATIONS_PER_IP]
+        self._per_address: Counter[str] = Counter()
+        """How many connections of an address have not logged in."""
+        self._timers: dict[Login, int] = {}
+        """The deadline of each login, then the end of its delay if it fails."""
+        self.routes: Final = dispatcher.routes
+        self.elements_max: Final = config[SOCKET_REQUEST_MAX_ELEMENTS]
+        self.now_ms = now_ms
+        self.wall_ms = wall_ms
+        scheduler.on_due(self.due)
+
+    def begin(self, connection: SaslConnection, listener: SaslListener) -> Login:
+        """Begin the login of a new connection, or close it if its address has too many that have not logged in."""
+        login = Login(connection, listener, self)
+        address = address_of(connection)
+        self._per_address[address] += 1
+        self._start_timer(login, LoginDeadlineKey(login), listener.authentication_max_ms)
+        if self._per_address[address] > self._most_per_address:
+            connection.reject(
+                f"more than {self._most_per_address} connections from one address have not logged in "
+                f"({MAX_AUTHENTICATIONS_PER_IP.name})"
+            )
+        return login
+
+    def serve(self, connection: SaslConnection, frame: bytes) -> None:
+        """Serve a request that needs no login, or whose connection has logged in."""
+        self._dispatcher.serve(connection, frame)
+
+    def completed(self, login: Login, is_first: bool) -> None:
+        """A connection has logged in."""
+        self._cancel_timer(login)
+        if is_first:
+            self._uncount(login)
+
+    def renewed(self, login: Login, listener: SaslListener) -> None:
+        """A connection begins to log in again."""
+        self._start_timer(login, LoginDeadlineKey(login), listener.authentication_max_ms)
+
+    def failed(self, login: Login, reason: str, delay_ms: int) -> None:
+        """Log a failure, and end the login later."""
+        self._dispatcher.rejected(login.connection, reason)
+        self._start_timer(login, FailedLoginKey(login), delay_ms)
+
+    def closed(self, login: Login) -> None:
+        """The connection is closed."""
+        self._cancel_timer(login)
+        if not login.has_succeeded:
+            self._uncount(login)
+
+    def due(self, key: object, now_ms: int) -> None:
+        if isinstance(key, FailedLoginKey):
+            self._timers.pop(key.login, None)
+            key.login.end()
+        elif isinstance(key, LoginDeadlineKey):
+            self._timers.pop(key.login, None)
+            key.login.expire()
+
+    def _uncount(self, login: Login) -> None:
+        address = address_of(login.connection)
+        self._per_address[address] -= 1
+        if not self._per_address[address]:
+            del self._per_address[address]
+
+    def _start_timer(self, login: Login, key: FailedLoginKey | LoginDeadlineKey, delay_ms: int) -> None:
+        self._cancel_timer(login)
+        self._timers[login] = self._scheduler.start(key, deadline_after(self.now_ms(), delay_ms))
+
+    def _cancel_timer(self, login: Login) -> None:
+        timer = self._timers.pop(login, None)
+        if timer is not None:
+            self._scheduler.cancel(timer)
+
+
+class LoginGate:
+    """What the connections of a listener with a login have in place of the RequestDispatcher."""
+
+    def __init__(self, dispatcher: RequestDispatcher, logins: Logins, listener: SaslListener) -> None:
+        self._dispatcher = dispatcher
+        self._logins = logins
+        self._listener = listener
+        self._now_ms = logins.now_ms
+        self.fire_due = dispatcher.fire_due
+        self.holds_requests = dispatcher.holds_requests
+        self.holds_responses = dispatcher.holds_responses
+        self.encode_in_steps = dispatcher.encode_in_steps
+        self.error_response = dispatcher.error_response
+        self.release = dispatcher.release
+        self.rejected = dispatcher.rejected
+        self.mute = dispatcher.mute
+
+    def connection(
+        self, endpoint: Endpoint, sessions: SessionTable, frame_bytes_max: int, meter: ListenerMeter | None
+    ) -> SaslConnection:
+        """Make a connection of the listener."""
+        receive_bytes_max = min(self._listener.receive_bytes_max, frame_bytes_max)
+        return SaslConnection(self, endpoint, sessions, self._now_ms, frame_bytes_max, receive_bytes_max, meter)
+
+    def opened(self, connection: SaslConnection) -> None:
+        self._dispatcher.opened(connection)
+        connection.login = self._logins.begin(connection, self._listener)
+
+    def closed(self, connection: SaslConnection) -> None:
+        self._dispatcher.closed(connection)
+        self._logins.closed(connection.login)
+
+    def serve(self, connection: SaslConnection, frame: bytes) -> None:
+        """Serve a request of a connection that has logged in; anything else belongs to its login."""
+        if self._now_ms() >= connection.session_end_ms or frame[:2] == HANDSHAKE_KEY:
+            connection.login.receive(frame)
+        else:
+            self._dispatcher.serve(connection, frame)
