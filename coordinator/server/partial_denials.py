@@ -190,7 +190,7 @@ def _merged(answer: Answer) -> Answer:
     def merge(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
         topics: dict[Any, Any] = {}
         for topic in answer(call, elements, error):
-            known = topics.setdefault(_topic(None, topic), topic)
+            known: Any = topics.setdefault(_topic(None, topic), topic)
             if known is not topic:
                 known.partitions.extend(topic.partitions)
         return list(topics.values())
