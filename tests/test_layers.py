@@ -48,7 +48,8 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         " coordinator.timers coordinator.config prometheus_client",
         "coordinator.admin": "coordinator.metrics coordinator.listen_address coordinator.config"
         " coordinator.http_guard starlette uvicorn",
-        "coordinator.security": "_wire coordinator.config scramp joserfc",
+        "coordinator.security": "_wire coordinator.config",
+        "coordinator.security.sasl": "coordinator.config coordinator.security scramp joserfc",
         "coordinator.security.tls": "coordinator.config coordinator.security coordinator.patterns cryptography",
         "coordinator.server": "_wire coordinator.metrics coordinator.admin coordinator.runtime coordinator.groups"
         " coordinator.broker coordinator.audit coordinator.metadata coordinator.quotas coordinator.core coordinator.log"

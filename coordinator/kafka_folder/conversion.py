@@ -84,8 +84,8 @@ class Imported:
     topics: int = 0
     partitions: int = 0
     quotas: int = 0
-    scram_credentials: int = 0
     acls: int = 0
+    scram_credentials: int = 0
     left_out: list[str] = field(default_factory=list)
     """Configs that this server does not have: `topic: name=value`, or `group ID: name=value`."""
     was_interrupted: bool = False
@@ -291,6 +291,18 @@ def _our_records(kafka: KafkaImage, accept: tuple[Accept, Accept], imported: Imp
         for key, value in quotas.items():
             imported.quotas += 1
             yield QuotaRecord(dict(entity), key, repr(value))
+    for acl in kafka.acls.values():
+        imported.acls += 1
+        yield AclRecord(
+            acl.acl_id.hex(),
+            acl.resource_type,
+            acl.resource_name,
+            acl.pattern_type,
+            acl.principal,
+            acl.host,
+            acl.operation,
+            acl.permission_type,
+        )
     for credential in kafka.scram_credentials.values():
         if credential.mechanism not in set(ScramMechanism):
             imported.left_out.append(f"user {credential.name}: SCRAM mechanism {credential.mechanism}")
@@ -303,18 +315,6 @@ def _our_records(kafka: KafkaImage, accept: tuple[Accept, Accept], imported: Imp
             credential.salt,
             credential.stored_key,
             credential.server_key,
-        )
-    for acl in kafka.acls.values():
-        imported.acls += 1
-        yield AclRecord(
-            acl.acl_id.hex(),
-            acl.resource_type,
-            acl.resource_name,
-            acl.pattern_type,
-            acl.principal,
-            acl.host,
-            acl.operation,
-            acl.permission_type,
         )
 
 
@@ -349,11 +349,11 @@ def _kafka_records(image: MetadataImage, directories: LogDirectories) -> Iterato
     for entity, quotas in image.quotas.items():
         for key, quota in quotas.items():
             yield KafkaQuota(entity, key, quota)
+    for acl, acl_id in image.acls.items():
+        yield KafkaAcl(bytes.fromhex(acl_id), *acl)
     for name, credentials in image.scram_credentials.items():
         for mechanism, each in credentials.items():
             yield KafkaScramCredential(name, mechanism, each.salt, each.stored_key, each.server_key, each.iterations)
-    for acl, acl_id in image.acls.items():
-        yield KafkaAcl(bytes.fromhex(acl_id), *acl)
     yield KafkaProducerIds(image.next_producer_id)
 
 

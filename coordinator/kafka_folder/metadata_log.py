@@ -114,14 +114,14 @@ class KafkaImage:
                     quotas[record.key] = record.value
             case KafkaFeature():
                 self.features[record.name] = record.level
-            case KafkaScramCredential():
-                self.scram_credentials[record.name, record.mechanism] = record
-            case KafkaRemovedScramCredential():
-                self.scram_credentials.pop((record.name, record.mechanism), None)
             case KafkaAcl():
                 self.acls[record.acl_id] = record
             case KafkaRemovedAcl():
                 self.acls.pop(record.acl_id, None)
+            case KafkaScramCredential():
+                self.scram_credentials[record.name, record.mechanism] = record
+            case KafkaRemovedScramCredential():
+                self.scram_credentials.pop((record.name, record.mechanism), None)
             case KafkaProducerIds():
                 self.next_producer_id = record.next_producer_id
 

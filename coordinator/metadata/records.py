@@ -191,10 +191,10 @@ MetadataRecord = (
     | LogDirectoriesRecord
     | LeaderEpochRecord
     | FeatureRecord
-    | ScramCredentialRecord
-    | RemoveScramCredentialRecord
     | AclRecord
     | RemoveAclRecord
+    | ScramCredentialRecord
+    | RemoveScramCredentialRecord
 )
 
 encode_record = msgspec.json.Encoder().encode

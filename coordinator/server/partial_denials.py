@@ -17,6 +17,7 @@ from _wire.messages.add_partitions_to_txn import (
 )
 from _wire.messages.consumer_group_describe import DescribedGroup
 from _wire.messages.create_topics import CreatableTopicResult
+from _wire.messages.delete_groups import DeletableGroupResult
 from _wire.messages.delete_records import DeleteRecordsPartitionResult, DeleteRecordsTopicResult
 from _wire.messages.delete_topics import DeletableTopicResult, DeleteTopicsResponse
 from _wire.messages.describe_topic_partitions import (
@@ -129,12 +130,12 @@ class Elements:
         requested: str,
         answered: str,
         key: Callable[[Any, Any], Resource | None],
-        answer: Callable[[RequestContext, list[Any], ErrorCode], list[Any]] | None = None,
+        answer: "Answer | None" = None,
     ) -> None:
         self._requested = requested
         self._answered = answered
         self._key = key
-        self._answer = answer or self._by_error_response
+        self._answer = answer or _by_error_response(requested, answered)
 
     def __call__(
         self, denied: Denied, request: Any, call: RequestContext, image: MetadataImage, access: Access
@@ -165,12 +166,36 @@ class Elements:
 
         return Part(add_to=add_to)
 
-    def _by_error_response(self, call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
+
+Answer = Callable[[RequestContext, list[Any], ErrorCode], list[Any]]
+"""(request under way, elements, error) → the elements of the response that report the error."""
+
+
+def _by_error_response(requested: str, answered: str) -> Answer:
+    """Answers of the route's own, for a request that has these elements alone."""
+
+    def answer(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
         request = call.request
         alone = type(request)(**{name: getattr(request, name) for name in request.FIELDS})
-        setattr(alone, self._requested, elements)
-        answers: list[Any] = getattr(call.route.error_response(alone, error, call.api_version), self._answered)
+        setattr(alone, requested, elements)
+        answers: list[Any] = getattr(call.route.error_response(alone, error, call.api_version), answered)
         return answers
+
+    return answer
+
+
+def _merged(answer: Answer) -> Answer:
+    """A topic that is named twice is answered once, with the partitions of both (`OffsetCommitResponse.Builder`)."""
+
+    def merge(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
+        topics: dict[Any, Any] = {}
+        for topic in answer(call, elements, error):
+            known: Any = topics.setdefault(_topic(None, topic), topic)
+            if known is not topic:
+                known.partitions.extend(topic.partitions)
+        return list(topics.values())
+
+    return merge
 
 
 def _topic(request: Any, element: Any) -> Resource | None:
@@ -245,11 +270,6 @@ def _created(call: RequestContext, elements: list[Any], error: ErrorCode) -> lis
         CreatableTopicResult(name=each.name, error_code=error, error_message="Authorization failed.")
         for each in elements
     ]
-
-
-def _described_pages(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
-    names = dict.fromkeys(each.name for each in elements)
-    return [DescribeTopicPartitionsResponseTopic(name=name, error_code=error) for name in names]
 
 
 def _offsets_deleted(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
@@ -337,6 +357,31 @@ def _operations_on_pages(request: Any, response: Any) -> Iterator[Reported]:
 def _operations_on_groups(request: Any, response: Any) -> Iterator[Reported]:
     for group in response.groups:
         yield Reported(group, "authorized_operations", ResourceType.GROUP, group.group_id)
+
+
+def _take_out_of_pages(
+    denied: Denied, request: Any, call: RequestContext, image: MetadataImage, access: Access
+) -> Steps[Part]:
+    """Topics before that of the cursor are not looked at. A cursor at a denied topic begins at the next one."""
+    cursor = request.cursor
+    first_name = "" if cursor is None else cursor.topic_name
+    left: list[Any] = []
+    taken: dict[str, None] = {}
+    for position, topic in enumerate(request.topics):
+        if topic.name >= first_name:
+            if (ResourceType.TOPIC, topic.name) in denied:
+                taken[topic.name] = None
+            else:
+                left.append(topic)
+        if position % ELEMENTS_AT_ONCE == ELEMENTS_AT_ONCE - 1:
+            yield
+    answers = [DescribeTopicPartitionsResponseTopic(name=name, error_code=TAF) for name in taken]
+    if not left:
+        return Part(response=DescribeTopicPartitionsResponse(topics=answers))
+    request.topics = left
+    if first_name in taken:
+        request.cursor = None
+    return Part(add_to=lambda response: response.topics.extend(answers))
 
 
 def _restrict_pages(is_allowed: Callable[[str], bool], request: Any, image: MetadataImage) -> Steps[Part]:
@@ -512,6 +557,10 @@ def _fetches_all(request: Any, api_version: int) -> bool:
     return any(group.topics is None for group in request.groups)
 
 
+def _groups_deleted(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
+    return [DeletableGroupResult(group_id=group_id, error_code=error) for group_id in dict.fromkeys(elements)]
+
+
 def _hide_groups(is_allowed: Callable[[str], bool], request: Any, response: Any) -> Steps[None]:
     """Groups whose members have, or are to have, a topic that the client may not see."""
     groups = []
@@ -565,6 +614,8 @@ def _leave_out_topics_of_transactions(is_allowed: Callable[[str], bool], request
         yield
 
 
+_OF_OFFSETS: Final = Elements("topics", "topics", _topic, _merged(_by_error_response("topics", "topics")))
+
 ROWS: Final[Mapping[str, Row]] = {
     "Produce": Row(take_out=Elements("topic_data", "responses", _topic, _produced)),
     "Fetch": Row(take_out=Elements("topics", "responses", _topic, _fetched)),
@@ -579,7 +630,7 @@ ROWS: Final[Mapping[str, Row]] = {
         operations=_operations_in_metadata,
     ),
     "DescribeTopicPartitions": Row(
-        take_out=Elements("topics", "topics", _topic, _described_pages),
+        take_out=_take_out_of_pages,
         restrict=_restrict_pages,
         has_found=lambda request, api_version: not request.topics,
         operations=_operations_on_pages,
@@ -596,16 +647,16 @@ ROWS: Final[Mapping[str, Row]] = {
         leave_out=_hide_groups,
         operations=_operations_on_groups,
     ),
-    "OffsetCommit": Row(take_out=Elements("topics", "topics", _topic)),
+    "OffsetCommit": Row(take_out=_OF_OFFSETS),
     "OffsetFetch": Row(take_out=_take_out_of_offset_fetch, leave_out=_leave_out_fetched_topics, has_found=_fetches_all),
     "OffsetDelete": Row(take_out=Elements("topics", "topics", _topic, _offsets_deleted)),
     "DescribeGroups": Row(
         take_out=Elements("groups", "groups", _named(ResourceType.GROUP)), operations=_operations_on_groups
     ),
-    "DeleteGroups": Row(take_out=Elements("groups_names", "results", _named(ResourceType.GROUP))),
+    "DeleteGroups": Row(take_out=Elements("groups_names", "results", _named(ResourceType.GROUP), _groups_deleted)),
     "ListGroups": Row(leave_out=_keep("groups", "group_id")),
     "AddPartitionsToTxn": Row(take_out=_reject_all_partitions),
-    "TxnOffsetCommit": Row(take_out=Elements("topics", "topics", _topic)),
+    "TxnOffsetCommit": Row(take_out=_OF_OFFSETS),
     "DescribeProducers": Row(take_out=Elements("topics", "topics", _topic)),
     "DescribeTransactions": Row(
         take_out=Elements("transactional_ids", "transaction_states", _named(ResourceType.TRANSACTIONAL_ID)),

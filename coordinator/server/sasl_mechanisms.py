@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 PLAIN: Final = "PLAIN"
 OAUTHBEARER: Final = "OAUTHBEARER"
 SCRAM_BY_NAME: Final = {mechanism.mechanism_name: mechanism for mechanism in ScramMechanism}
+MECHANISMS: Final = (PLAIN, *SCRAM_BY_NAME, OAUTHBEARER)
 
 
 class SaslMechanisms:
@@ -47,10 +48,10 @@ class SaslMechanisms:
             ConfigError: it has none, a setting of one is missing or invalid, or a library is.
         """
         enabled = config[SASL_ENABLED_MECHANISMS]
-        if not enabled:
+        if not enabled or not set(enabled) <= set(MECHANISMS):
             raise ConfigError(
-                f"{SASL_ENABLED_MECHANISMS.name} is empty; listener {config.name} needs one at least of "
-                f"{', '.join(SASL_ENABLED_MECHANISMS.one_of)}"
+                f"{config.name_of(SASL_ENABLED_MECHANISMS)}={','.join(enabled)}: the listener {config.name} needs one "
+                f"at least of {', '.join(MECHANISMS)}, and no other"
             )
         return {name: self._mechanism(name, config.for_mechanism(name)) for name in enabled}
 

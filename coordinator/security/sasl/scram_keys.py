@@ -11,7 +11,7 @@ from coordinator.security.sasl.scram_credentials import ITERATIONS_MIN, SALT_BYT
 def credential_of_password(
     mechanism: ScramMechanism, password: str, *, salt: bytes | None = None, iterations: int = ITERATIONS_MIN
 ) -> ScramCredential:
-    """Stretch a password, which takes milliseconds: only for commands that are given one. Without a salt, with a new one.
+    """Stretch a password, which takes milliseconds: only for commands that are given one. By default with a new salt.
 
     As on Kafka, the password is not prepared (RFC 4013): its bytes are hashed as they are.
     """

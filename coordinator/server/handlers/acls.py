@@ -190,7 +190,7 @@ class AclHandlers:
             bytes_left -= sum(map(_text_bytes, matching)) + ELEMENT_BYTES
             if bytes_left < 0:
                 return _too_large(call)
-            results.append(DeleteAclsFilterResult(matching_acls=list(map(_matching_acl, matching))))
+            results.append(DeleteAclsFilterResult(error_message=None, matching_acls=list(map(_matching_acl, matching))))
         yield from self._delete(list(deleted))
         return (yield from answer_when_committed(self._metadata, DeleteAclsResponse(filter_results=results)))
 
@@ -229,6 +229,7 @@ def _filter_of(request: DescribeAclsRequest | DeleteAclsFilter) -> AclFilter:
 
 def _matching_acl(acl: Acl) -> DeleteAclsMatchingAcl:
     return DeleteAclsMatchingAcl(
+        error_message=None,
         resource_type=acl.resource_type,
         resource_name=acl.resource_name,
         pattern_type=acl.pattern_type,

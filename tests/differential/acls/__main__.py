@@ -12,14 +12,13 @@ from typing import Any
 
 from tests.differential.acls.accepted import reason_for
 from tests.differential.acls.cases import Case, case_of
-from tests.differential.acls.play import PlainClient, Side
+from tests.differential.acls.play import Side
 from tests.differential.acls.recording import Recorded, choose, write
 from tests.differential.kafka import KafkaMissing, RunningKafka
 from tests.differential.names import API_BY_NAME
 from tests.differential.requests.answers import Difference, differences
 from tests.differential.requests.play import common_versions
 from tests.servers import QUICK_GROUPS, RunningServer
-from tests.wire_client import WireClient
 
 AGAIN = 1_000_000
 """What is added to the number of a case that is played again, because its answers differ."""
@@ -33,14 +32,17 @@ SETTINGS = QUICK_GROUPS | {
 USERS = "".join(f' user_{name}="{name}"' for name in ("admin", "alice", "bob"))
 LOGIN = {
     "listener.security.protocol.map": "PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
-    "inter.broker.listener.name": "PLAINTEXT",
-    "sasl.mechanism.inter.broker.protocol": "PLAIN",
     "sasl.enabled.mechanisms": "PLAIN",
-    "early.start.listeners": "CONTROLLER",
     "listener.name.plaintext.plain.sasl.jaas.config": "org.apache.kafka.common.security.plain.PlainLoginModule "
     f'required username="admin" password="admin"{USERS};',
 }
-"""How clients log in to the real Kafka. On this server their client id is their user (serve.py)."""
+"""How clients log in to both."""
+LOGIN_OF_KAFKA = {
+    "inter.broker.listener.name": "PLAINTEXT",
+    "sasl.mechanism.inter.broker.protocol": "PLAIN",
+    "early.start.listeners": "CONTROLLER",
+}
+"""How the node of the real Kafka logs in to itself."""
 
 
 def main() -> int:
@@ -74,10 +76,10 @@ def running_pair(folder: Path) -> Iterator[tuple[Side, Side]]:
     for each in ("kafka", "ours"):
         (folder / each).mkdir()
     with (
-        RunningKafka(folder / "kafka", SETTINGS | LOGIN) as kafka,
-        RunningServer(folder / "ours", SETTINGS, module="tests.differential.acls.serve") as ours,
+        RunningKafka(folder / "kafka", SETTINGS | LOGIN | LOGIN_OF_KAFKA) as kafka,
+        RunningServer(folder / "ours", SETTINGS | LOGIN) as ours,
     ):
-        sides = Side("Kafka", kafka.bootstrap, PlainClient), Side("this server", ours.bootstrap, WireClient)
+        sides = Side("Kafka", kafka.bootstrap), Side("this server", ours.bootstrap)
         yield sides
         for side in sides:
             side.close()

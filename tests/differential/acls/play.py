@@ -37,10 +37,9 @@ class PlainClient(WireClient):
 class Side:
     """One of the servers, as the admin and as alice."""
 
-    def __init__(self, name: str, bootstrap: str, client: type[WireClient]) -> None:
-        self.state: Final[State] = start(name, bootstrap, client(bootstrap, ADMIN))
+    def __init__(self, name: str, bootstrap: str) -> None:
+        self.state: Final[State] = start(name, bootstrap, PlainClient(bootstrap, ADMIN))
         self.state.create_topics([OTHER_TOPIC], PARTITIONS)
-        self._client = client
         self._peer = Peer(self.state)
         self.last_acls: list[Acl] = []
 
@@ -53,7 +52,7 @@ class Side:
         self.last_acls = case.acls(refs, number)
         self._set_acls(self.last_acls, number)
         if self._peer.connection is None:
-            self._peer.connection = self._client(self.state.bootstrap, ALICE)
+            self._peer.connection = PlainClient(self.state.bootstrap, ALICE)
             self._peer.connection.socket.settimeout(5)
         definition = DEFINITIONS[case.base.api]
         message = built(definition, definition.structs[f"{definition.name}Request"], case.body, case.version, refs)
