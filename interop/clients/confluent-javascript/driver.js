@@ -120,4 +120,5 @@ async function open(options, report) {
 }
 
 const can = ['pattern', 'static', 'subscribe', 'max-poll', 'range', 'roundrobin', 'cooperative-sticky'];
+can.push('ssl', 'ssl-client-auth', 'plain', 'scram-sha-256', 'scram-sha-512');
 run('confluent-javascript', `${version} (librdkafka ${librdkafkaVersion})`, can, open);

@@ -1,5 +1,6 @@
 """The driver of kafka-python (3.x and 2.x)."""
 
+import importlib
 import os
 import re
 import sys
@@ -18,11 +19,12 @@ CAN = {"pattern", "subscribe", "max-poll", "range", "roundrobin"}
 
 def token_provider():
     """The base class of token providers, which has changed its place."""
-    try:
-        from kafka.sasl.oauth import AbstractTokenProvider
-    except ImportError:
-        from kafka.oauth import AbstractTokenProvider
-    return AbstractTokenProvider
+    for place in ("kafka.net.sasl.oauth", "kafka.sasl.oauth", "kafka.oauth.abstract"):
+        try:
+            return importlib.import_module(place).AbstractTokenProvider
+        except ImportError:
+            continue
+    raise ImportError("this version has no AbstractTokenProvider")
 
 
 def assignors():

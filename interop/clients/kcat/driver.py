@@ -15,19 +15,9 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "_python"))
 
-from contract import TLS, Member, emit, librdkafka_security, run
+from contract import LOGINS, TLS, Member, emit, librdkafka_security, run
 
-CAN = {
-    "pattern",
-    "static",
-    "range",
-    "roundrobin",
-    "cooperative-sticky",
-    "plain",
-    "scram-sha-256",
-    "scram-sha-512",
-    *TLS,
-}
+CAN = {"pattern", "static", "range", "roundrobin", "cooperative-sticky", *TLS, *LOGINS} - {"oauthbearer"}
 LACKS = {"commit"}
 REBALANCED = re.compile(r"^% Group \S+ rebalanced.*?(assigned|assignment|revoked|revoke|lost).*?: ?(.*)$")
 PARTITION = re.compile(r"(\S+) \[(\d+)\]")
