@@ -61,13 +61,13 @@ class TlsNode:
             await asyncio.sleep(0.005)
 
 
-def play(folder: Path, story: Story, *, plain_settings: dict[str, str] | None = None, **settings: str) -> None:
+def play(folder: Path, story: Story, **settings: str) -> None:
     """Start a node, play the story, stop the node. Names of settings have underscores for dots."""
 
     async def main() -> None:
         with log_lines() as lines:
             given = QUICK_GROUPS | {"log.dirs": str(folder / "data")} | tls_settings(folder, **settings)
-            node = Node(Config(given | (plain_settings or {})))
+            node = Node(Config(given))
             await node.start()
             try:
                 await story(TlsNode(node, lines))
