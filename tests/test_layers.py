@@ -55,7 +55,8 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         " coordinator.broker coordinator.audit coordinator.metadata coordinator.quotas coordinator.core coordinator.log"
         " coordinator.timers coordinator.transactions coordinator.config coordinator.patterns"
         " coordinator.listen_address coordinator.security uvloop",
-        "coordinator.client": "_wire coordinator.core coordinator.audit.schema coordinator.patterns msgspec kafka",
+        "coordinator.client": "_wire coordinator.core coordinator.audit.schema coordinator.patterns"
+        " coordinator.security.sasl msgspec kafka",
         "coordinator.explain": "coordinator.audit.schema coordinator.core.causes msgspec",
         "coordinator.pipeline": "_wire coordinator.audit.schema coordinator.core.causes"
         " coordinator.core.consumer_protocol coordinator.client coordinator.explain msgspec"
