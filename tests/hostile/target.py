@@ -13,6 +13,8 @@ from typing import Final, Self
 
 from _wire.primitives import Message
 from coordinator.client.wire import Sent
+from tests.certificates import tls_settings
+from tests.differential.kafka import free_port
 from tests.hostile.turns import Turns
 from tests.servers import RunningServer
 from tests.wire_client import WireClient
@@ -41,9 +43,12 @@ class Target:
         self, folder: Path, settings: Mapping[str, str] | None = None, open_files_max: int | None = None
     ) -> None:
         self._turns = Turns(folder)
+        ports = {name: free_port() for name in ("PLAINTEXT", "SSL")}
+        self.tls_address = ("127.0.0.1", ports["SSL"])
+        listeners = {"listeners": ",".join(f"{name}://127.0.0.1:{port}" for name, port in ports.items())}
         self._server = RunningServer(
             folder,
-            {**SETTINGS, **(settings or {})},
+            {**SETTINGS, **tls_settings(folder), **listeners, **(settings or {})},
             log_level="warning",
             open_files_max=None if open_files_max is None else (open_files_max, open_files_max),
             environment=self._turns.environment,
@@ -94,7 +99,14 @@ class Target:
     def connect(self) -> socket.socket:
         """A bare connection, closed at the end."""
         host, _, port = self.bootstrap.rpartition(":")
-        made = socket.create_connection((host, int(port)), timeout=120)
+        return self._connect((host, int(port)))
+
+    def connect_tls(self) -> socket.socket:
+        """A bare connection to the listener with TLS, closed at the end; its handshake is the attack's affair."""
+        return self._connect(self.tls_address)
+
+    def _connect(self, address: tuple[str, int]) -> socket.socket:
+        made = socket.create_connection(address, timeout=120)
         self._sockets.append(made)
         return made
 
