@@ -1,4 +1,4 @@
-"""Logins on a server: delays, deadlines, bounds, log lines, sessions. What clients are told: tests/differential/logins."""
+"""Logins on a server: delays, deadlines, bounds, log lines. What clients are told is in tests/differential/logins."""
 
 import time
 from collections.abc import Iterator
