@@ -594,16 +594,17 @@ def _reject_all_partitions(
     for topic in request.v3_and_below_topics:
         count = image.partition_count(topic.name)
         is_denied = (ResourceType.TOPIC, topic.name) in denied
+        partitions = topics.setdefault(topic.name, {})
         for index in topic.partitions:
             exists = 0 <= index < count
             error = ErrorCode.OPERATION_NOT_ATTEMPTED if exists else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            topics.setdefault(topic.name, {})[index] = AddPartitionsToTxnPartitionResult(
+            partitions[index] = AddPartitionsToTxnPartitionResult(
                 partition_index=index, partition_error_code=TAF if is_denied else error
             )
             yield
     results = [
-        AddPartitionsToTxnTopicResult(name=name, results_by_partition=list(partitions.values()))
-        for name, partitions in topics.items()
+        AddPartitionsToTxnTopicResult(name=name, results_by_partition=list(answers.values()))
+        for name, answers in topics.items()
     ]
     return Part(response=AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results))
 

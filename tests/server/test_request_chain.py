@@ -32,6 +32,7 @@ from coordinator.security.acls.model import CLUSTER_NAME, AclOperation, Resource
 from coordinator.security.principal import ANONYMOUS, Principal
 from coordinator.server.authorization import ALLOW_ALL, Requirement, WhenDenied
 from coordinator.server.dispatch import DispatchTable, Handler, Route
+from coordinator.server.partial_denials import ROWS
 from coordinator.server.request_chain import RequestChain
 from coordinator.server.request_context import RequestContext
 from coordinator.server.requirements import REQUIREMENTS
@@ -160,14 +161,23 @@ def test_every_served_api_needs_what_it_needs_on_kafka():
     assert declared == NEEDED
 
 
-def test_an_api_that_does_not_say_what_it_needs_is_not_served():
-    assert "DescribeDelegationToken" not in REQUIREMENTS
+def test_an_api_that_does_not_say_what_it_needs_is_not_served(monkeypatch):
     assert set(REQUIREMENTS) == {route.api.name for route in ROUTES}, (
         "nothing is declared for an API that is not served"
     )
-    undeclared = next(api for api in APIS.values() if api.name not in REQUIREMENTS)
+    monkeypatch.delitem(REQUIREMENTS, "Heartbeat")
     with pytest.raises(AssertionError, match="does not say what it needs"):
-        DispatchTable().add(undeclared.name, lambda request, call: None, versions=(undeclared.min_version,) * 2)
+        DispatchTable().add("Heartbeat", lambda request, call: None, versions=(0, 4))
+
+
+@pytest.mark.parametrize("name", sorted(ROWS))
+def test_an_api_that_does_not_say_what_becomes_of_a_denied_part_is_not_served(monkeypatch, name):
+    kinds = {requirement.when_denied for requirement in REQUIREMENTS[name]} - {WhenDenied.REJECT_REQUEST}
+    monkeypatch.delitem(ROWS, name)
+    api = APIS.named(name)
+    if kinds:
+        with pytest.raises(AssertionError, match="does not say what becomes of a part"):
+            DispatchTable().add(name, lambda request, call: None, versions=(api.min_version, api.max_version))
 
 
 @pytest.mark.parametrize(("route", "version"), CASES, ids=named)
