@@ -590,21 +590,22 @@ def _reject_all_partitions(
     denied: Denied, request: Any, call: RequestContext, image: MetadataImage, access: Access
 ) -> Steps[Part]:
     """Nothing is added to a transaction when one of the topics is denied."""
-    results = []
+    topics: dict[str, dict[int, AddPartitionsToTxnPartitionResult]] = {}
     for topic in request.v3_and_below_topics:
         count = image.partition_count(topic.name)
         is_denied = (ResourceType.TOPIC, topic.name) in denied
-        partitions = []
+        partitions = topics.setdefault(topic.name, {})
         for index in topic.partitions:
             exists = 0 <= index < count
             error = ErrorCode.OPERATION_NOT_ATTEMPTED if exists else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            partitions.append(
-                AddPartitionsToTxnPartitionResult(
-                    partition_index=index, partition_error_code=TAF if is_denied else error
-                )
+            partitions[index] = AddPartitionsToTxnPartitionResult(
+                partition_index=index, partition_error_code=TAF if is_denied else error
             )
             yield
-        results.append(AddPartitionsToTxnTopicResult(name=topic.name, results_by_partition=partitions))
+    results = [
+        AddPartitionsToTxnTopicResult(name=name, results_by_partition=list(answers.values()))
+        for name, answers in topics.items()
+    ]
     return Part(response=AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results))
 
 
@@ -649,7 +650,7 @@ ROWS: Final[Mapping[str, Row]] = {
     ),
     "OffsetCommit": Row(take_out=_OF_OFFSETS),
     "OffsetFetch": Row(take_out=_take_out_of_offset_fetch, leave_out=_leave_out_fetched_topics, has_found=_fetches_all),
-    "OffsetDelete": Row(take_out=Elements("topics", "topics", _topic, _offsets_deleted)),
+    "OffsetDelete": Row(take_out=Elements("topics", "topics", _topic, _merged(_offsets_deleted))),
     "DescribeGroups": Row(
         take_out=Elements("groups", "groups", _named(ResourceType.GROUP)), operations=_operations_on_groups
     ),

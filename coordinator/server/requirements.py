@@ -87,12 +87,16 @@ def _transaction_of_batches(request: Any, api_version: int) -> Iterable[str]:
 
 
 def _described_topics(request: Any, api_version: int) -> Iterator[str | bytes]:
-    """The topics by name, or by id if a single one is: then names do not count. Before v12 none may be."""
+    """The topics by name, or by id if a single one is: then names do not count. Before v12 none may be.
+
+    None of a request that fails as a whole, because it names a topic in neither way.
+    """
     topics = request.topics or ()
     ids = [topic.topic_id for topic in topics if topic.topic_id != NO_TOPIC_ID]
     if ids:
         return iter(ids if api_version >= METADATA_IDS_VERSION else ())
-    return (topic.name for topic in topics if topic.name is not None)
+    names = [topic.name for topic in topics]
+    return iter(() if None in names else names)
 
 
 def _group_of_protocol(request: Any, api_version: int) -> Iterable[str]:

@@ -61,6 +61,8 @@ TESTS: Final = (
         "tests/server/test_failing_log_dir.py",
     ),
     ("tests/quotas", "tests/server/test_throttling.py", "tests/server/test_request_chain.py"),
+    ("tests/security/acls", "tests/server/test_denial_log.py", "tests/server/handlers/test_acls.py"),
+    ("tests/server/test_authorization.py", "tests/differential/acls"),
     ("tests/metadata", "tests/kafka_folder", "tests/server/test_metadata_commits.py"),
     ("tests/security/sasl", "tests/server/test_logins.py", "tests/differential/logins"),
 )

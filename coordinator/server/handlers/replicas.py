@@ -129,6 +129,11 @@ def _not_moved(index: int, error: ErrorCode, message: str | None) -> Reassignabl
     return ReassignablePartitionResponse(partition_index=index, error_code=error, error_message=message)
 
 
+def _message_of(error: ErrorCode) -> str | None:
+    """Kafka has no words for a request that came too late."""
+    return None if error is ErrorCode.REQUEST_TIMED_OUT else error.description
+
+
 def _reassign_error(
     request: AlterPartitionReassignmentsRequest, error: ErrorCode, api_version: int
 ) -> AlterPartitionReassignmentsResponse:
@@ -136,12 +141,12 @@ def _reassign_error(
         ReassignableTopicResponse(
             name=topic.name,
             partitions=[
-                _not_moved(partition.partition_index, error, error.description) for partition in topic.partitions
+                _not_moved(partition.partition_index, error, _message_of(error)) for partition in topic.partitions
             ],
         )
         for topic in request.topics
     ]
-    return AlterPartitionReassignmentsResponse(error_code=error, error_message=error.description, responses=responses)
+    return AlterPartitionReassignmentsResponse(error_code=error, error_message=_message_of(error), responses=responses)
 
 
 def _list_error(
@@ -165,7 +170,7 @@ def _elect_error(
         ReplicaElectionResult(
             topic=topic.topic,
             partition_result=[
-                PartitionResult(partition_id=index, error_code=error, error_message=message or error.description)
+                PartitionResult(partition_id=index, error_code=error, error_message=message or _message_of(error))
                 for index in topic.partitions
             ],
         )

@@ -96,7 +96,7 @@ def _play(kafka: Side, ours: Side, seeds: range, only: set[str]) -> Iterator[tup
             _, found = _compare(case, kafka, ours, seed + AGAIN)
         if found:
             _tell(case, ours, found)
-        yield Recorded(seed, case.label, case.version, answers[0]), found
+        yield Recorded(seed, case.label, list(versions[case.base.api]), answers[0]), found
 
 
 def _compare(case: Case, kafka: Side, ours: Side, number: int) -> tuple[list[dict[str, Any]], list[Difference]]:

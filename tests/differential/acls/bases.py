@@ -62,7 +62,7 @@ OF_ACLS: Final = (
     Base("Metadata", {"topics": []}),
     Base(
         "Metadata",
-        {"topics": [{"name": TOPIC}, {"name": "absent"}], "include_topic_authorized_operations": True},
+        {"topics": [{"name": TOPIC}, {"name": Ref("absent")}], "include_topic_authorized_operations": True},
     ),
     Base("Metadata", {"topics": [{"name": TOPIC}], "include_cluster_authorized_operations": True}),
     Base("DescribeCluster", {"include_cluster_authorized_operations": True}),
@@ -71,7 +71,7 @@ OF_ACLS: Final = (
     Base("DescribeGroups", {"groups": [GROUP], "include_authorized_operations": True}, joined_member),
     Base("ConsumerGroupDescribe", {"group_ids": [GROUP], "include_authorized_operations": True}, consumer_group),
     Base("ConsumerGroupHeartbeat", {**BEAT, "subscribed_topic_names": [TOPIC]}, consumer_group),
-    Base("ConsumerGroupHeartbeat", {**BEAT, "subscribed_topic_names": [TOPIC, OTHER_TOPIC, "absent"]}, consumer_group),
+    Base("ConsumerGroupHeartbeat", {**BEAT, "subscribed_topic_names": [TOPIC, OTHER_TOPIC, Ref("absent")]}, consumer_group),
     Base("ListGroups", {}, committed_group),
     Base("ListTransactions", {}, open_transaction),
     Base(

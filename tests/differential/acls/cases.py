@@ -24,8 +24,8 @@ from tests.differential.requests.variants import Body, variants
 
 ALICE: Final = "alice"
 ADMIN: Final = "admin"
-ABSENT: Final = "absent"
-"""A topic that does not exist."""
+ABSENT: Final = Ref("absent")
+"""A topic that does not exist. Each case has its own: it may create it."""
 VARIANTS: Final = ("=null", "=[]", " doubled", "_operations=true")
 """Ends of the names of variants that matter to authorization."""
 NO_RESOURCES: Final = frozenset({"configs", "protocols", "assignments", "members", "feature_updates"})
@@ -111,10 +111,10 @@ def with_others(refs: Refs, state: State, seed: int) -> dict[str, Any]:
     other = OTHER_TOPIC
     if refs.get("topic", TOPIC) != TOPIC:
         other = new_topic(state, seed)["topic"]  # the request may delete it
-    others: dict[str, Any] = {"other_topic_id": state.topic_ids[other]}
+    others: dict[str, Any] = {"other_topic_id": state.topic_ids[other], "absent": f"absent-{seed}"}
     for name, value in refs.items():
         if name == "topic":
-            others["other_topic"], others["absent_topic"] = other, ABSENT
+            others["other_topic"], others["absent_topic"] = other, others["absent"]
         elif isinstance(value, str):
             others[f"other_{name}"], others[f"absent_{name}"] = f"{value}-other", f"absent-{seed}"
     return {**others, **refs}
@@ -124,7 +124,7 @@ def _names(resource_type: ResourceType, refs: Refs, seed: int) -> Sequence[str]:
     match resource_type:
         case ResourceType.TOPIC:
             of_case = [refs[key] for key in ("topic", "other_topic", "new_name") if key in refs]
-            return [TOPIC, OTHER_TOPIC, ABSENT, *of_case * 4]
+            return [TOPIC, OTHER_TOPIC, refs["absent"], *of_case * 4]
         case ResourceType.GROUP:
             return [refs.get("group", f"g-{seed}"), refs.get("other_group", f"g-{seed}-other"), "g"]
         case ResourceType.TRANSACTIONAL_ID:

@@ -17,7 +17,8 @@ class Recorded(NamedTuple):
 
     seed: int
     label: str
-    version: int
+    versions: list[int]
+    """The first and last version of the API that were served by both."""
     answer: dict[str, Any]
 
     @property
