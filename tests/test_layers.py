@@ -47,7 +47,7 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.metrics": "_wire coordinator.audit.world coordinator.core coordinator.groups coordinator.runtime"
         " coordinator.timers coordinator.config prometheus_client",
         "coordinator.admin": "coordinator.metrics coordinator.listen_address coordinator.config"
-        " coordinator.http_guard starlette uvicorn",
+        " coordinator.http_guard coordinator.http_login starlette uvicorn",
         "coordinator.security.tls": "coordinator.config coordinator.security coordinator.patterns cryptography",
         "coordinator.security": "_wire coordinator.config scramp joserfc",
         "coordinator.server": "_wire coordinator.metrics coordinator.admin coordinator.runtime coordinator.groups"
@@ -70,6 +70,7 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.patterns": "re2",
         "coordinator.listen_address": "coordinator.config.key",
         "coordinator.http_guard": "",
+        "coordinator.http_login": "",
         "coordinator.internal_topics": "",
         "coordinator.deadlines": "",
         "coordinator.wall_time": "",
