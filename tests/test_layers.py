@@ -48,13 +48,15 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         " coordinator.timers coordinator.config prometheus_client",
         "coordinator.admin": "coordinator.metrics coordinator.listen_address coordinator.config"
         " coordinator.http_guard coordinator.http_login starlette uvicorn",
+        "coordinator.security": "_wire coordinator.config",
+        "coordinator.security.sasl": "coordinator.config coordinator.security scramp joserfc",
         "coordinator.security.tls": "coordinator.config coordinator.security coordinator.patterns cryptography",
-        "coordinator.security": "_wire coordinator.config scramp joserfc",
         "coordinator.server": "_wire coordinator.metrics coordinator.admin coordinator.runtime coordinator.groups"
         " coordinator.broker coordinator.audit coordinator.metadata coordinator.quotas coordinator.core coordinator.log"
         " coordinator.timers coordinator.transactions coordinator.config coordinator.patterns"
         " coordinator.listen_address coordinator.security uvloop",
-        "coordinator.client": "_wire coordinator.core coordinator.audit.schema coordinator.patterns msgspec kafka",
+        "coordinator.client": "_wire coordinator.core coordinator.audit.schema coordinator.patterns"
+        " coordinator.security.sasl msgspec kafka",
         "coordinator.explain": "coordinator.audit.schema coordinator.core.causes msgspec",
         "coordinator.pipeline": "_wire coordinator.audit.schema coordinator.core.causes"
         " coordinator.core.consumer_protocol coordinator.client coordinator.explain msgspec"

@@ -17,13 +17,12 @@ SASL_ENABLED_MECHANISMS = ConfigKey(
     NO_WORDS,
     "The SASL mechanisms of a listener with a login: a comma-separated list of `PLAIN`, `SCRAM-SHA-256`, "
     "`SCRAM-SHA-512` and `OAUTHBEARER`. Such a listener needs one at least. Kafka's default, GSSAPI, is not served.",
-    one_of=("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"),
     scope=Scope.LISTENER,
 )
 SASL_JAAS_CONFIG = ConfigKey(
     "sasl.jaas.config",
     Password(""),
-    "The login module of a mechanism as Kafka writes it, by `listener.name.NAME.plain.sasl.jaas.config`. For `PLAIN` it "
+    'has the users: `org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="secret";`. Other '
     'has the users: `org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="secret";`. The other '
     "mechanisms need none.",
     scope=Scope.MECHANISM,

@@ -96,13 +96,14 @@ class NodeMetrics:
         self.loop = LoopProbe(self.runtime)
         self.listeners: dict[str, ListenerMeter] = {}
         self.logins: dict[str, LoginMeter] = {}
-        """Of the listeners with a login."""
+        """Of all listeners."""
         self._log_lines_dropped = log_lines_dropped
         self._node: Measured
         self._census: GroupCensus
 
     def listener(self, name: str) -> ListenerMeter:
-        """The meter of the connections of a listener."""
+        """The meter of the connections of a listener. Where nobody logs in, the counts of logins are 0, as on Kafka."""
+        self.login_meter(name)
         return self.listeners.setdefault(name, ListenerMeter(self.requests))
 
     def login_meter(self, name: str) -> LoginMeter:

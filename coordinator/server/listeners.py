@@ -64,7 +64,7 @@ class Listeners:
             if listener.security_protocol.has_sasl:
                 assert sasl is not None, "a server that has listeners with a login is given what they need"
                 sasl.add(listener)
-        self._sasl = sasl
+        self.sasl: Final = sasl
         self._frame_bytes_max = config[SOCKET_REQUEST_MAX_BYTES]
         self._dispatcher = dispatcher
         self._sessions = sessions
@@ -127,8 +127,8 @@ class Listeners:
                 raise ListenError(f"cannot listen on {host}:{port}: {problem.strerror}") from None
         if self.tls is not None:
             self.tls.start()
-        if self._sasl is not None:
-            self._sasl.start()
+        if self.sasl is not None:
+            self.sasl.start()
 
     def _rejected(self, address: str, reason: str) -> None:
         self._dispatcher.rejected_address(address, reason)
@@ -139,14 +139,14 @@ class Listeners:
             self._acceptor.close()
         if self.tls is not None:
             self.tls.close()
-        if self._sasl is not None:
-            self._sasl.stop()
+        if self.sasl is not None:
+            self.sasl.stop()
 
     def _make_connection(self, listener: Listener) -> Connection:
         endpoint = listener.endpoint
         assert endpoint is not None, "a listener that accepts connections is bound"
         meter = None if self._metrics is None else self._metrics.listener(listener.name)
-        gate = None if self._sasl is None else self._sasl.gates.get(listener.name)
+        gate = None if self.sasl is None else self.sasl.gates.get(listener.name)
         if gate is not None:
             return gate.connection(endpoint, self._sessions, self._frame_bytes_max, meter)
         return Connection(self._dispatcher, endpoint, self._sessions, self._now_ms, self._frame_bytes_max, meter)

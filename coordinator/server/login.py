@@ -1,7 +1,7 @@
 """Logins of connections by SASL, as Kafka's SaslServerAuthenticator has them (KIP-43, KIP-152, KIP-368).
 
-A listener with a login has a `LoginGate` (`logins.py`) before the RequestDispatcher. Until a connection has logged in, and
-while it does so again, the gate hands its frames to its `Login`; those of others pass.
+A listener with a login has a `LoginGate` (`logins.py`) before the RequestDispatcher. Until a connection has logged in,
+and while it does so again, the gate hands its frames to its `Login`; those of others pass.
 """
 
 from collections.abc import Mapping

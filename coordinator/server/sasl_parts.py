@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 PLAIN: Final = "PLAIN"
 OAUTHBEARER: Final = "OAUTHBEARER"
 SCRAM_BY_NAME: Final = {mechanism.mechanism_name: mechanism for mechanism in ScramMechanism}
+MECHANISMS: Final = (PLAIN, *SCRAM_BY_NAME, OAUTHBEARER)
 
 
 class SaslParts:
@@ -89,10 +90,10 @@ class SaslParts:
 
     def _sasl_listener(self, config: ListenerConfig) -> SaslListener:
         enabled = config[SASL_ENABLED_MECHANISMS]
-        if not enabled:
+        if not enabled or not set(enabled) <= set(MECHANISMS):
             raise ConfigError(
-                f"{SASL_ENABLED_MECHANISMS.name} is empty; listener {config.name} needs one at least of "
-                f"{', '.join(SASL_ENABLED_MECHANISMS.one_of)}"
+                f"{config.name_of(SASL_ENABLED_MECHANISMS)}={','.join(enabled)}: the listener {config.name} needs one "
+                f"at least of {', '.join(MECHANISMS)}, and no other"
             )
         views = {name: config.for_mechanism(name) for name in enabled}
         return SaslListener(

@@ -24,6 +24,8 @@ from coordinator.metadata.records import (
     PartitionDirectoriesRecord,
     ProducerIdsRecord,
     QuotaRecord,
+    RemoveScramCredentialRecord,
+    ScramCredentialRecord,
     decode_record,
 )
 from coordinator.metadata.store import MetadataStore
@@ -55,6 +57,9 @@ class Server:
         store.change_quotas(
             [QuotaRecord({"client-id": None}, "x", "inf"), QuotaRecord({"user": "u"}, "y", "0.1")], NOW_MS
         )
+        credentials = [ScramCredentialRecord(name, 1, 4096, b"salt", b"stored", b"server") for name in ("u", "v")]
+        store.change_scram_credentials(credentials, NOW_MS)
+        store.change_scram_credentials([RemoveScramCredentialRecord("v", 1)], NOW_MS)
         store.change_features({"transaction.version": 1}, NOW_MS)
         store.change_features({"transaction.version": 0}, NOW_MS)
         directories: list[MetadataRecord] = [

@@ -135,11 +135,6 @@ def test_a_listener_has_its_own_settings():
     assert (inside.config[SSL_CLIENT_AUTH], outside.config[SSL_CLIENT_AUTH]) == ("required", "none")
 
 
-def test_a_listener_with_a_login_is_refused_where_none_can_be_made():
-    with pytest.raises(ConfigError, match=r"^SASL_PLAINTEXT: SASL_PLAINTEXT is not served$"):
-        listeners(listeners="SASL_PLAINTEXT://127.0.0.1:0")
-
-
 @pytest.fixture
 def taken() -> Iterator[int]:
     """A port that somebody listens on."""

@@ -1,4 +1,4 @@
-"""What all SASL mechanisms have in common: one exchange of messages, and how it ends (javax.security.sasl.SaslServer)."""
+"""What all SASL mechanisms have in common: one exchange of messages, and how it ends (Java's SaslServer)."""
 
 from dataclasses import dataclass
 from typing import Protocol

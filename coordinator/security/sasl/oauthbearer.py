@@ -28,7 +28,7 @@ class OAuthBearer:
 
 
 class OAuthBearerExchange:
-    """One message of the client with its token; if it is refused, a challenge says so, and the client ends the login."""
+    """One message with a token. If it is refused, a challenge says so, and the client ends the login."""
 
     def __init__(self, validator: TokenValidator) -> None:
         self._validator = validator

@@ -1,4 +1,4 @@
-"""DescribeUserScramCredentials and AlterUserScramCredentials (KIP-554), with the answers of Kafka's ScramControlManager."""
+"""DescribeUserScramCredentials and AlterUserScramCredentials (KIP-554), with Kafka's answers (ScramControlManager)."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""A client that says whatever a conversation wants before, during and after its login, and writes down what it is told."""
+"""A client that says whatever a conversation wants before, during and after its login, and notes what it is told."""
 
 import base64
 import json

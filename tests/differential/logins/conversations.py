@@ -69,7 +69,7 @@ def login(first: Callable[[LoginClient], object], *then: Callable[[LoginClient],
     return talk
 
 
-# ------------------------------------------------------------------------------------------------------ before the login
+# ---- before the login
 
 
 def works(client: LoginClient) -> None:
@@ -149,14 +149,16 @@ each(
     huge_frame=login(send((524_289).to_bytes(4, "big") + bytes(2_000))),
     negative_frame=login(send(b"\xff\xff\xff\xff" + bytes(2_000))),
     http=login(send(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")),
-    truncated_authenticate=login(handshake(), send(b"\x00\x00\x00\x0b\x00\x24\x00\x02\x00\x00\x00\x01" + NULL_CLIENT + b"\x00")),
+    truncated_authenticate=login(
+        handshake(), send(b"\x00\x00\x00\x0b\x00\x24\x00\x02\x00\x00\x00\x01" + NULL_CLIENT + b"\x00")
+    ),
     authenticate_of_an_unknown_version=login(
         handshake(), send(b"\x00\x00\x00\x0f\x00\x24\x00\x09\x00\x00\x00\x01" + NULL_CLIENT + b"\x00\x02a\x00\x00")
     ),
     largest_frame=login(handshake(), lambda c: c.authenticate(bytes(524_200))),
-)  # fmt: skip
+)
 
-# ----------------------------------------------------------------------------------------------------------------- PLAIN
+# ---- PLAIN
 
 each(
     LOGIN,
@@ -185,7 +187,7 @@ each(
     authenticate_after_login=login(plain(GOOD), lambda c: c.authenticate(GOOD), works),
 )
 
-# ----------------------------------------------------------------------------------------------------------------- SCRAM
+# ---- SCRAM
 
 
 def scram(user: str, password: str, mechanism: str = "SCRAM-SHA-256", change: Change | None = None) -> Talk:
@@ -255,9 +257,9 @@ each(
     scram_first_message_twice=login(
         scram("carol", "carol-secret", change=lambda at, message: b"n,,n=carol,r=abc" if at == 2 else message)
     ),
-)  # fmt: skip
+)
 
-# ----------------------------------------------------------------------------------------------------------- OAUTHBEARER
+# ---- OAUTHBEARER
 
 
 def answer_error(client: LoginClient) -> None:
@@ -334,9 +336,9 @@ each(
     token_nothing=login(first_message(b"", "OAUTHBEARER")),
     token_bad_utf8=login(first_message(b"n,,\x01auth=Bearer \xff\x01\x01", "OAUTHBEARER")),
     token_huge=login(first_message(b"n,,\x01auth=Bearer " + b"a" * 500_000 + b"\x01\x01", "OAUTHBEARER"), answer_error),
-)  # fmt: skip
+)
 
-# ------------------------------------------------------------------------------------------------------ logging in again
+# ---- logging in again
 
 
 def rest(seconds: float) -> Talk:
@@ -368,9 +370,9 @@ each(
     session_of_a_token=login(lambda c: c.oauth(c.token()), works),
     session_of_a_shorter_token=login(lambda c: c.oauth(c.token(exp=now() + 2))),
     session_of_version_0=login(handshake(version=0), token_frame(GOOD), rest(AFTER_SESSION_SECONDS), works),
-)  # fmt: skip
+)
 
-# ------------------------------------------------------------------------------------------------------------ credentials
+# ---- credentials
 
 SALT: Final = b"0123456789abcdef"
 PASSWORD: Final = bytes(32)
@@ -412,27 +414,51 @@ each(
         alter(upsert("u1")), describe("u1"), alter(delete("u1")), describe("u1"), alter(delete("u1"))
     ),
     credential_of_both_mechanisms=login(
-        alter(upsert("u2")), alter(upsert("u2", SHA_512, 8192)), describe("u2"), alter(delete("u2", SHA_512)),
-        describe("u2"), alter(delete("u2")),
+        alter(upsert("u2")),
+        alter(upsert("u2", SHA_512, 8192)),
+        describe("u2"),
+        alter(delete("u2", SHA_512)),
+        describe("u2"),
+        alter(delete("u2")),
     ),
-    credential_replaced=login(alter(upsert("u3")), alter(upsert("u3", iterations=5000)), describe("u3"), alter(delete("u3"))),
+    credential_replaced=login(
+        alter(upsert("u3")), alter(upsert("u3", iterations=5000)), describe("u3"), alter(delete("u3"))
+    ),
     credential_iterations=login(
         alter(upsert("u4", iterations=4095), upsert("u5", iterations=16_385), upsert("u6", iterations=-1)),
-        alter(upsert("u4", iterations=16_384)), describe("u4", "u5", "u6"), alter(delete("u4")),
+        alter(upsert("u4", iterations=16_384)),
+        describe("u4", "u5", "u6"),
+        alter(delete("u4")),
     ),
-    credential_of_unknown_mechanisms=login(alter(upsert("u7", 0), upsert("u8", 3), delete("u9", -1), delete("u10", 127))),
+    credential_of_unknown_mechanisms=login(
+        alter(upsert("u7", 0), upsert("u8", 3), delete("u9", -1), delete("u10", 127))
+    ),
     credential_without_name=login(alter(upsert("")), alter(delete(""))),
     credential_without_name_and_mechanism=login(alter(upsert("", 0))),
-    credential_set_twice=login(alter(upsert("u11"), upsert("u11", SHA_512), upsert("u12")), describe("u11"), alter(delete("u12"))),
+    credential_set_twice=login(
+        alter(upsert("u11"), upsert("u11", SHA_512), upsert("u12")), describe("u11"), alter(delete("u12"))
+    ),
     credential_set_thrice=login(alter(upsert("u13"), upsert("u13"), upsert("u13")), describe("u13")),
-    credential_set_and_deleted_at_once=login(alter(upsert("u14")), alter(delete("u14"), upsert("u14")), describe("u14"), alter(delete("u14"))),
-    credential_deleted_twice_at_once=login(alter(upsert("u15")), alter(delete("u15"), delete("u15")), alter(delete("u15"))),
-    credential_good_and_bad=login(alter(upsert("u16"), upsert("u17", iterations=1), delete("u18")), describe("u16", "u17"), alter(delete("u16"))),
+    credential_set_and_deleted_at_once=login(
+        alter(upsert("u14")), alter(delete("u14"), upsert("u14")), describe("u14"), alter(delete("u14"))
+    ),
+    credential_deleted_twice_at_once=login(
+        alter(upsert("u15")), alter(delete("u15"), delete("u15")), alter(delete("u15"))
+    ),
+    credential_good_and_bad=login(
+        alter(upsert("u16"), upsert("u17", iterations=1), delete("u18")), describe("u16", "u17"), alter(delete("u16"))
+    ),
     credential_without_salt=login(alter(upsert("u19", salt=b"")), describe("u19")),
-    credential_without_password=login(alter(upsert("u20", password=b""), upsert("u21")), describe("u20", "u21"), alter(delete("u21"))),
+    credential_without_password=login(
+        alter(upsert("u20", password=b""), upsert("u21")), describe("u20", "u21"), alter(delete("u21"))
+    ),
     credential_nothing=login(alter()),
     credential_described_twice=login(describe("u22", "u22", "carol")),
     credential_of_nobody=login(describe("u23", "")),
-    credential_named_strangely=login(alter(upsert("ü\n=,"), upsert("a" * 500)), describe("ü\n=,", "a" * 500), alter(delete("ü\n=,"), delete("a" * 500))),
+    credential_named_strangely=login(
+        alter(upsert("ü\n=,"), upsert("a" * 500)),
+        describe("ü\n=,", "a" * 500),
+        alter(delete("ü\n=,"), delete("a" * 500)),
+    ),
     handshake_without_login=login(handshake(), lambda c: c.authenticate(GOOD), works),
-)  # fmt: skip
+)
