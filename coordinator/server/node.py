@@ -179,7 +179,7 @@ class Node:
                 data_plane=self.data_plane,
                 denials=self.front.denials.counts,
             )
-            await self._admin.start(self._metrics, self._admin_routes(self))
+            await self._admin.start(self._metrics, self._admin_routes(self), secure=self.front.listeners.secure_admin())
 
     async def _load_before_listening(self) -> None:
         """Give short loads the time to end, so that nobody who comes at once is told to try again later."""

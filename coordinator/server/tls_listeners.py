@@ -130,9 +130,9 @@ class TlsListeners:
         self._interval_ms = config[SSL_STORE_CHECK_INTERVAL_MS]
         self._checking: asyncio.Task[None] | None = None
 
-    def protocol_of(self, listener: Listener) -> ProtocolOf | None:
-        """What makes the TLS of a new connection; None if the listener has none."""
-        tls = self._by_name.get(listener.name)
+    def protocol_of(self, name: str) -> ProtocolOf | None:
+        """What makes the TLS of a new connection of a listener; None if it has none."""
+        tls = self._by_name.get(name)
         return None if tls is None else partial(self._make_transport, tls)
 
     def _make_transport(self, listener: TlsListener, connection: Connection, address: str) -> TlsTransport:

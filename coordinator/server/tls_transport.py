@@ -64,8 +64,11 @@ class TlsTransport(asyncio.Protocol):
         handshakes: Handshakes,
         authenticate: "Callable[[Any, ssl.SSLObject], None]",
     ) -> None:
-        """`authenticate(connection, ssl_object)` says who the client is. It may raise ValueError, with the reason."""
-        self.address: Final = address
+        """`authenticate(connection, ssl_object)` says who the client is. It may raise ValueError, with the reason.
+
+        An empty `address` is that of the socket.
+        """
+        self.address = address
         self._connection = connection
         self._handshakes = handshakes
         self._authenticate = authenticate
@@ -92,6 +95,7 @@ class TlsTransport(asyncio.Protocol):
 
     def connection_made(self, transport: Any) -> None:
         self._tcp = transport
+        self.address = self.address or transport.get_extra_info("peername")[0]
         self._handshakes.begin(self)
 
     def data_received(self, data: bytes) -> None:
@@ -248,7 +252,9 @@ class TlsTransport(asyncio.Protocol):
     # ----------------------------------------------------------------------------------------- of the connection's side
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        return self._ssl if name == "ssl_object" else self._tcp.get_extra_info(name, default)
+        if name == "ssl_object":
+            return self._ssl
+        return self._ssl.context if name == "sslcontext" else self._tcp.get_extra_info(name, default)
 
     def is_closing(self) -> bool:
         return self._state is not TlsState.OPEN
