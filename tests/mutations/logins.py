@@ -183,6 +183,24 @@ MUTANTS: Final = (
         'if auth["scheme"].lower() != "bearer":',
         "if False:",
     ),
+    Mutant(
+        "a client may try any number of tokens",
+        "OAuthBearerExchange._refuse",
+        "if self._refusals > REFUSALS_MAX:",
+        "if False:",
+    ),
+    Mutant(
+        "messages of SCRAM may be of any size",
+        "ScramExchange.evaluate",
+        "if len(response) > MESSAGE_BYTES_MAX:",
+        "if False:",
+    ),
+    Mutant(
+        "messages of OAUTHBEARER may be of any size",
+        "OAuthBearerExchange.evaluate",
+        "if len(response) > MESSAGE_BYTES_MAX:",
+        "if False:",
+    ),
     # ---- the login of a connection
     Mutant(
         "requests are served before the login",

@@ -159,6 +159,22 @@ def test_deeply_nested_json_is_no_token(validate):
             validate(text)
 
 
+def test_a_client_may_try_a_few_tokens(keys):
+    exchange = OAuthBearer(TokenValidator(keys, TokenRules(), lambda: NOW_SECONDS * 1000)).exchange()
+    message = f"n,,\x01auth=Bearer {signed(exp=NOW_SECONDS - 100)}\x01\x01".encode()
+    for _ in range(3):
+        assert exchange.evaluate(message) == Challenge(b'{"status":"invalid_token"}')
+    with pytest.raises(LoginFailed, match="4 tokens are refused"):
+        exchange.evaluate(message)
+
+
+def test_a_message_that_is_too_long_is_refused_before_it_is_read(keys):
+    exchange = OAuthBearer(TokenValidator(keys, TokenRules(), lambda: NOW_SECONDS * 1000)).exchange()
+    assert exchange.evaluate(b"x" * 131_073) == Challenge(b'{"status":"invalid_token"}')
+    with pytest.raises(LoginFailed, match="more than 131072"):
+        exchange.evaluate(b"\x01")
+
+
 @given(
     message=st.binary(max_size=100)
     | st.from_regex(rb"n,(a=[a-z]+)?,\x01(auth=Bearer [a-z.]+\x01)?(x=y\x01)*\x01", fullmatch=True)
