@@ -28,6 +28,7 @@ from tests.mutations import (
     rebalances,
     request_chain,
     runtime,
+    secured_listeners,
     storage,
     testkit,
     transactions,
@@ -63,4 +64,5 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *request_chain.MUTANTS,
     *acls.MUTANTS,
     *exactly_once.MUTANTS,
+    *secured_listeners.MUTANTS,
 )
