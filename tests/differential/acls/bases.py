@@ -71,7 +71,11 @@ OF_ACLS: Final = (
     Base("DescribeGroups", {"groups": [GROUP], "include_authorized_operations": True}, joined_member),
     Base("ConsumerGroupDescribe", {"group_ids": [GROUP], "include_authorized_operations": True}, consumer_group),
     Base("ConsumerGroupHeartbeat", {**BEAT, "subscribed_topic_names": [TOPIC]}, consumer_group),
-    Base("ConsumerGroupHeartbeat", {**BEAT, "subscribed_topic_names": [TOPIC, OTHER_TOPIC, Ref("absent")]}, consumer_group),
+    Base(
+        "ConsumerGroupHeartbeat",
+        {**BEAT, "subscribed_topic_names": [TOPIC, OTHER_TOPIC, Ref("absent")]},
+        consumer_group,
+    ),
     Base("ListGroups", {}, committed_group),
     Base("ListTransactions", {}, open_transaction),
     Base(
