@@ -18,7 +18,7 @@ SORTED_AT_ONCE: Final = 5_000
 MATCH_STEPS_AT_ONCE: Final = 10_000
 """Instructions of a pattern times bytes of names in one step: at most a millisecond, usually a tenth of it."""
 
-VISIBLE_AT_ONCE: Final = 200
+VISIBLE_AT_ONCE: Final = 4
 """Names that the authorizer is asked about in one step."""
 
 

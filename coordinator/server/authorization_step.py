@@ -7,6 +7,7 @@ so it meets all responses, also those that come later.
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from time import perf_counter as seconds
 from types import GeneratorType
 from typing import Any, Final, Protocol
 
@@ -16,13 +17,22 @@ from coordinator.security.acls.model import CLUSTER_NAME, SUPPORTED_OPERATIONS, 
 from coordinator.server.authorization import ALLOW_ALL, Authorizer, Requirement, WhenDenied
 from coordinator.server.dispatch import NO_RESPONSE, Handler, Route, refused, without_response
 from coordinator.server.long_messages import TooLong
-from coordinator.server.partial_denials import NO_ROW, ROWS, Denied, Part, Resource, Row, operations_of
+from coordinator.server.partial_denials import (
+    DECISIONS_AT_ONCE,
+    NO_ROW,
+    ROWS,
+    Denied,
+    Part,
+    Resource,
+    Row,
+    operations_of,
+)
 from coordinator.server.request_context import RequestContext
 
-NAMES_AT_ONCE: Final = 200
-"""Names of a request that the authorizer is asked about before other requests have their turn."""
-STEPS_AT_ONCE: Final = 4
-"""Steps of the changes of a response that are taken at once; what needs more waits for its turns."""
+NAMES_AT_ONCE: Final = DECISIONS_AT_ONCE
+"""Names of a request that the authorizer is asked about in one step."""
+AT_ONCE_SECONDS: Final = 0.000_5
+"""How long the steps of a request, and of its response, are taken at once; what needs more waits for its turns."""
 
 ON_HEARTBEAT: Final = frozenset({"Heartbeat", "ConsumerGroupHeartbeat"})
 """APIs whose next requests connections may answer themselves."""
@@ -114,6 +124,9 @@ class _AuthorizedRoute:
         steps = self._steps(request, call)
         try:
             next(steps)
+            until = seconds() + AT_ONCE_SECONDS
+            while seconds() < until:
+                next(steps)
         except StopIteration as end:
             return end.value
         return _resumed(steps)
@@ -251,11 +264,14 @@ class ResponseChanges:
             TooLong: it has so many elements that `finish` has to.
         """
         steps = self._steps(response, api_version)
-        for _ in range(STEPS_AT_ONCE):
-            try:
+        until = seconds() + AT_ONCE_SECONDS
+        try:
+            while True:
                 next(steps)
-            except StopIteration:
-                return
+                if seconds() >= until:
+                    break
+        except StopIteration:
+            return
         self._rest = steps
         raise TooLong
 

@@ -50,7 +50,11 @@ from coordinator.server.request_context import RequestContext
 from coordinator.server.requirements import CONFIGS_OF_CLUSTER, NO_TOPIC_ID, REQUIREMENTS
 
 ELEMENTS_AT_ONCE: Final = 500
-"""Elements that are looked at before other requests have their turn."""
+"""Elements that are looked at in one step."""
+DECISIONS_AT_ONCE: Final = 4
+"""Decisions of the authorizer in one step. One that is not kept takes 5 µs, but 2 ms with ACLs for a thousand prefixes
+of the name.
+"""
 NULL_MEANS_ALL_VERSION: Final = 1
 """Before it, Metadata for no topics asks for all."""
 TAF: Final = ErrorCode.TOPIC_AUTHORIZATION_FAILED
@@ -331,7 +335,7 @@ def _keep(field: str, name: str) -> LeaveOut:
         for position, element in enumerate(getattr(response, field)):
             if is_allowed(getattr(element, name)):
                 kept.append(element)
-            if position % ELEMENTS_AT_ONCE == ELEMENTS_AT_ONCE - 1:
+            if position % DECISIONS_AT_ONCE == DECISIONS_AT_ONCE - 1:
                 yield
         setattr(response, field, kept)
 
@@ -395,7 +399,7 @@ def _restrict_pages(is_allowed: Callable[[str], bool], request: Any, image: Meta
     for position, name in enumerate(list(image.topics)):
         if name >= first_name and is_allowed(name):
             names.append(name)
-        if position % ELEMENTS_AT_ONCE == ELEMENTS_AT_ONCE - 1:
+        if position % DECISIONS_AT_ONCE == DECISIONS_AT_ONCE - 1:
             yield
     if not names:
         return Part(response=DescribeTopicPartitionsResponse())
@@ -429,7 +433,7 @@ def _take_out_of_deletion(
             answers.append(
                 DeletableTopicResult(name=name, topic_id=topic_id, error_code=TAF, error_message=TAF.description)
             )
-        if position % ELEMENTS_AT_ONCE == ELEMENTS_AT_ONCE - 1:
+        if position % DECISIONS_AT_ONCE == DECISIONS_AT_ONCE - 1:
             yield
     setattr(request, "topics" if has_states else "topic_names", left)
     if not left:
@@ -444,7 +448,7 @@ def _hide_configs(is_allowed: Callable[[str], bool], request: Any, response: Any
             topic.topic_config_error_code = TAF
             topic.num_partitions = topic.replication_factor = -1
             topic.configs = []
-        if position % ELEMENTS_AT_ONCE == ELEMENTS_AT_ONCE - 1:
+        if position % DECISIONS_AT_ONCE == DECISIONS_AT_ONCE - 1:
             yield
 
 
@@ -545,7 +549,7 @@ def _leave_out_fetched_topics(is_allowed: Callable[[str], bool], request: Any, r
             for position, topic in enumerate(group.topics):
                 if is_allowed(topic.name):
                     kept.append(topic)
-                if position % ELEMENTS_AT_ONCE == ELEMENTS_AT_ONCE - 1:
+                if position % DECISIONS_AT_ONCE == DECISIONS_AT_ONCE - 1:
                     yield
             group.topics = kept
         yield
@@ -565,13 +569,19 @@ def _hide_groups(is_allowed: Callable[[str], bool], request: Any, response: Any)
     """Groups whose members have, or are to have, a topic that the client may not see."""
     groups = []
     for group in response.groups:
-        is_visible = True
-        for member in group.members:
-            for assignment in (member.assignment, member.target_assignment):
-                is_visible = is_visible and all(is_allowed(each.topic_name) for each in assignment.topic_partitions)
-            yield
-        groups.append(group if is_visible else _hidden_group(group))
+        topics = {
+            each.topic_name
+            for member in group.members
+            for assignment in (member.assignment, member.target_assignment)
+            for each in assignment.topic_partitions
+        }
         yield
+        is_visible = True
+        for position, topic in enumerate(topics):
+            is_visible = is_visible and is_allowed(topic)
+            if position % DECISIONS_AT_ONCE == DECISIONS_AT_ONCE - 1:
+                yield
+        groups.append(group if is_visible else _hidden_group(group))
     response.groups = groups
 
 
@@ -611,8 +621,12 @@ def _reject_all_partitions(
 
 def _leave_out_topics_of_transactions(is_allowed: Callable[[str], bool], request: Any, response: Any) -> Steps[None]:
     for transaction in response.transaction_states:
-        transaction.topics = [each for each in transaction.topics if is_allowed(each.topic)]
-        yield
+        kept = []
+        for topic in transaction.topics:
+            if is_allowed(topic.topic):
+                kept.append(topic)
+            yield
+        transaction.topics = kept
 
 
 _OF_OFFSETS: Final = Elements("topics", "topics", _topic, _merged(_by_error_response("topics", "topics")))
@@ -681,7 +695,7 @@ def has_row(name: str) -> bool:
 
 def operations_of(reported: Iterable[Reported], access: Access, supported: Mapping[ResourceType, Any]) -> Steps[None]:
     """Let the response report what the client may do, where it reports all that can be done."""
-    for position, (struct, field, resource_type, name) in enumerate(reported):
+    for struct, field, resource_type, name in reported:
         if getattr(struct, field) != NO_AUTHORIZED_OPERATIONS:
             allowed = 0
             is_hidden = resource_type is ResourceType.CLUSTER and not access.may(
@@ -692,5 +706,4 @@ def operations_of(reported: Iterable[Reported], access: Access, supported: Mappi
                     if access.may(operation, resource_type, name):
                         allowed |= 1 << operation
             setattr(struct, field, allowed)
-        if position % ELEMENTS_AT_ONCE == ELEMENTS_AT_ONCE - 1:
-            yield
+        yield

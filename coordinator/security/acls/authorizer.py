@@ -1,6 +1,7 @@
 """Decides by ACLs who may do what (`StandardAuthorizer`), and keeps the decisions until an ACL changes."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Final, NamedTuple
 
 from coordinator.security.acls.index import AclIndex, allowing
@@ -116,36 +117,31 @@ class StandardAuthorizer:
         whom, host = str(principal), client_host[1:]
         if whom in self._super_users:
             return SUPER_USER
-        patterns = list(self._index.patterns_of(resource_type, name))
-        for pattern in patterns:
-            acl = self._index.find(pattern, whom, host, (operation,), PermissionType.DENY)
+        hosts = host, WILDCARD
+        found = self._index.find(resource_type, name, whom)
+        for each in found:
+            acl = each.acl(hosts, (operation.value, AclOperation.ALL.value), PermissionType.DENY.value)
             if acl is not None:
                 return Rule(False, "", acl)
         allowed_by = allowing(operation)
-        for pattern in patterns:
-            acl = self._index.find(pattern, whom, host, allowed_by, PermissionType.ALLOW)
+        for each in found:
+            acl = each.acl(hosts, allowed_by, PermissionType.ALLOW.value)
             if acl is not None:
                 return Rule(True, "", acl)
-        return DEFAULT_DENY if patterns else self._without_acl
+        if self._without_acl is DEFAULT_ALLOW and not self._index.has_any(resource_type, name):
+            return DEFAULT_ALLOW
+        return DEFAULT_DENY
 
     def _allows_any(
         self, principal: Principal, client_host: str, operation: AclOperation, resource_type: ResourceType
     ) -> bool:
         """Whether some ALLOW is not covered by a DENY: here no operation implies another."""
-        hosts, operations = (client_host[1:], WILDCARD), (operation, AclOperation.ALL)
-        allowed: list[Acl] = []
-        denied: set[tuple[str, int]] = set()
-        for acl in self._index.about(resource_type, str(principal)):
-            if acl.host not in hosts or acl.operation not in operations:
-                continue
-            if acl.permission_type == PermissionType.ALLOW:
-                allowed.append(acl)
-            else:
-                denied.add((acl.resource_name, acl.pattern_type))
+        about = partial(self._index.about, resource_type, str(principal), client_host[1:], operation)
+        denied = {(acl.resource_name, acl.pattern_type) for acl in about(PermissionType.DENY)}
         if (WILDCARD, PatternType.LITERAL) in denied:
             return False
         prefix_lengths = sorted({len(name) for name, kind in denied if kind == PatternType.PREFIXED})
-        return any(not _is_covered(acl, denied, prefix_lengths) for acl in allowed)
+        return any(not _is_covered(acl, denied, prefix_lengths) for acl in about(PermissionType.ALLOW))
 
 
 def _is_covered(acl: Acl, denied: set[tuple[str, int]], prefix_lengths: list[int]) -> bool:

@@ -1,8 +1,10 @@
 """Differences under ACLs that are meant to be, each with its reason (docs/decisions/035)."""
 
+from typing import Any
+
 from tests.differential.acls.cases import Case
 from tests.differential.requests import accepted
-from tests.differential.requests.answers import Difference
+from tests.differential.requests.answers import Difference, differences
 
 NEVER_ANSWERED = "Kafka fails with a NullPointerException while it makes the error of a null list, and never answers."
 OWN_LOGS = "How large a log is depends on when markers were written."
@@ -13,6 +15,15 @@ OF_LOGIN = (
     *("group.coordinator.append.linger.ms", "group.audit.linger.ms", "authorizer.", "acls."),
 )
 """Beginnings of names of settings in which the two differ."""
+
+
+def unexplained(case: Case, kafka: dict[str, Any], ours: dict[str, Any]) -> list[Difference]:
+    """The differences of two answers that are not accepted."""
+    if "no answer" in kafka or "no answer" in ours:
+        found = [Difference("", kafka, ours)] if kafka != ours else []
+    else:
+        found = list(differences(kafka, ours))
+    return [each for each in found if reason_for(case, each) is None]
 
 
 def reason_for(case: Case, found: Difference) -> str | None:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from tests.differential.acls.cases import Case, case_of
+
 FILE: Final = Path(__file__).parents[1] / "recorded" / "acls.jsonl.gz"
 DENIED: Final = frozenset({29, 30, 31, 53})
 """TOPIC_, GROUP_, CLUSTER_ and TRANSACTIONAL_ID_AUTHORIZATION_FAILED."""
@@ -20,6 +22,13 @@ class Recorded(NamedTuple):
     versions: list[int]
     """The first and last version of the API that were served by both."""
     answer: dict[str, Any]
+
+    @property
+    def case(self) -> Case:
+        first, last = self.versions
+        case = case_of(self.seed, {self.api: (first, last)})
+        assert case.label == self.label, "record the cases again"
+        return case
 
     @property
     def api(self) -> str:

@@ -9,12 +9,10 @@ import pytest
 
 from coordinator.server.requirements import REQUIREMENTS
 from tests.differential.acls.__main__ import LOGIN, SETTINGS
-from tests.differential.acls.accepted import reason_for
+from tests.differential.acls.accepted import unexplained
 from tests.differential.acls.bases import BASES
-from tests.differential.acls.cases import case_of
 from tests.differential.acls.play import Side
 from tests.differential.acls.recording import read
-from tests.differential.requests.answers import differences
 from tests.servers import RunningServer
 
 RECORDED = read()
@@ -49,12 +47,9 @@ def test_each_api_was_played_denied_and_allowed():
 
 def test_the_answers_are_those_of_kafka(side):
     for recorded in RECORDED:
-        first, last = recorded.versions
-        case = case_of(recorded.seed, {recorded.api: (first, last)})
-        assert case.label == recorded.label, "record the cases again"
-        ours = json.loads(json.dumps(side.play(case, recorded.seed)))
-        found = [each for each in differences(recorded.answer, ours) if reason_for(case, each) is None]
-        assert not found, (case.label, side.last_acls, found)
+        ours = json.loads(json.dumps(side.play(recorded.case, recorded.seed)))
+        found = unexplained(recorded.case, recorded.answer, ours)
+        assert not found, (recorded.label, side.last_acls, found)
 
 
 def test_the_file_is_small():
