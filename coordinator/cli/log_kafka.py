@@ -46,7 +46,7 @@ def import_command(folders: tuple[Path, ...]) -> None:
         click.echo(f"left out a config that this server does not have: {printable(each)}", err=True)
     click.echo(
         f"imported {imported.topics} topics with {imported.partitions} partitions, {imported.quotas} quotas, "
-        f"{imported.scram_credentials} SCRAM credentials;"
+        f"{imported.scram_credentials} SCRAM credentials, {imported.acls} ACLs;"
         f" {_how_to_serve(folders)}"
     )
 
