@@ -105,7 +105,6 @@ FIELDS: Final[dict[str, str]] = {
     "principal": "who was denied, as ACLs write it",
     "client_id": "of the request",
     "client_host": "where the request came from",
-    "api": "the API of the request",
     "operation": "Kafka's name of the operation",
     "resource_type": "Kafka's name of the type of the resource",
     "resource_name": "the name of the resource, cut to 256 characters",

@@ -6,6 +6,7 @@ The source is `KafkaApis` and `ControllerApis` of Kafka 4.3.1. What only Kafka's
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
+from operator import attrgetter
 from typing import Any, Final
 
 from coordinator.broker.produce import has_transactional_batch
@@ -55,17 +56,28 @@ def _list_of(field: str) -> Callable[[Any], Iterable[Any]]:
 
 def _topics(*path: str, name: str = "name") -> Names:
     """The topics at the end of a path of lists, by name or by id."""
+    *outer, last = path
+    name_of, topics_in = attrgetter(name), attrgetter(last)
 
-    def names(request: Any, api_version: int) -> Iterator[str | bytes]:
-        structs: Iterable[Any] = (request,)
-        for field in path:
-            structs = chain.from_iterable(map(_list_of(field), structs))
-        for struct in structs:
-            topic_id = getattr(struct, "topic_id", NO_TOPIC_ID)
-            if topic_id != NO_TOPIC_ID:
-                yield topic_id
-            elif getattr(struct, name) is not None:
-                yield getattr(struct, name)
+    def names(request: Any, api_version: int) -> Iterable[str | bytes]:
+        topics: Iterable[Any] = ()
+        if outer:
+            structs: Iterable[Any] = (request,)
+            for field in path:
+                structs = chain.from_iterable(map(_list_of(field), structs))
+            topics = structs
+        elif found := topics_in(request):
+            if not hasattr(found[0], "topic_id"):
+                return map(name_of, found)
+            topics = found
+        return by_id(topics)
+
+    def by_id(topics: Iterable[Any]) -> Iterator[str | bytes]:
+        for topic in topics:
+            if topic.topic_id != NO_TOPIC_ID:
+                yield topic.topic_id
+            elif name_of(topic) is not None:
+                yield name_of(topic)
 
     return names
 
@@ -156,7 +168,10 @@ def _is_of_replica(request: Any, api_version: int) -> bool:
 
 
 def _topics_of_consumer(request: Any, api_version: int) -> Iterable[str | bytes]:
-    return () if _is_of_replica(request, api_version) else _topics("topics", name="topic")(request, api_version)
+    return () if _is_of_replica(request, api_version) else _FETCHED(request, api_version)
+
+
+_FETCHED: Final = _topics("topics", name="topic")
 
 
 def _cluster_of_replica(request: Any, api_version: int) -> Iterable[str]:
