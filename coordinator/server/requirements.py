@@ -98,7 +98,7 @@ def _transaction_of_batches(request: Any, api_version: int) -> Iterable[str]:
     return (request.transactional_id,)
 
 
-def _described_topics(request: Any, api_version: int) -> Iterator[str | bytes]:
+def _described_topics(request: Any, api_version: int) -> list[Any]:
     """The topics by name, or by id if a single one is: then names do not count. Before v12 none may be.
 
     None of a request that fails as a whole, because it names a topic in neither way.
@@ -106,9 +106,9 @@ def _described_topics(request: Any, api_version: int) -> Iterator[str | bytes]:
     topics = request.topics or ()
     ids = [topic.topic_id for topic in topics if topic.topic_id != NO_TOPIC_ID]
     if ids:
-        return iter(ids if api_version >= METADATA_IDS_VERSION else ())
+        return ids if api_version >= METADATA_IDS_VERSION else []
     names = [topic.name for topic in topics]
-    return iter(() if None in names else names)
+    return [] if None in names else names
 
 
 def _group_of_protocol(request: Any, api_version: int) -> Iterable[str]:
@@ -181,7 +181,7 @@ def _cluster_of_replica(request: Any, api_version: int) -> Iterable[str]:
 def _created_topics(request: Any, api_version: int) -> Iterable[str | bytes]:
     """Those that Metadata may create: topics by name."""
     names = _described_topics(request, api_version) if request.allow_auto_topic_creation else ()
-    return (name for name in names if isinstance(name, str))
+    return names if names and isinstance(names[0], str) else ()
 
 
 def _transaction_of_client(request: Any, api_version: int) -> Iterable[str]:
