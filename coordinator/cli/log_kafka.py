@@ -57,7 +57,7 @@ def export_command(folders: tuple[Path, ...]) -> None:
     """Make the data folders of this server (all its log.dirs) ones that Apache Kafka 4.0 or newer serves.
 
     The logs stay as they are. Kafka gets topics with their ids and configs, configs of groups, quotas, SCRAM
-    credentials and producer ids as a snapshot of its metadata log; the one of this server is set aside as
+    credentials, ACLs and producer ids as a snapshot of its metadata log; the one of this server is set aside as
     __cluster_metadata-0.*-stray. The server must be stopped.
     """
     try:

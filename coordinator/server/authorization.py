@@ -1,6 +1,6 @@
 """Who may do what: resources and operations as in Kafka's authorizer, and what a route needs of them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, NamedTuple, Protocol
@@ -21,6 +21,9 @@ class Authorizer(Protocol):
         self, principal: Principal, client_host: str, operation: AclOperation, resource_type: ResourceType
     ) -> bool:
         """Whether the operation is allowed on any resource of this type."""
+
+    def decisions(self, principal: Principal, client_host: str) -> Mapping[tuple[int, str | None], bool]:
+        """What is known to be allowed or denied to a client: (`question_of`, name of the resource) → decision."""
 
     def rule(
         self, principal: Principal, client_host: str, operation: AclOperation, resource_type: ResourceType, name: str
@@ -43,6 +46,9 @@ class AllowAll:
         self, principal: Principal, client_host: str, operation: AclOperation, resource_type: ResourceType
     ) -> bool:
         return True
+
+    def decisions(self, principal: Principal, client_host: str) -> Mapping[tuple[int, str | None], bool]:
+        return {}
 
     def rule(
         self, principal: Principal, client_host: str, operation: AclOperation, resource_type: ResourceType, name: str

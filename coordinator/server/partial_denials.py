@@ -117,6 +117,8 @@ class Row:
     """(request, version): whether the response may have resources that the request does not name."""
     operations: Callable[[Any, Any], Iterator[Reported]] | None = None
     """(request, response) → where authorized operations are reported."""
+    has_operations: Callable[[Any], bool] = lambda request: True
+    """Whether a request asks for authorized operations."""
 
 
 # ----------------------------------------------------------------------------------------- elements of one list
@@ -637,12 +639,18 @@ ROWS: Final[Mapping[str, Row]] = {
     "ListOffsets": Row(take_out=Elements("topics", "topics", _topic)),
     "OffsetForLeaderEpoch": Row(take_out=Elements("topics", "topics", _topic)),
     "DeleteRecords": Row(take_out=Elements("topics", "topics", _topic, _records_deleted)),
-    "DescribeCluster": Row(operations=_operations_on_cluster),
+    "DescribeCluster": Row(
+        operations=_operations_on_cluster,
+        has_operations=lambda request: request.include_cluster_authorized_operations,
+    ),
     "Metadata": Row(
         take_out=_take_out_of_metadata,
         leave_out=_keep("topics", "name"),
         has_found=_asks_for_all_topics,
         operations=_operations_in_metadata,
+        has_operations=lambda request: (
+            request.include_topic_authorized_operations or request.include_cluster_authorized_operations
+        ),
     ),
     "DescribeTopicPartitions": Row(
         take_out=_take_out_of_pages,
@@ -661,12 +669,15 @@ ROWS: Final[Mapping[str, Row]] = {
         take_out=Elements("group_ids", "groups", _named(ResourceType.GROUP)),
         leave_out=_hide_groups,
         operations=_operations_on_groups,
+        has_operations=lambda request: request.include_authorized_operations,
     ),
     "OffsetCommit": Row(take_out=_OF_OFFSETS),
     "OffsetFetch": Row(take_out=_take_out_of_offset_fetch, leave_out=_leave_out_fetched_topics, has_found=_fetches_all),
     "OffsetDelete": Row(take_out=Elements("topics", "topics", _topic, _merged(_offsets_deleted))),
     "DescribeGroups": Row(
-        take_out=Elements("groups", "groups", _named(ResourceType.GROUP)), operations=_operations_on_groups
+        take_out=Elements("groups", "groups", _named(ResourceType.GROUP)),
+        operations=_operations_on_groups,
+        has_operations=lambda request: request.include_authorized_operations,
     ),
     "DeleteGroups": Row(take_out=Elements("groups_names", "results", _named(ResourceType.GROUP), _groups_deleted)),
     "ListGroups": Row(leave_out=_keep("groups", "group_id")),

@@ -6,6 +6,7 @@ The source is `KafkaApis` and `ControllerApis` of Kafka 4.3.1. What only Kafka's
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
+from operator import attrgetter
 from typing import Any, Final
 
 from coordinator.broker.produce import has_transactional_batch
@@ -55,17 +56,28 @@ def _list_of(field: str) -> Callable[[Any], Iterable[Any]]:
 
 def _topics(*path: str, name: str = "name") -> Names:
     """The topics at the end of a path of lists, by name or by id."""
+    *outer, last = path
+    name_of, topics_in = attrgetter(name), attrgetter(last)
 
-    def names(request: Any, api_version: int) -> Iterator[str | bytes]:
-        structs: Iterable[Any] = (request,)
-        for field in path:
-            structs = chain.from_iterable(map(_list_of(field), structs))
-        for struct in structs:
-            topic_id = getattr(struct, "topic_id", NO_TOPIC_ID)
-            if topic_id != NO_TOPIC_ID:
-                yield topic_id
-            elif getattr(struct, name) is not None:
-                yield getattr(struct, name)
+    def names(request: Any, api_version: int) -> Iterable[str | bytes]:
+        topics: Iterable[Any] = ()
+        if outer:
+            structs: Iterable[Any] = (request,)
+            for field in path:
+                structs = chain.from_iterable(map(_list_of(field), structs))
+            topics = structs
+        elif found := topics_in(request):
+            if not hasattr(found[0], "topic_id"):
+                return map(name_of, found)
+            topics = found
+        return by_id(topics)
+
+    def by_id(topics: Iterable[Any]) -> Iterator[str | bytes]:
+        for topic in topics:
+            if topic.topic_id != NO_TOPIC_ID:
+                yield topic.topic_id
+            elif name_of(topic) is not None:
+                yield name_of(topic)
 
     return names
 
@@ -86,7 +98,7 @@ def _transaction_of_batches(request: Any, api_version: int) -> Iterable[str]:
     return (request.transactional_id,)
 
 
-def _described_topics(request: Any, api_version: int) -> Iterator[str | bytes]:
+def _described_topics(request: Any, api_version: int) -> list[Any]:
     """The topics by name, or by id if a single one is: then names do not count. Before v12 none may be.
 
     None of a request that fails as a whole, because it names a topic in neither way.
@@ -94,9 +106,9 @@ def _described_topics(request: Any, api_version: int) -> Iterator[str | bytes]:
     topics = request.topics or ()
     ids = [topic.topic_id for topic in topics if topic.topic_id != NO_TOPIC_ID]
     if ids:
-        return iter(ids if api_version >= METADATA_IDS_VERSION else ())
+        return ids if api_version >= METADATA_IDS_VERSION else []
     names = [topic.name for topic in topics]
-    return iter(() if None in names else names)
+    return [] if None in names else names
 
 
 def _group_of_protocol(request: Any, api_version: int) -> Iterable[str]:
@@ -156,7 +168,10 @@ def _is_of_replica(request: Any, api_version: int) -> bool:
 
 
 def _topics_of_consumer(request: Any, api_version: int) -> Iterable[str | bytes]:
-    return () if _is_of_replica(request, api_version) else _topics("topics", name="topic")(request, api_version)
+    return () if _is_of_replica(request, api_version) else _FETCHED(request, api_version)
+
+
+_FETCHED: Final = _topics("topics", name="topic")
 
 
 def _cluster_of_replica(request: Any, api_version: int) -> Iterable[str]:
@@ -166,7 +181,7 @@ def _cluster_of_replica(request: Any, api_version: int) -> Iterable[str]:
 def _created_topics(request: Any, api_version: int) -> Iterable[str | bytes]:
     """Those that Metadata may create: topics by name."""
     names = _described_topics(request, api_version) if request.allow_auto_topic_creation else ()
-    return (name for name in names if isinstance(name, str))
+    return names if names and isinstance(names[0], str) else ()
 
 
 def _transaction_of_client(request: Any, api_version: int) -> Iterable[str]:

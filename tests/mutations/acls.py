@@ -84,7 +84,7 @@ MUTANTS: Final = (
     Mutant(
         "decisions outlive the ACLs",
         "StandardAuthorizer._changed",
-        "self._decisions = {}",
+        "self._forget()",
         "pass",
     ),
     Mutant(
@@ -96,7 +96,7 @@ MUTANTS: Final = (
     Mutant(
         "decisions are kept without bound",
         "StandardAuthorizer._keep",
-        "if len(self._decisions) >= self._decisions_max:",
+        "if self._decisions_count >= self._decisions_max:",
         "if False:",
     ),
     Mutant(
@@ -127,7 +127,7 @@ MUTANTS: Final = (
     Mutant(
         "authorized operations are those that there are",
         "_AuthorizedRoute._prepare_response",
-        "if row.operations is not None:",
+        "if row.operations is not None and row.has_operations(request):",
         "if False:",
     ),
     Mutant(
@@ -184,6 +184,18 @@ MUTANTS: Final = (
         "RequestChain.__init__",
         "sessions.asks_authorizer = True",
         "pass",
+    ),
+    Mutant(
+        "what is not known counts as allowed",
+        "_AuthorizedRoute._is_known_to_be_allowed",
+        "continue\n                return False",
+        "continue",
+    ),
+    Mutant(
+        "a topic by id is known to be allowed",
+        "_AuthorizedRoute._is_known_to_be_allowed",
+        "name if isinstance(name, str) else self._image.topic_name(name)",
+        "name if isinstance(name, str) else None",
     ),
     Mutant(
         "all heartbeats are left to the authorizer",

@@ -56,7 +56,7 @@ MUTANTS: Final = (
     Mutant(
         "topics that are named by id need nothing",
         "_topics",
-        "yield topic_id",
+        "yield topic.topic_id",
         "continue",
     ),
     Mutant(

@@ -7,6 +7,7 @@ from typing import Any, Final
 import pytest
 
 from _wire.errors import NONE, ErrorCode
+from _wire.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest, ScramCredentialUpsertion
 from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from _wire.messages.create_acls import AclCreation, CreateAclsRequest
 from _wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
@@ -16,6 +17,7 @@ from _wire.messages.list_groups import ListGroupsRequest
 from _wire.messages.metadata import MetadataRequest
 from _wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from _wire.messages.write_txn_markers import WritableTxnMarker, WritableTxnMarkerTopic, WriteTxnMarkersRequest
 from _wire.records import parse_records
 from coordinator.audit.schema import AuthorizationDenied, decode_coordinator_event
 from coordinator.config.authorizer_keys import STANDARD_AUTHORIZER
@@ -23,6 +25,7 @@ from coordinator.internal_topics import AUDIT_TOPIC
 from tests.differential.acls.__main__ import LOGIN
 from tests.differential.acls.play import PlainClient
 from tests.differential.requests.state import record_batch
+from tests.server.test_dispatch import error_codes
 from tests.servers import QUICK_GROUPS, RunningServer
 from tests.waiting import wait_for
 from tests.wire_client import WireClient, fetch_request
@@ -31,7 +34,15 @@ TOPIC, GROUP = 2, 3
 ALL, READ, WRITE, DESCRIBE = 2, 3, 4, 8
 LITERAL, PREFIXED = 3, 4
 SECONDS: Final = 20
-SETTINGS: Final = QUICK_GROUPS | LOGIN | {"authorizer.class.name": STANDARD_AUTHORIZER, "super.users": "User:admin"}
+SETTINGS: Final = (
+    QUICK_GROUPS
+    | LOGIN
+    | {
+        "authorizer.class.name": STANDARD_AUTHORIZER,
+        "super.users": "User:admin",
+        "write.txn.markers.enable": "true",
+    }
+)
 _NUMBERS = count(1)
 
 
@@ -243,3 +254,43 @@ def test_a_denial_is_an_event_of_the_audit_and_a_line_of_the_log(admin, alice, s
     assert found is not None
     assert (found.principal, found.api, found.operation) == ("User:alice", "Heartbeat", "READ")
     assert (found.client_host, found.resource_type, found.rule) == ("/127.0.0.1", "GROUP", "DefaultDeny")
+
+
+def upsertion() -> ScramCredentialUpsertion:
+    return ScramCredentialUpsertion(name="u", mechanism=1, iterations=4096, salt=b"s" * 16, salted_password=b"p" * 32)
+
+
+def marker() -> WritableTxnMarker:
+    topics = [WritableTxnMarkerTopic(name="none", partition_indexes=[0])]
+    return WritableTxnMarker(producer_id=1, producer_epoch=0, transaction_result=True, topics=topics)
+
+
+@pytest.mark.parametrize(
+    ("request_", "version"),
+    [
+        (CreateAclsRequest(creations=[acl(TOPIC, "t", READ)]), 3),
+        (
+            DeleteAclsRequest(
+                filters=[
+                    DeleteAclsFilter(
+                        resource_type_filter=TOPIC,
+                        resource_name_filter="t",
+                        pattern_type_filter=LITERAL,
+                        principal_filter=None,
+                        host_filter=None,
+                        operation=1,
+                        permission_type=1,
+                    )
+                ]
+            ),
+            3,
+        ),
+        (AlterUserScramCredentialsRequest(upsertions=[upsertion()]), 0),
+        (WriteTxnMarkersRequest(markers=[marker()]), 1),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_belongs_to_the_cluster_is_denied_element_by_element(admin, alice, request_, version):
+    denied, allowed = (error_codes(client.request(request_, version)) for client in (alice, admin))
+    assert set(denied) == {ErrorCode.CLUSTER_AUTHORIZATION_FAILED}
+    assert ErrorCode.CLUSTER_AUTHORIZATION_FAILED not in allowed

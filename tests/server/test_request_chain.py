@@ -127,6 +127,9 @@ class Denier:
     ) -> bool:
         return self._allows_any
 
+    def decisions(self, principal: Principal, client_host: str) -> dict[tuple[int, str | None], bool]:
+        return {}  # it wants to be asked
+
     def rule(self, *asked: Any) -> object:
         return "Denier"
 

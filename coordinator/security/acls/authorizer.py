@@ -1,6 +1,6 @@
 """Decides by ACLs who may do what (`StandardAuthorizer`), and keeps the decisions until an ACL changes."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -12,6 +12,7 @@ from coordinator.security.acls.model import (
     PatternType,
     PermissionType,
     ResourceType,
+    question_of,
 )
 from coordinator.security.principal import Principal
 
@@ -20,7 +21,7 @@ DECISIONS_MAX: Final = 100_000
 ANY_NAME: Final = "hardcode"
 """The name that Kafka asks about first for `authorizeByResourceType`: who may use it may use any, whoever is denied."""
 
-Decision = tuple[Principal, str, AclOperation, ResourceType, str]
+NO_DECISIONS: Final[Mapping[tuple[int, str | None], bool]] = {}
 
 
 class Rule(NamedTuple):
@@ -57,7 +58,9 @@ class StandardAuthorizer:
         self._without_acl = DEFAULT_ALLOW if allows_without_acl else DEFAULT_DENY
         self._decisions_max = decisions_max
         self._index = AclIndex()
-        self._decisions: dict[tuple[object, ...], bool] = {}
+        self._decisions: dict[tuple[Principal, str], dict[tuple[int, str | None], bool]] = {}
+        """Principal and host → number of the question, name → decision. Without a name it is about any resource."""
+        self._decisions_count = 0
         self._change_listeners: list[Callable[[], None]] = []
 
     def __len__(self) -> int:
@@ -77,7 +80,7 @@ class StandardAuthorizer:
 
     def _changed(self) -> None:
         if self._decisions:
-            self._decisions = {}
+            self._forget()
         for changed in self._change_listeners:
             changed()
 
@@ -85,30 +88,38 @@ class StandardAuthorizer:
         self, principal: Principal, client_host: str, operation: AclOperation, resource_type: ResourceType, name: str
     ) -> bool:
         """Whether the operation on this resource is allowed. `client_host` is a slash and an address."""
-        key = principal, client_host, operation.value, resource_type.value, name
-        decision = self._decisions.get(key)
+        question = question_of(operation, resource_type), name
+        decision = self.decisions(principal, client_host).get(question)
         if decision is None:
             decision = self.rule(principal, client_host, operation, resource_type, name).is_allowed
-            self._keep(key, decision)
+            self._keep(principal, client_host, question, decision)
         return decision
+
+    def decisions(self, principal: Principal, client_host: str) -> Mapping[tuple[int, str | None], bool]:
+        """What was decided about a client since the last change of ACLs: (`question_of`, name) → decision."""
+        return self._decisions.get((principal, client_host), NO_DECISIONS)
 
     def authorize_by_resource_type(
         self, principal: Principal, client_host: str, operation: AclOperation, resource_type: ResourceType
     ) -> bool:
         """Whether the operation is allowed on any resource of this type (`Authorizer.authorizeByResourceType`)."""
-        key = principal, client_host, operation.value, resource_type.value
-        decision = self._decisions.get(key)
+        question = question_of(operation, resource_type), None
+        decision = self.decisions(principal, client_host).get(question)
         if decision is None:
             decision = self.rule(
                 principal, client_host, operation, resource_type, ANY_NAME
             ).is_allowed or self._allows_any(principal, client_host, operation, resource_type)
-            self._keep(key, decision)
+            self._keep(principal, client_host, question, decision)
         return decision
 
-    def _keep(self, key: tuple[object, ...], decision: bool) -> None:
-        if len(self._decisions) >= self._decisions_max:
-            self._decisions = {}
-        self._decisions[key] = decision
+    def _keep(self, principal: Principal, client_host: str, question: tuple[int, str | None], decision: bool) -> None:
+        if self._decisions_count >= self._decisions_max:
+            self._forget()
+        self._decisions_count += 1
+        self._decisions.setdefault((principal, client_host), {})[question] = decision
+
+    def _forget(self) -> None:
+        self._decisions, self._decisions_count = {}, 0
 
     def rule(
         self, principal: Principal, client_host: str, operation: AclOperation, resource_type: ResourceType, name: str

@@ -99,6 +99,11 @@ class Acl(NamedTuple):
         )
 
 
+def question_of(operation: AclOperation, resource_type: ResourceType) -> int:
+    """A number for an operation on a type of resource, by which decisions are kept."""
+    return operation << 8 | resource_type
+
+
 def as_bits(operations: Iterable[AclOperation]) -> int:
     """Operations as responses report them (KIP-430)."""
     return sum(1 << operation for operation in operations)
