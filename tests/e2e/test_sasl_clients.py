@@ -65,7 +65,7 @@ def confluent_settings(bootstrap: str, mechanism: str, keys: dict[str, Key]) -> 
 
 
 def kafka_python_settings(bootstrap: str, mechanism: str, keys: dict[str, Key]) -> dict[str, Any]:
-    class Tokens(AbstractTokenProvider):  # type: ignore[misc]
+    class Tokens(AbstractTokenProvider):
         def token(self) -> str:
             return token(keys)[0]
 
@@ -91,7 +91,7 @@ def test_confluent_kafka(server, keys, mechanism):
     try:
         consumer.subscribe([topic])
         message = wait_for(lambda: consumer.poll(1.0), 30, "a record")
-        assert message.value() == b"hello"
+        assert message is not None and message.value() == b"hello"
     finally:
         consumer.close()
 

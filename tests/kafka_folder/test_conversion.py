@@ -22,6 +22,8 @@ from coordinator.kafka_folder.records import (
     KafkaProducerIds,
     KafkaQuota,
     KafkaRecord,
+    KafkaRemovedScramCredential,
+    KafkaScramCredential,
     KafkaTopic,
     encode_kafka_record,
 )
@@ -36,6 +38,7 @@ from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.records import QuotaRecord
 from coordinator.metadata.store import MetadataError, MetadataStore
+from coordinator.security.sasl.scram_credentials import ScramCredential, ScramMechanism
 from tests.log.batches import everything, filled
 
 NOW_MS = 1_700_000_000_000
@@ -54,8 +57,17 @@ RECORDS: list[KafkaRecord] = [
     KafkaConfig(32, "gone", "consumer.heartbeat.interval.ms", "6000"),
     KafkaConfig(32, "gone", "consumer.heartbeat.interval.ms", None),
     KafkaQuota((("user", "alice"),), "producer_byte_rate", 1000.0),
+    KafkaScramCredential("alice", 1, b"salt", b"stored", b"server", 4096),
+    KafkaScramCredential("alice", 2, b"salt", b"stored", b"server", 8192),
+    KafkaScramCredential("bob", 1, b"salt", b"stored", b"server", 4096),
+    KafkaScramCredential("carol", 9, b"salt", b"stored", b"server", 4096),
+    KafkaRemovedScramCredential("bob", 1),
     KafkaProducerIds(4000),
 ]
+CREDENTIALS = {
+    ScramMechanism.SCRAM_SHA_256: ScramCredential(b"salt", b"stored", b"server", 4096),
+    ScramMechanism.SCRAM_SHA_512: ScramCredential(b"salt", b"stored", b"server", 8192),
+}
 GROUP_CONFIGS = {"billing": {"consumer.heartbeat.interval.ms": "6000"}}
 
 
@@ -98,13 +110,19 @@ def image_of(root: Path) -> MetadataImage:
 def test_a_folder_of_kafka_is_imported_with_topics_configs_quotas_and_producer_ids(kafka):
     imported = import_kafka([kafka], accept, accept, NOW_MS)
     assert (imported.topics, imported.partitions, imported.quotas) == (1, 2, 1)
-    assert imported.left_out == ["orders: unknown.config=1", "group billing: unknown.config=2"]
+    assert imported.left_out == [
+        "orders: unknown.config=1",
+        "group billing: unknown.config=2",
+        "user carol: SCRAM mechanism 9",
+    ]
+    assert imported.scram_credentials == 2
     image = image_of(kafka)
     topic = image.topics["orders"]
     assert (topic.topic_id, topic.partitions, topic.configs) == (ID, 2, {"retention.ms": "5000"})
     assert image.group_configs == GROUP_CONFIGS
     assert image.next_producer_id == 4000
     assert image.quotas == {(("user", "alice"),): {"producer_byte_rate": 1000.0}}
+    assert image.scram_credentials == {"alice": CREDENTIALS}
     directory = LogDirectory.open(kafka)
     assert directory.cluster_id == "AAAAAAAAAAAAAAAAAAAAAQ"
     assert directory.belongs_to("orders", 1, ID)
@@ -163,6 +181,7 @@ def test_a_folder_goes_to_kafka_and_back(kafka):
     import_kafka([kafka], accept, accept, NOW_MS)
     after = image_of(kafka)
     assert (after.topics, after.quotas, after.next_producer_id) == (before.topics, before.quotas, 4000)
+    assert after.scram_credentials == before.scram_credentials == {"alice": CREDENTIALS}
     assert after.group_configs == GROUP_CONFIGS
 
 

@@ -156,8 +156,8 @@ MUTANTS: Final = (
     Mutant(
         "a token names nobody",
         "TokenValidator._checked",
-        "if not isinstance(user, str) or not user.strip():",
-        "if not isinstance(user, str):",
+        "or not user.strip() or",
+        "or",
     ),
     Mutant(
         "a scope may be there twice",
@@ -181,6 +181,24 @@ MUTANTS: Final = (
         "OAUTHBEARER takes other schemes",
         "_token_of",
         'if auth["scheme"].lower() != "bearer":',
+        "if False:",
+    ),
+    Mutant(
+        "a client may try any number of tokens",
+        "OAuthBearerExchange._refuse",
+        "if self._refusals > REFUSALS_MAX:",
+        "if False:",
+    ),
+    Mutant(
+        "messages of SCRAM may be of any size",
+        "ScramExchange.evaluate",
+        "if len(response) > MESSAGE_BYTES_MAX:",
+        "if False:",
+    ),
+    Mutant(
+        "messages of OAUTHBEARER may be of any size",
+        "OAuthBearerExchange.evaluate",
+        "if len(response) > MESSAGE_BYTES_MAX:",
         "if False:",
     ),
     # ---- the login of a connection
@@ -247,8 +265,8 @@ MUTANTS: Final = (
     Mutant(
         "clients are told why SCRAM failed",
         "Login._authenticate",
-        "error_message=problem.message or self._invalid_credentials(),",
-        "error_message=problem.message or str(problem),",
+        "problem.message or self._invalid_credentials()",
+        "problem.message or str(problem)",
     ),
     Mutant(
         "failed logins are answered at once",

@@ -14,7 +14,10 @@ from _wire.messages.metadata import MetadataRequest
 from _wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from _wire.messages.sasl_handshake import SaslHandshakeRequest
 from coordinator.config.key import ConfigError
+from coordinator.logger import logger
 from coordinator.security.principal import Principal
+from coordinator.security.sasl.exchange import told
+from coordinator.security.sasl.plain import PlainExchange
 from tests.sasl_server import SaslServer, plain_jaas
 from tests.servers import RunningServer
 from tests.waiting import wait_for
@@ -197,6 +200,37 @@ def test_heartbeats_wait_while_the_connection_logs_in_again(short):
     with pytest.raises(ConnectionClosed):
         while True:
             short.heartbeat_error("g3", member_id)
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_a_failure_that_quotes_a_very_long_name_is_answered(client, version, monkeypatch):
+    """A string of a response has 32,767 bytes at most, before the flexible versions."""
+
+    def fail(exchange: PlainExchange, response: bytes) -> None:
+        raise told("ü" * 100_000)
+
+    monkeypatch.setattr(PlainExchange, "evaluate", fail)
+    handshake(client)
+    response = client.request(SaslAuthenticateRequest(auth_bytes=GOOD), version)
+    assert (response.error_code, len(response.error_message)) == (58, 501)
+
+
+def test_a_defect_closes_the_connection_with_a_line_that_has_no_secret(tmp_path, monkeypatch):
+    def fail(exchange: PlainExchange, response: bytes) -> None:
+        raise RuntimeError(response)
+
+    lines: list[str] = []
+    monkeypatch.setattr(PlainExchange, "evaluate", fail)
+    monkeypatch.setattr(logger, "error", lambda event, **fields: lines.append(f"{event} {fields}"))
+    with (
+        SaslServer(tmp_path, SETTINGS, LISTENERS) as own,
+        WireClient(own.addresses["LOGIN"]) as client,
+        pytest.raises(ConnectionClosed),
+    ):
+        log_in(client)
+    (line,) = lines
+    assert "RuntimeError" in line and "test_logins.py" in line
+    assert "secret" not in line
 
 
 def test_counts_are_kept(server, client):

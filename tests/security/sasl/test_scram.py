@@ -64,6 +64,14 @@ def test_no_bytes_log_anybody_in(messages):
         assert isinstance(result, Challenge)
 
 
+def test_a_message_that_is_too_long_is_refused_before_it_is_read():
+    scram = Scram(ScramMechanism.SCRAM_SHA_256, {"user": CREDENTIALS[ScramMechanism.SCRAM_SHA_256]}.get)
+    start = b"n,,n=user,r="
+    assert scram.exchange().evaluate(start.ljust(16_384, b"a"))
+    with pytest.raises(LoginFailed, match="more than 16384"):
+        scram.exchange().evaluate(start.ljust(16_385, b"a"))
+
+
 def test_the_nonce_is_new_each_time():
     scram = Scram(ScramMechanism.SCRAM_SHA_256, {"user": CREDENTIALS[ScramMechanism.SCRAM_SHA_256]}.get)
     assert len({scram.exchange().evaluate(b"n,,n=user,r=abc").data for _ in range(100)}) == 100

@@ -113,7 +113,7 @@ def test_the_clock_skew_is_allowed(validate, exp, skew, is_valid):
     [
         {"exp": "soon"}, {"exp": True}, {"exp": float("nan")}, {"exp": float("inf")}, {"exp": 10**400}, {"exp": -1},
         {"exp": 2**60}, {"iat": "now"}, {"iat": False}, {"iat": []}, {"nbf": "x"}, {"nbf": NOW_SECONDS + 40},
-        {"sub": 5}, {"sub": ["alice"]}, {"sub": " \t"}, {"scope": ["a", 5]}, {"aud": "any"},
+        {"sub": "a" * 1025}, {"sub": 5}, {"sub": ["alice"]}, {"sub": " \t"}, {"scope": ["a", 5]}, {"aud": "any"},
     ],
 )  # fmt: skip
 def test_odd_claims_are_refused(validate, other):
@@ -157,6 +157,22 @@ def test_deeply_nested_json_is_no_token(validate):
     for text in (f"{header}.{deep}.AAAA", f"{deep}.{deep}.AAAA"):
         with pytest.raises(InvalidToken):
             validate(text)
+
+
+def test_a_client_may_try_a_few_tokens(keys):
+    exchange = OAuthBearer(TokenValidator(keys, TokenRules(), lambda: NOW_SECONDS * 1000)).exchange()
+    message = f"n,,\x01auth=Bearer {signed(exp=NOW_SECONDS - 100)}\x01\x01".encode()
+    for _ in range(3):
+        assert exchange.evaluate(message) == Challenge(b'{"status":"invalid_token"}')
+    with pytest.raises(LoginFailed, match="4 tokens are refused"):
+        exchange.evaluate(message)
+
+
+def test_a_message_that_is_too_long_is_refused_before_it_is_read(keys):
+    exchange = OAuthBearer(TokenValidator(keys, TokenRules(), lambda: NOW_SECONDS * 1000)).exchange()
+    assert exchange.evaluate(b"x" * 131_073) == Challenge(b'{"status":"invalid_token"}')
+    with pytest.raises(LoginFailed, match="more than 131072"):
+        exchange.evaluate(b"\x01")
 
 
 @given(
