@@ -1,6 +1,7 @@
 """The driver of aiokafka. Each member has an event loop of its own, which also runs while the member does not poll."""
 
 import asyncio
+import inspect
 import os
 import ssl
 import sys
@@ -68,7 +69,6 @@ class AiokafkaMember(Member):
                 bootstrap_servers=options["bootstrap"],
                 group_id=options["group"],
                 client_id=options.get("client_id") or self.name,
-                group_instance_id=options.get("instance_id"),
                 auto_offset_reset="earliest",
                 enable_auto_commit=False,
                 session_timeout_ms=options.get("session_timeout_ms", 10_000),
@@ -77,6 +77,7 @@ class AiokafkaMember(Member):
                 metadata_max_age_ms=options.get("metadata_max_age_ms", 300_000),
                 partition_assignment_strategy=[ASSIGNORS[name] for name in options.get("assignors", ["range"])],
                 retry_backoff_ms=50,
+                **({"group_instance_id": options["instance_id"]} if options.get("instance_id") else {}),
                 **(security_settings(options["security"]) if options.get("security") else {}),
             )
             if options.get("pattern"):
@@ -116,9 +117,7 @@ class AiokafkaMember(Member):
         return type(problem).__name__ == "FencedInstanceIdError"
 
 
-run(
-    "aiokafka",
-    aiokafka.__version__,
-    {"pattern", "static", "subscribe", "max-poll", *TLS, *LOGINS, *ASSIGNORS},
-    AiokafkaMember,
-)
+CAN = {"pattern", "subscribe", "max-poll", *TLS, *LOGINS, *ASSIGNORS}
+if "group_instance_id" in inspect.signature(AIOKafkaConsumer.__init__).parameters:
+    CAN.add("static")
+run("aiokafka", aiokafka.__version__, CAN, AiokafkaMember)

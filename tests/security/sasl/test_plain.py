@@ -31,6 +31,22 @@ def test_whatever_name_and_password_are_set_log_in(user, password):
     assert result == LoggedIn(b"", user)
 
 
+@pytest.mark.parametrize(
+    ("response", "message"),
+    [
+        (b"\0\0empty", "Authentication failed: username not specified"),
+        (b"\0alice\0", "Authentication failed: password not specified"),
+        (b"\0alice\0alice-secret\0", "Invalid SASL/PLAIN response: expected 3 tokens, got 4"),
+        (b"\0mallory\0alice-secret", "Authentication failed: Invalid username or password"),
+        (b"\0alice\0another", "Authentication failed: Invalid username or password"),
+    ],
+)
+def test_the_reason_is_kafkas(response, message):
+    with pytest.raises(LoginFailed) as problem:
+        Plain(USERS).exchange().evaluate(response)
+    assert problem.value.message == message
+
+
 def test_a_password_that_no_client_can_send_is_no_error():
     with pytest.raises(LoginFailed, match="Invalid username or password"):
         Plain(USERS).exchange().evaluate(b"\0bob\0x")
