@@ -193,8 +193,7 @@ def test_a_folder_goes_to_kafka_and_back(kafka):
     import_kafka([kafka], accept, accept, NOW_MS)
     after = image_of(kafka)
     assert (after.topics, after.quotas, after.next_producer_id) == (before.topics, before.quotas, 4000)
-    assert set(after.acls) == {bytes.fromhex(acl_id) for acl_id in ACLS.values()}
-    assert after.acls == before.acls
+    assert after.acls == before.acls == ACLS
     assert after.scram_credentials == before.scram_credentials == {"alice": CREDENTIALS}
     assert after.group_configs == GROUP_CONFIGS
 
