@@ -105,6 +105,14 @@ def test_a_session_that_expired_says_when_its_member_was_last_heard(sim, pair):
     assert stable(events).unowned_partition_ms == 3 * 500
 
 
+def test_a_member_that_joins_again_is_told_with_the_client_that_it_has_now(sim, pair):
+    leader, _ = pair
+    assert last(sim, schema.MemberRejoined).member.client_software_name == ""
+    sim.client_software = "librdkafka"
+    sim.join("a", leader, metadata=subscription("t"))
+    assert last(sim, schema.MemberRejoined).member.client_software_name == "librdkafka"
+
+
 def test_the_silence_of_a_member_is_told_once(sim, pair):
     a, _ = pair
     sim.advance(SESSION_TIMEOUT_MS // 2)
