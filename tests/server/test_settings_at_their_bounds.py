@@ -40,7 +40,12 @@ from coordinator.config.group_keys import (
     OFFSETS_RETENTION_CHECK_INTERVAL_MS,
 )
 from coordinator.config.key import INT32_MAX, ConfigError, ConfigKey
-from coordinator.config.listener_keys import ADVERTISED_LISTENERS, LISTENER_SECURITY_PROTOCOL_MAP, LISTENERS
+from coordinator.config.listener_keys import (
+    ADVERTISED_LISTENERS,
+    INTER_BROKER_LISTENER_NAME,
+    LISTENER_SECURITY_PROTOCOL_MAP,
+    LISTENERS,
+)
 from coordinator.config.log_keys import MESSAGE_MAX_BYTES
 from coordinator.config.metrics_keys import ADMIN_ALLOWED_HOSTS, ADMIN_LISTENER, ADMIN_LOGIN_FILE, METRICS_GROUPS_ALLOW
 from coordinator.config.network_keys import (
@@ -67,6 +72,7 @@ UNBOUNDED: Final = {
     LISTENERS,
     ADVERTISED_LISTENERS,
     LISTENER_SECURITY_PROTOCOL_MAP,
+    INTER_BROKER_LISTENER_NAME,
     LOG_DIRS,
     METADATA_LOG_DIR,
     ADMIN_LISTENER,
