@@ -70,12 +70,6 @@ MUTANTS: Final = (
         ".get(user, {}).get(ScramMechanism.SCRAM_SHA_256)",
     ),
     Mutant(
-        "tokens may be signed with a secret",
-        "tokens.ALGORITHMS",
-        '"RS256": "RSA",',
-        '"RS256": "RSA", "HS256": "oct",',
-    ),
-    Mutant(
         "symmetric keys of a key set are used",
         "signing_keys.KEY_TYPES",
         '("RSA", "EC", "OKP")',

@@ -1,6 +1,9 @@
 """SCRAM: the vector of RFC 7677, and properties; formats are in the differential tests."""
 
 import base64
+import hashlib
+import hmac
+from collections.abc import Callable
 
 import pytest
 import scramp
@@ -22,8 +25,6 @@ NAMES = st.text(alphabet=st.characters(min_codepoint=0x20, max_codepoint=0x7E), 
 
 def test_the_example_of_rfc_7677():
     salt = base64.b64decode("W22ZaJ0SNY7soEsUEjb6gQ==")
-    import hashlib
-
     salted = hashlib.pbkdf2_hmac("sha256", b"pencil", salt, 4096)
     credential = credential_of_salted_password(ScramMechanism.SCRAM_SHA_256, salted, salt, 4096)
     exchange = ScramExchange(
@@ -70,6 +71,28 @@ def test_a_message_that_is_too_long_is_refused_before_it_is_read():
     assert scram.exchange().evaluate(start.ljust(16_384, b"a"))
     with pytest.raises(LoginFailed, match="more than 16384"):
         scram.exchange().evaluate(start.ljust(16_385, b"a"))
+
+
+def test_the_final_message_has_the_nonce_of_the_server():
+    """Also if the client, who knows the password, has signed another one."""
+    mechanism = ScramMechanism.SCRAM_SHA_256
+    salted = hashlib.pbkdf2_hmac("sha256", b"pencil", b"salt", 4096)
+    credential = credential_of_salted_password(mechanism, salted, b"salt", 4096)
+    client_key = hmac.digest(salted, b"Client Key", "sha256")
+
+    def log_in(change: Callable[[bytes], bytes]) -> object:
+        exchange = Scram(mechanism, {"user": credential}.get).exchange()
+        challenge = exchange.evaluate(b"n,,n=user,r=abc")
+        nonce = challenge.data.split(b",")[0].removeprefix(b"r=")
+        final = b"c=biws,r=" + change(nonce)
+        signature = hmac.digest(credential.stored_key, b"n=user,r=abc," + challenge.data + b"," + final, "sha256")
+        proof = bytes(one ^ other for one, other in zip(client_key, signature, strict=True))
+        return exchange.evaluate(final + b",p=" + base64.b64encode(proof))
+
+    assert isinstance(log_in(lambda nonce: nonce), LoggedIn)
+    for change in (lambda nonce: b"abc", lambda nonce: nonce + b"x", lambda nonce: b"x" + nonce):
+        with pytest.raises(LoginFailed, match="another nonce"):
+            log_in(change)
 
 
 def test_the_nonce_is_new_each_time():

@@ -145,6 +145,17 @@ def test_an_unknown_key_has_them_read_earlier_but_not_often(url, monkeypatch):
         keys.stop()
 
 
+def test_made_up_keys_wake_the_thread_once_in_a_while(tmp_path):
+    path = tmp_path / "keys.json"
+    path.write_bytes(key_set("k1"))
+    keys = SigningKeys(path.as_uri(), TIMES)
+    assert keys.find("made-up", "EC") is None
+    assert keys._wake.is_set()
+    keys._wake.clear()
+    assert keys.find("another", "EC") is None
+    assert not keys._wake.is_set()
+
+
 def test_keys_stay_when_they_cannot_be_read_again(url):
     KeyServer.answers["/keys"] = (200, key_set("k1"), "")
     keys = SigningKeys(f"{url}/keys", TIMES)
