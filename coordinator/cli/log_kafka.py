@@ -30,9 +30,9 @@ FOLDERS = click.argument(
 def import_command(folders: tuple[Path, ...]) -> None:
     """Make the data folders of an Apache Kafka of one node (all its log.dirs) ones that this server serves.
 
-    The logs stay as they are. Topics with their ids and configs, configs of groups, quotas, SCRAM credentials and
-    producer ids are taken over from Kafka's metadata, which is set aside as __cluster_metadata-0.*-stray. ACLs and
-    broker configs are not. Kafka must be stopped.
+    The logs stay as they are. Topics with their ids and configs, configs of groups, quotas, SCRAM credentials,
+    ACLs and producer ids are taken over from Kafka's metadata, which is set aside as __cluster_metadata-0.*-stray.
+    Broker configs are not. Kafka must be stopped.
     """
     try:
         with lines_of_this_thread_to(ErrorLines()):
