@@ -17,6 +17,7 @@ from joserfc.jwk import ECKey
 
 from _wire.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest, ScramCredentialUpsertion
 from coordinator.client.wire import ClientError, WireConnection
+from coordinator.config.authorizer_keys import STANDARD_AUTHORIZER
 from coordinator.security.sasl.scram_credentials import ScramMechanism
 from tests.certificates import Authority
 from tests.differential.kafka import free_port
@@ -90,6 +91,10 @@ class SecuredListeners:
             "ssl.truststore.type": "PEM",
             "ssl.truststore.location": str(self._folder / "authority.pem"),
             "listener.name.cert.ssl.client.auth": "required",
+            # Everybody may use what has no ACL, so only the scenario that makes one has to know of them.
+            "authorizer.class.name": STANDARD_AUTHORIZER,
+            "allow.everyone.if.no.acl.found": "true",
+            "super.users": "User:ANONYMOUS",
             "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER",
             "sasl.oauthbearer.jwks.endpoint.url": self.key_set.as_uri(),
             "sasl.oauthbearer.expected.audience": AUDIENCE,
