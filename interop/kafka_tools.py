@@ -109,6 +109,37 @@ def commands(scratch: Path) -> list[Tool]:
             f"{at} --describe --entity-type users",
             r"user-principal 'u' are producer_byte_rate",
         ),
+        Tool(
+            "kafka-configs",
+            configs,
+            f"{at} --alter --entity-type users --entity-name carol "
+            "--add-config SCRAM-SHA-256=[iterations=8192,password=secret]",
+            "Completed",
+        ),
+        Tool(
+            "kafka-configs",
+            configs,
+            f"{at} --alter --entity-type users --entity-name carol --add-config SCRAM-SHA-512=[password=secret]",
+            "Completed",
+        ),
+        Tool(
+            "kafka-configs",
+            configs,
+            f"{at} --describe --entity-type users --entity-name carol",
+            r"user-principal 'carol' are SCRAM-SHA-256=iterations=8192, SCRAM-SHA-512=iterations=4096",
+        ),
+        Tool(
+            "kafka-configs",
+            configs,
+            f"{at} --alter --entity-type users --entity-name carol --delete-config SCRAM-SHA-256",
+            "Completed",
+        ),
+        Tool(
+            "kafka-configs",
+            configs,
+            f"{at} --describe --entity-type users",
+            r"user-principal 'carol' are SCRAM-SHA-512=iterations=4096",
+        ),
         Tool("kafka-broker-api-versions", f"{TOOLS}.BrokerApiVersionsCommand", at, r"EndTxn\(26\): 0 to 5"),
         Tool(
             "kafka-features",

@@ -22,6 +22,7 @@ from interop.driver import ASSIGNORS, DriverFailed, DriverMissing
 from interop.play import Play, Result
 from interop.scenarios import SCENARIOS
 from interop.scenarios.scenario import Scenario
+from interop.security import SecuredListeners
 from interop.targets import KAFKA, NAMES, OURS, target
 
 ENDING_SECONDS: Final = 10
@@ -118,14 +119,21 @@ def run(
         plays = plays_of(matrix, target_name, wanted, folder)
         if not plays:
             return
-        shared = stack.enter_context(target(target_name, folder / "shared"))
+        listeners = None
+        if any(SCENARIOS[play.scenario].security for play in plays):
+            listeners = SecuredListeners(folder / "security")
+        shared = stack.enter_context(target(target_name, folder / "shared", listeners))
+        if listeners is not None:
+            listeners.add_users()
+        ways = {} if listeners is None else listeners.secured()
         done = threading.Lock()
         count = 0
 
         def one(play: Play) -> None:
             nonlocal count
             if not (SCENARIOS[play.scenario].own_server or SCENARIOS[play.scenario].faults):
-                play = msgspec.structs.replace(play, bootstrap=shared.bootstrap)
+                secured = ways.get(SCENARIOS[play.scenario].security)
+                play = msgspec.structs.replace(play, bootstrap=shared.bootstrap, secured=secured)
             result = play_in_process(play, SCENARIOS[play.scenario].seconds)
             with done:
                 count += 1

@@ -21,6 +21,7 @@ from interop.driver import DriverFailed
 from interop.invariants import rebalances
 from interop.scenarios import SCENARIOS
 from interop.scene import Scene
+from interop.security import Secured
 from interop.targets import OURS, TestingServer, target
 
 MESSAGE_CHARACTERS = 600
@@ -36,6 +37,8 @@ class Play(msgspec.Struct, frozen=True):
     folder: str
     bootstrap: str = ""
     others: tuple[str, ...] = ()
+    secured: Secured | None = None
+    """How members connect to the shared server, if the scenario says so."""
 
 
 @dataclass
@@ -87,6 +90,7 @@ def played(play: Play) -> Result:
             partitions=scenario.partitions,
             others=others,
             server_faults=faults,
+            secured=play.secured,
         )
         try:
             scenario.play(scene)

@@ -30,6 +30,7 @@ from coordinator.explain.history import GroupHistory
 from coordinator.explain.story import story_of
 from interop.builds import CLASSIC, CONSUMER
 from interop.driver import Driver, Member, Partition
+from interop.security import Secured
 from tests.waiting import wait_for
 
 PARTITIONS: Final = 4
@@ -80,6 +81,8 @@ class Scene:
     """Name of another client → how to start its driver."""
     server_faults: Faults | None = None
     """For scenarios that inject faults."""
+    secured: Secured | None = None
+    """How members connect, if not as the scenario itself does."""
     members: list[Member] = field(default_factory=list)
     """All that were started, in order."""
     produced: dict[Partition, int] = field(default_factory=dict)
@@ -135,7 +138,10 @@ class Scene:
         group = settings.pop("group", self.group)
         if settings.setdefault("protocol", self.protocol) == CONSUMER:
             self._set_session(group, settings["session_timeout_ms"], settings["heartbeat_interval_ms"])
-        member = driver.start(name, self.server.bootstrap, group, *topics, **settings)
+        bootstrap = self.server.bootstrap
+        if self.secured is not None:
+            bootstrap, settings["security"] = self.secured.bootstrap, self.secured.security
+        member = driver.start(name, bootstrap, group, *topics, **settings)
         self.members.append(member)
         return member
 

@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol, Self
 from urllib.request import Request, urlopen
 
 from interop.scene import Server
+from interop.security import SecuredListeners
 from tests.differential.kafka import VERSION, RunningKafka
 from tests.servers import QUICK_GROUPS, RunningServer
 
@@ -30,16 +31,20 @@ class Target(Server, AbstractContextManager["Target"], Protocol):
     """A server as a process of its own; leaving its context ends it."""
 
 
-def target(name: str, folder: Path) -> Target:
-    """A server with its data in a folder, not started yet.
+def target(name: str, folder: Path, secured: SecuredListeners | None = None) -> Target:
+    """A server with its data in a folder, not started yet, and with secured listeners if they are given.
 
     Raises:
         KafkaMissing: Java or Kafka's jars are not there; the message is one line.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if name == KAFKA:
-        return RunningKafka(folder, KAFKA_SETTINGS, threads={})
-    return RunningServer(folder, SETTINGS)
+        if secured is None:
+            return RunningKafka(folder, KAFKA_SETTINGS, threads={})
+        settings = KAFKA_SETTINGS | secured.settings(is_kafka=True)
+        port = int(secured.bootstrap.rpartition(":")[2])
+        return RunningKafka(folder, settings, threads={}, port=port, jvm_options=secured.jvm_options)
+    return RunningServer(folder, SETTINGS | ({} if secured is None else secured.settings(is_kafka=False)))
 
 
 class TestingServer:

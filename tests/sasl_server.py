@@ -10,6 +10,7 @@ from typing import Any, Final, Self
 import uvloop
 
 from coordinator.config.settings import Config
+from coordinator.metrics.login_meter import LoginMeter
 from coordinator.security.sasl.scram_credentials import ScramMechanism
 from coordinator.server.node import Node
 
@@ -53,6 +54,12 @@ class SaslServer:
     def bootstrap(self) -> str:
         """The address of the first listener."""
         return next(iter(self.addresses.values()))
+
+    def login_meter(self, listener: str) -> LoginMeter:
+        """The counts of logins."""
+        sasl = self.node.front.listeners.sasl
+        assert sasl is not None
+        return sasl.gates[listener].meter
 
     def __enter__(self) -> Self:
         self._thread.start()

@@ -47,15 +47,16 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.metrics": "_wire coordinator.audit.world coordinator.core coordinator.groups coordinator.runtime"
         " coordinator.timers coordinator.config prometheus_client",
         "coordinator.admin": "coordinator.metrics coordinator.listen_address coordinator.config"
-        " coordinator.http_guard starlette uvicorn",
+        " coordinator.http_guard coordinator.http_login starlette uvicorn",
         "coordinator.security": "_wire coordinator.config",
         "coordinator.security.sasl": "coordinator.config coordinator.security scramp joserfc",
         "coordinator.security.tls": "coordinator.config coordinator.security coordinator.patterns cryptography",
         "coordinator.server": "_wire coordinator.metrics coordinator.admin coordinator.runtime coordinator.groups"
         " coordinator.broker coordinator.audit coordinator.metadata coordinator.quotas coordinator.core coordinator.log"
         " coordinator.timers coordinator.transactions coordinator.config coordinator.patterns"
-        " coordinator.listen_address coordinator.security uvloop",
-        "coordinator.client": "_wire coordinator.core coordinator.audit.schema coordinator.patterns msgspec kafka",
+        " coordinator.listen_address coordinator.http_guard coordinator.security uvloop",
+        "coordinator.client": "_wire coordinator.core coordinator.audit.schema coordinator.patterns coordinator.config"
+        " coordinator.security msgspec kafka scramp",
         "coordinator.explain": "coordinator.audit.schema coordinator.core.causes msgspec",
         "coordinator.pipeline": "_wire coordinator.audit.schema coordinator.core.causes"
         " coordinator.core.consumer_protocol coordinator.client coordinator.explain msgspec"
@@ -71,6 +72,7 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.patterns": "re2",
         "coordinator.listen_address": "coordinator.config.key",
         "coordinator.http_guard": "",
+        "coordinator.http_login": "",
         "coordinator.internal_topics": "",
         "coordinator.deadlines": "",
         "coordinator.wall_time": "",

@@ -59,7 +59,7 @@ class Topic:
 
 
 class MetadataImage:
-    """The topics, the configs of groups, the quotas, the SCRAM credentials, the levels of features and more.
+    """The topics, the configs of groups, the quotas, the SCRAM credentials, the ACLs, the levels of features and more.
 
     Only records change it; each topic has a valid name.
     """

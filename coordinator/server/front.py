@@ -10,6 +10,7 @@ from coordinator.server.authorization_step import AuthorizationStep
 from coordinator.server.data_plane import DataPlane
 from coordinator.server.denial_log import DenialLog
 from coordinator.server.group_parts import GroupParts
+from coordinator.server.handlers.certificate_reload import CertificateReload
 from coordinator.server.host import Host
 from coordinator.server.limits import ConnectionLimits
 from coordinator.server.listeners import Listeners, TlsParts
@@ -56,6 +57,7 @@ def make_front(
     """
     scheduler, now_ms = loop.scheduler, loop.now_ms
     throttling = Throttling(config, storage.image, scheduler, now_ms)
+    certificates = CertificateReload()
     runner = RequestRunner(loop.slices, loop.fail)
     table = dispatch_table(
         HandlerParts(
@@ -65,6 +67,7 @@ def make_front(
             groups=groups,
             data_plane=data_plane,
             throttling=throttling,
+            certificates=certificates,
         )
     )
     denials = DenialLog(
@@ -112,6 +115,7 @@ def make_front(
         metrics=metrics,
         descriptors=host.descriptors,
     )
+    certificates.stores = listeners.tls
     return Front(
         runner=runner,
         chain=chain,

@@ -9,6 +9,7 @@ from typing import Final
 from coordinator.config.key import ConfigError
 from coordinator.config.listener_keys import ADVERTISED_LISTENERS, LISTENER_SECURITY_PROTOCOL_MAP, LISTENERS
 from coordinator.config.listener_overrides import ListenerConfig
+from coordinator.config.metrics_keys import ADMIN_LISTENER, ADMIN_NAME, ADMIN_SECURITY_PROTOCOL
 from coordinator.config.settings import Config
 from coordinator.listen_address import Address, parse_addresses
 from coordinator.security.protocols import SecurityProtocol
@@ -55,6 +56,8 @@ def parse_listeners(config: Config) -> list[Listener]:
     protocols = parse_protocols(config[LISTENER_SECURITY_PROTOCOL_MAP])
     advertised = {each.name: each for each in _addresses(ADVERTISED_LISTENERS.name, config[ADVERTISED_LISTENERS])}
     names = [address.name for address in addresses]
+    if config[ADMIN_LISTENER] and ADMIN_NAME in names:
+        raise ConfigError(f"{LISTENERS.name}={config[LISTENERS]}: {ADMIN_NAME} is the name of the admin port")
     for name, address in advertised.items():
         if name not in names:
             raise ConfigError(
@@ -74,6 +77,12 @@ def parse_listeners(config: Config) -> list[Listener]:
         )
         for address in addresses
     ]
+
+
+def admin_listener(config: Config) -> Listener:
+    """The admin port, as far as its TLS is concerned."""
+    protocol = SecurityProtocol(config[ADMIN_SECURITY_PROTOCOL])
+    return Listener(Address(ADMIN_NAME, "", 0), None, protocol, config.for_listener(ADMIN_NAME))
 
 
 def parse_protocols(text: str) -> dict[str, SecurityProtocol]:

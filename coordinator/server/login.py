@@ -7,6 +7,7 @@ and while it does so again, the gate hands its frames to its `Login`; those of o
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from traceback import extract_tb
 from typing import TYPE_CHECKING, Any, Final
 
 from _wire.errors import ErrorCode, MalformedMessage
@@ -15,6 +16,7 @@ from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from _wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from coordinator.deadlines import FAR_FUTURE_MS, deadline_after
+from coordinator.logger import logger
 from coordinator.metrics.login_meter import LoginMeter
 from coordinator.printable import printable
 from coordinator.security.principal import USER_TYPE, Principal
@@ -30,6 +32,8 @@ REAUTHENTICATION_INTERVAL_MS: Final = 1_000
 """A connection logs in again at most so often (KafkaChannel.MIN_REAUTH_INTERVAL_ONE_SECOND_NANOS)."""
 USER_CHARACTERS_MAX: Final = 100
 """How much of a name is logged, which the client may have made up."""
+MESSAGE_CHARACTERS_MAX: Final = 500
+"""How much of the reason of a failure is said: it may quote the client."""
 LENGTH_BYTES: Final = 4
 
 
@@ -110,6 +114,10 @@ class Login:
             self.connection.reject("a request before the login has too many elements")
         except (_IllegalState, LoginFailed) as problem:
             self._fail(str(problem))
+        except Exception as problem:
+            # A defect of the server. Its text is not logged: it may quote what the client sent, which is a secret.
+            logger.error("unhandled exception in a login", type=type(problem).__name__, where=_where(problem))
+            self.connection.reject(f"unhandled {type(problem).__name__} in a login")
 
     def _receive_request(self, header: RequestHeader, frame: bytes, body_start: int) -> None:
         if self.step is Step.DONE:
@@ -177,7 +185,7 @@ class Login:
                     header,
                     SaslAuthenticateResponse(
                         error_code=ErrorCode.SASL_AUTHENTICATION_FAILED,
-                        error_message=problem.message or self._invalid_credentials(),
+                        error_message=_cut(problem.message or self._invalid_credentials(), MESSAGE_CHARACTERS_MAX),
                     ),
                 )
             raise
@@ -261,7 +269,7 @@ class Login:
         self.step = Step.OVER
         listener.meter.failed(self._principal is None)
         self.connection.hold()
-        reason = f"login failed on listener {listener.name}{mechanism}{who}: {reason}"
+        reason = f"login failed on listener {listener.name}{mechanism}{who}: {_cut(reason, MESSAGE_CHARACTERS_MAX)}"
         self._server.failed(self, reason, listener.failed_delay_ms)
 
     def end(self) -> None:
@@ -310,4 +318,14 @@ def _encode(header: RequestHeader, response: Any) -> bytes:
 
 def _shown(text: str) -> str:
     """A name of a client in a log line."""
-    return printable(text if len(text) <= USER_CHARACTERS_MAX else f"{text[:USER_CHARACTERS_MAX]}…")
+    return printable(_cut(text, USER_CHARACTERS_MAX))
+
+
+def _cut(text: str, characters_max: int) -> str:
+    return text if len(text) <= characters_max else f"{text[:characters_max]}…"
+
+
+def _where(problem: Exception) -> str:
+    """The line of code that raised."""
+    *_, last = extract_tb(problem.__traceback__)
+    return f"{last.filename}:{last.lineno}"

@@ -9,6 +9,7 @@ from coordinator.config.sasl_keys import MAX_AUTHENTICATIONS_PER_IP
 from coordinator.config.settings import Config
 from coordinator.deadlines import deadline_after
 from coordinator.groups.sessions import SessionTable
+from coordinator.metrics.login_meter import LoginMeter
 from coordinator.metrics.request_meter import ListenerMeter
 from coordinator.server.connection import SaslConnection
 from coordinator.server.limits import address_of
@@ -136,6 +137,11 @@ class LoginGate:
         self.release = dispatcher.release
         self.rejected = dispatcher.rejected
         self.mute = dispatcher.mute
+
+    @property
+    def meter(self) -> LoginMeter:
+        """The counts of the logins of the listener."""
+        return self._listener.meter
 
     def connection(
         self, endpoint: Endpoint, sessions: SessionTable, frame_bytes_max: int, meter: ListenerMeter | None

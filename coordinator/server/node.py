@@ -20,6 +20,7 @@ from coordinator.server.host import Host, this_host
 from coordinator.server.measured_node import measure_node
 from coordinator.server.metered import bind_admin
 from coordinator.server.node_loop import NodeLoop
+from coordinator.server.security_warnings import security_warnings
 from coordinator.server.storage import Storage, commit_metadata_in_threads, open_directories, open_storage
 from coordinator.server.wall_clock import WallClockWatch
 
@@ -116,6 +117,8 @@ class Node:
         if checks_are_armed():
             logger.warning("coordinator checks are enabled; the server is slow", switch=SWITCH)
         admin = {} if self.admin is None else {"admin": self.admin}
+        for warning in security_warnings(config, self.front.listeners.listeners):
+            logger.warning("security", problem=warning)
         logger.info("serving", bootstrap=self.bootstrap, **admin, data=",".join(map(str, directories.paths)))
 
     def _make_parts(self) -> None:
@@ -176,7 +179,7 @@ class Node:
                 data_plane=self.data_plane,
                 denials=self.front.denials.counts,
             )
-            await self._admin.start(self._metrics, self._admin_routes(self))
+            await self._admin.start(self._metrics, self._admin_routes(self), secure=self.front.listeners.secure_admin())
 
     async def _load_before_listening(self) -> None:
         """Give short loads the time to end, so that nobody who comes at once is told to try again later."""

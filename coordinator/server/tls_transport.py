@@ -16,6 +16,8 @@ from typing import Any, Final, Protocol
 HANDSHAKE_RECORD: Final = 22
 """The first byte of a connection with TLS."""
 READ_BYTES: Final = 1 << 16
+RECORDS_AT_ONCE: Final = 500
+"""A record that a client sends has a byte or 16 kB, and costs some microseconds."""
 RECORDS_BYTES: Final = 1 << 16
 """What is encrypted at a time, before the socket is asked whether it takes more."""
 UNSENT_BYTES_HIGH: Final = 1 << 16
@@ -62,8 +64,11 @@ class TlsTransport(asyncio.Protocol):
         handshakes: Handshakes,
         authenticate: "Callable[[Any, ssl.SSLObject], None]",
     ) -> None:
-        """`authenticate(connection, ssl_object)` says who the client is. It may raise ValueError, with the reason."""
-        self.address: Final = address
+        """`authenticate(connection, ssl_object)` says who the client is. It may raise ValueError, with the reason.
+
+        An empty `address` is that of the socket.
+        """
+        self.address = address
         self._connection = connection
         self._handshakes = handshakes
         self._authenticate = authenticate
@@ -80,6 +85,8 @@ class TlsTransport(asyncio.Protocol):
         self._is_ended_by_peer = False
         self._is_tcp_full = False
         self._is_reading_paused = False
+        self._is_incoming_waiting = False
+        self._call_soon = asyncio.get_running_loop().call_soon
         self._is_connection_paused = False
         self._unsent: deque[memoryview | bytes] = deque()
         self._unsent_bytes = 0
@@ -88,6 +95,7 @@ class TlsTransport(asyncio.Protocol):
 
     def connection_made(self, transport: Any) -> None:
         self._tcp = transport
+        self.address = self.address or transport.get_extra_info("peername")[0]
         self._handshakes.begin(self)
 
     def data_received(self, data: bytes) -> None:
@@ -197,11 +205,11 @@ class TlsTransport(asyncio.Protocol):
     # ------------------------------------------------------------------------------------------------------------ read
 
     def _read(self) -> None:
-        """Decrypt all that came, and hand it to the connection."""
+        """Decrypt what came, and hand it to the connection; very many small records in several turns of the loop."""
         chunks: list[bytes] = []
         is_ended = False
         try:
-            while self._incoming.pending or self._ssl.pending():
+            while self._has_incoming() and len(chunks) < RECORDS_AT_ONCE:
                 chunk = self._ssl.read(READ_BYTES)
                 if not chunk:
                     is_ended = True
@@ -219,6 +227,20 @@ class TlsTransport(asyncio.Protocol):
             self._connection.data_received(chunks[0] if len(chunks) == 1 else b"".join(chunks))
         if is_ended and not self._is_ended_by_peer:
             self._end_of_peer()
+        elif len(chunks) == RECORDS_AT_ONCE and self._state is TlsState.OPEN and self._has_incoming():
+            self._tcp.pause_reading()
+            self._is_incoming_waiting = True
+            self._call_soon(self._read_on)
+
+    def _read_on(self) -> None:
+        """Go on with what was left, unless the connection wants nothing now."""
+        if self._state is TlsState.OPEN and not self._is_reading_paused:
+            self._is_incoming_waiting = False
+            self._tcp.resume_reading()
+            self._read()
+
+    def _has_incoming(self) -> bool:
+        return bool(self._incoming.pending or self._ssl.pending())
 
     def _end_of_peer(self) -> None:
         """The client sends nothing more; what it was sent is delivered, if it reads it."""
@@ -230,7 +252,9 @@ class TlsTransport(asyncio.Protocol):
     # ----------------------------------------------------------------------------------------- of the connection's side
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        return self._ssl if name == "ssl_object" else self._tcp.get_extra_info(name, default)
+        if name == "ssl_object":
+            return self._ssl
+        return self._ssl.context if name == "sslcontext" else self._tcp.get_extra_info(name, default)
 
     def is_closing(self) -> bool:
         return self._state is not TlsState.OPEN
@@ -248,7 +272,9 @@ class TlsTransport(asyncio.Protocol):
     def resume_reading(self) -> None:
         if self._is_reading_paused:
             self._is_reading_paused = False
-            if self._state is TlsState.OPEN:
+            if self._is_incoming_waiting:
+                self._call_soon(self._read_on)
+            elif self._state is TlsState.OPEN:
                 self._tcp.resume_reading()
 
     def write(self, data: bytes) -> None:

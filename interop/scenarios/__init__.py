@@ -8,6 +8,7 @@ from interop.scenarios import (
     migration,
     offsets,
     restarts,
+    secured,
     static,
     streaming,
     timeouts,
@@ -29,5 +30,6 @@ MODULES: Final = (
     unavailable,
     migration,
     streaming,
+    secured,
 )
 SCENARIOS: Final[dict[str, Scenario]] = {scenario.name: scenario for module in MODULES for scenario in module.SCENARIOS}

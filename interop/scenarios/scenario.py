@@ -39,6 +39,8 @@ class Scenario:
     """Other clients that it plays with; at least one of them has to be there."""
     protocol: str = ""
     """The group protocol of the clients that it is played with; any if empty."""
+    security: str = ""
+    """How its members connect (security.py); as nobody and without TLS if empty."""
 
     @property
     def name(self) -> str:

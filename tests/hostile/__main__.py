@@ -12,10 +12,18 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from tests.hostile import acls, consumer_groups, peers, requests, transactions
+from tests.hostile import acls, consumer_groups, logins, peers, requests, tls, transactions
 from tests.hostile.target import MIB, Target
 
-ATTACKS: Final = (*requests.ATTACKS, *consumer_groups.ATTACKS, *transactions.ATTACKS, *peers.ATTACKS, *acls.ATTACKS)
+ATTACKS: Final = (
+    *requests.ATTACKS,
+    *consumer_groups.ATTACKS,
+    *transactions.ATTACKS,
+    *peers.ATTACKS,
+    *tls.ATTACKS,
+    *logins.ATTACKS,
+    *acls.ATTACKS,
+)
 BOUND_MS: Final = 50
 
 

@@ -13,12 +13,26 @@ from typing import Final, Self
 
 from _wire.primitives import Message
 from coordinator.client.wire import Sent
+from tests.certificates import tls_settings
+from tests.differential.kafka import free_port
+from tests.differential.logins.servers import make_keys, write_key_set
 from tests.hostile.turns import Turns
+from tests.sasl_server import plain_jaas
 from tests.servers import RunningServer
 from tests.wire_client import WireClient
 
 SETTINGS: Final = {"group.initial.rebalance.delay.ms": "0"}
 MIB: Final = 1 << 20
+
+
+def sasl_settings(folder: Path) -> dict[str, str]:
+    """A listener with each mechanism."""
+    return {
+        "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER",
+        "listener.name.sasl_plaintext.plain.sasl.jaas.config": plain_jaas(alice="alice-secret"),
+        "sasl.oauthbearer.jwks.endpoint.url": (folder / "keys.json").as_uri(),
+        "connection.failed.authentication.delay.ms": "10",
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +55,14 @@ class Target:
         self, folder: Path, settings: Mapping[str, str] | None = None, open_files_max: int | None = None
     ) -> None:
         self._turns = Turns(folder)
+        ports = {name: free_port() for name in ("PLAINTEXT", "SSL", "SASL_PLAINTEXT")}
+        self.tls_address = ("127.0.0.1", ports["SSL"])
+        self._sasl_address = ("127.0.0.1", ports["SASL_PLAINTEXT"])
+        write_key_set(make_keys(), folder / "keys.json")
+        listeners = {"listeners": ",".join(f"{name}://127.0.0.1:{port}" for name, port in ports.items())}
         self._server = RunningServer(
             folder,
-            {**SETTINGS, **(settings or {})},
+            {**SETTINGS, **tls_settings(folder), **sasl_settings(folder), **listeners, **(settings or {})},
             log_level="warning",
             open_files_max=None if open_files_max is None else (open_files_max, open_files_max),
             environment=self._turns.environment,
@@ -94,7 +113,18 @@ class Target:
     def connect(self) -> socket.socket:
         """A bare connection, closed at the end."""
         host, _, port = self.bootstrap.rpartition(":")
-        made = socket.create_connection((host, int(port)), timeout=120)
+        return self._connect((host, int(port)))
+
+    def connect_tls(self) -> socket.socket:
+        """A bare connection to the listener with TLS, closed at the end; its handshake is the attack's affair."""
+        return self._connect(self.tls_address)
+
+    def connect_sasl(self) -> socket.socket:
+        """A bare connection to the listener with a login, closed at the end."""
+        return self._connect(self._sasl_address)
+
+    def _connect(self, address: tuple[str, int]) -> socket.socket:
+        made = socket.create_connection(address, timeout=120)
         self._sockets.append(made)
         return made
 

@@ -24,6 +24,8 @@ from coordinator.kafka_folder.records import (
     KafkaQuota,
     KafkaRecord,
     KafkaRemovedAcl,
+    KafkaRemovedScramCredential,
+    KafkaScramCredential,
     KafkaTopic,
     encode_kafka_record,
 )
@@ -38,6 +40,7 @@ from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.records import QuotaRecord
 from coordinator.metadata.store import MetadataError, MetadataStore
+from coordinator.security.sasl.scram_credentials import ScramCredential, ScramMechanism
 from tests.log.batches import everything, filled
 
 NOW_MS = 1_700_000_000_000
@@ -60,11 +63,20 @@ RECORDS: list[KafkaRecord] = [
     KafkaAcl(ID[::-1], 3, "bill", 4, "User:*", "10.0.0.1", 2, 2),
     KafkaAcl(ID[:8] * 2, 2, "orders", 3, "User:bob", "*", 3, 3),
     KafkaRemovedAcl(ID[:8] * 2),
+    KafkaScramCredential("alice", 1, b"salt", b"stored", b"server", 4096),
+    KafkaScramCredential("alice", 2, b"salt", b"stored", b"server", 8192),
+    KafkaScramCredential("bob", 1, b"salt", b"stored", b"server", 4096),
+    KafkaScramCredential("carol", 9, b"salt", b"stored", b"server", 4096),
+    KafkaRemovedScramCredential("bob", 1),
     KafkaProducerIds(4000),
 ]
 ACLS = {
     (2, "orders", 3, "User:alice", "*", 3, 3): ID.hex(),
     (3, "bill", 4, "User:*", "10.0.0.1", 2, 2): ID[::-1].hex(),
+}
+CREDENTIALS = {
+    ScramMechanism.SCRAM_SHA_256: ScramCredential(b"salt", b"stored", b"server", 4096),
+    ScramMechanism.SCRAM_SHA_512: ScramCredential(b"salt", b"stored", b"server", 8192),
 }
 GROUP_CONFIGS = {"billing": {"consumer.heartbeat.interval.ms": "6000"}}
 
@@ -108,7 +120,12 @@ def image_of(root: Path) -> MetadataImage:
 def test_a_folder_of_kafka_is_imported_with_topics_configs_quotas_and_producer_ids(kafka):
     imported = import_kafka([kafka], accept, accept, NOW_MS)
     assert (imported.topics, imported.partitions, imported.quotas) == (1, 2, 1)
-    assert imported.left_out == ["orders: unknown.config=1", "group billing: unknown.config=2"]
+    assert imported.left_out == [
+        "orders: unknown.config=1",
+        "group billing: unknown.config=2",
+        "user carol: SCRAM mechanism 9",
+    ]
+    assert imported.scram_credentials == 2
     image = image_of(kafka)
     topic = image.topics["orders"]
     assert (topic.topic_id, topic.partitions, topic.configs) == (ID, 2, {"retention.ms": "5000"})
@@ -117,6 +134,7 @@ def test_a_folder_of_kafka_is_imported_with_topics_configs_quotas_and_producer_i
     assert imported.acls == 2
     assert image.acls == ACLS
     assert image.quotas == {(("user", "alice"),): {"producer_byte_rate": 1000.0}}
+    assert image.scram_credentials == {"alice": CREDENTIALS}
     directory = LogDirectory.open(kafka)
     assert directory.cluster_id == "AAAAAAAAAAAAAAAAAAAAAQ"
     assert directory.belongs_to("orders", 1, ID)
@@ -175,8 +193,8 @@ def test_a_folder_goes_to_kafka_and_back(kafka):
     import_kafka([kafka], accept, accept, NOW_MS)
     after = image_of(kafka)
     assert (after.topics, after.quotas, after.next_producer_id) == (before.topics, before.quotas, 4000)
-    assert set(after.acls) == {bytes.fromhex(acl_id) for acl_id in ACLS.values()}
-    assert after.acls == before.acls
+    assert after.acls == before.acls == ACLS
+    assert after.scram_credentials == before.scram_credentials == {"alice": CREDENTIALS}
     assert after.group_configs == GROUP_CONFIGS
 
 

@@ -19,7 +19,9 @@ from coordinator.kafka_folder.records import (
     KafkaQuota,
     KafkaRecord,
     KafkaRemovedAcl,
+    KafkaRemovedScramCredential,
     KafkaRemovedTopic,
+    KafkaScramCredential,
     KafkaTopic,
     KafkaTransaction,
     decode_kafka_record,
@@ -38,6 +40,9 @@ RECORDS: list[KafkaRecord] = [
     KafkaQuota((("client-id", None), ("user", "alice")), "producer_byte_rate", 1000.5),
     KafkaQuota((("ip", "::1"),), "connection_creation_rate", None),
     KafkaProducerIds(2**62),
+    KafkaScramCredential("alice", 2, b"salt", bytes(64), bytes(range(64)), 8192),
+    KafkaScramCredential("", 1, b"", b"", b"", -1),
+    KafkaRemovedScramCredential("alice", 1),
     KafkaAcl(ID, 2, "*", 3, "User:CN=ü,O=x", "::1", 15, 2),
     KafkaRemovedAcl(ID),
     KafkaTransaction(BEGIN_TRANSACTION),
@@ -64,6 +69,20 @@ WRITTEN_BY_KAFKA: list[tuple[str, KafkaRecord | None]] = [
     ),
     ("010c00116d657461646174612e76657273696f6e001e00", KafkaFeature("metadata.version", 30)),
     (
+        "010b000a6b61666b617573657201217ce36a24ffda6cacd47db2d0405208bfb16267b8606ea70f51ff99f79249aee2210f2a5ba4d40b8cdc"
+        "d75e8b09ee9b13ea4ee1d584a9d8c1e2b4a4a029c11f80d921713a08e6150601d026798f44ed1e461d65f6407460e2fbda4d5f980d71c4e4"
+        "1b0000100000",
+        KafkaScramCredential(
+            "kafkauser",
+            1,
+            bytes.fromhex("7ce36a24ffda6cacd47db2d0405208bfb16267b8606ea70f51ff99f79249aee2"),
+            bytes.fromhex("0f2a5ba4d40b8cdcd75e8b09ee9b13ea4ee1d584a9d8c1e2b4a4a029c11f80d9"),
+            bytes.fromhex("713a08e6150601d026798f44ed1e461d65f6407460e2fbda4d5f980d71c4e41b"),
+            4096,
+        ),
+    ),
+    ("0116000a6b61666b61757365720200", KafkaRemovedScramCredential("kafkauser", 2)),
+    (
         "0112000010962d1eb34b5d8477f8264d20704b040e6b61666b612d636c7573746572040b557365723a616c696365022a030300",
         KafkaAcl(bytes.fromhex("0010962d1eb34b5d8477f8264d20704b"), 4, "kafka-cluster", 4, "User:alice", "*", 3, 3),
     ),
@@ -89,7 +108,7 @@ def test_what_is_written_is_read(record):
 
 def test_a_topic_is_written_as_by_kafka():
     for data, record in WRITTEN_BY_KAFKA:
-        if isinstance(record, KafkaTopic | KafkaConfig | KafkaFeature):
+        if isinstance(record, KafkaTopic | KafkaConfig | KafkaFeature | KafkaScramCredential):
             assert encode_kafka_record(record, 1).hex() == data
 
 

@@ -60,10 +60,16 @@ TESTS: Final = (
         "tests/broker/test_replica_moves_crash.py",
         "tests/server/test_failing_log_dir.py",
     ),
-    ("tests/quotas", "tests/server/test_throttling.py", "tests/server/test_request_chain.py"),
+    ("tests/quotas", *(f"tests/server/test_{each}.py" for each in ("throttling", "request_chain", "principals"))),
     ("tests/security/acls", "tests/server/test_denial_log.py", "tests/server/handlers/test_acls.py"),
     ("tests/server/test_authorization.py", "tests/differential/acls"),
     ("tests/metadata", "tests/kafka_folder", "tests/server/test_metadata_commits.py"),
+    (
+        *("tests/config", "tests/security/tls", "tests/test_http_login.py", "tests/server/handlers/test_configs.py"),
+        *("tests/server/test_listeners.py", "tests/server/test_tls_listeners.py"),
+        *("tests/server/test_tls.py", "tests/server/test_tls_handshakes.py"),
+    ),
+    ("tests/security/sasl", "tests/server/test_logins.py", "tests/differential/logins"),
 )
 """Fast ones first: the next round runs only for a mutant that no test of this one notices."""
 TEST_SECONDS: Final = 60

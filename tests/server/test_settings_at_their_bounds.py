@@ -42,7 +42,7 @@ from coordinator.config.group_keys import (
 from coordinator.config.key import INT32_MAX, ConfigError, ConfigKey
 from coordinator.config.listener_keys import ADVERTISED_LISTENERS, LISTENER_SECURITY_PROTOCOL_MAP, LISTENERS
 from coordinator.config.log_keys import MESSAGE_MAX_BYTES
-from coordinator.config.metrics_keys import ADMIN_ALLOWED_HOSTS, ADMIN_LISTENER, METRICS_GROUPS_ALLOW
+from coordinator.config.metrics_keys import ADMIN_ALLOWED_HOSTS, ADMIN_LISTENER, ADMIN_LOGIN_FILE, METRICS_GROUPS_ALLOW
 from coordinator.config.network_keys import (
     CONNECTIONS_MAX_IDLE_MS,
     MAX_CONNECTIONS_PER_IP,
@@ -71,6 +71,7 @@ UNBOUNDED: Final = {
     METADATA_LOG_DIR,
     ADMIN_LISTENER,
     ADMIN_ALLOWED_HOSTS,
+    ADMIN_LOGIN_FILE,
     METRICS_GROUPS_ALLOW,
     MAX_CONNECTIONS_PER_IP_OVERRIDES,
     *(key for key in ALL_KEYS if key.is_secret),

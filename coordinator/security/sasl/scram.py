@@ -32,6 +32,8 @@ CLIENT_FINAL: Final = re.compile(
 )
 BY_TOKEN: Final = re.compile(r"(?:^|,)tokenauth=([^,]*)")
 """Kafka's extension for delegation tokens (KIP-48)."""
+MESSAGE_BYTES_MAX: Final = 16_384
+"""With the largest names and nonces that are of use. Kafka's stack overflows with longer ones."""
 NONCE_BYTES: Final = 24
 
 FindCredential = Callable[[str], ScramCredential | None]
@@ -66,6 +68,8 @@ class ScramExchange:
         self.user = ""
 
     def evaluate(self, response: bytes) -> Challenge | LoggedIn:
+        if len(response) > MESSAGE_BYTES_MAX:
+            raise LoginFailed(f"a message of the client has {len(response)} bytes, more than {MESSAGE_BYTES_MAX}")
         message = response.decode(errors="replace")
         if self._credential is None:
             return self._challenge(message)

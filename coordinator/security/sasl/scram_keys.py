@@ -8,15 +8,22 @@ from scramp.utils import h, hi, hmac
 from coordinator.security.sasl.scram_credentials import ITERATIONS_MIN, SALT_BYTES, ScramCredential, ScramMechanism
 
 
-def credential_of_password(
-    mechanism: ScramMechanism, password: str, *, salt: bytes | None = None, iterations: int = ITERATIONS_MIN
-) -> ScramCredential:
-    """Stretch a password, which takes milliseconds: only for commands that are given one. By default with a new salt.
+def new_salted_password(
+    mechanism: ScramMechanism, password: str, iterations: int = ITERATIONS_MIN
+) -> tuple[bytes, bytes]:
+    """A new salt, and the password stretched with it, which takes milliseconds: for commands that are given a password.
 
     As on Kafka, the password is not prepared (RFC 4013): its bytes are hashed as they are.
     """
-    salt = token_bytes(SALT_BYTES) if salt is None else salt
-    salted_password = hi(getattr(hashlib, mechanism.digest), password.encode(), salt, iterations)
+    salt = token_bytes(SALT_BYTES)
+    return salt, hi(getattr(hashlib, mechanism.digest), password.encode(), salt, iterations)
+
+
+def credential_of_password(
+    mechanism: ScramMechanism, password: str, iterations: int = ITERATIONS_MIN
+) -> ScramCredential:
+    """A credential with a new salt."""
+    salt, salted_password = new_salted_password(mechanism, password, iterations)
     return credential_of_salted_password(mechanism, salted_password, salt, iterations)
 
 

@@ -23,6 +23,8 @@ ALGORITHMS: Final = {
     "Ed25519": "OKP",
 }
 """Algorithm → type of its key. Neither `none` nor an HMAC: who can check one can make it."""
+USER_CHARACTERS_MAX: Final = 1_024
+"""Kafka has no limit. Names are kept with each connection, and in the audit."""
 EXPIRES_SECONDS_MAX: Final = 2**53
 """Up to here a number of JSON is exact."""
 
@@ -111,8 +113,8 @@ class TokenValidator:
         if not rules.audiences and "aud" in claims:
             raise InvalidToken("it is for an audience, and none is expected")
         user = claims.get(rules.user_claim)
-        if not isinstance(user, str) or not user.strip():
-            raise InvalidToken(f"its claim {rules.user_claim} is no text")
+        if not isinstance(user, str) or not user.strip() or len(user) > USER_CHARACTERS_MAX:
+            raise InvalidToken(f"its claim {rules.user_claim} is no name of at most {USER_CHARACTERS_MAX} characters")
         scopes = claims.get(rules.scope_claim, ())
         scopes = [scopes] if isinstance(scopes, str) else scopes
         if isinstance(scopes, list):

@@ -3,6 +3,8 @@ package contract
 
 import (
 	"bufio"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -29,6 +31,39 @@ type Command struct {
 	HeartbeatIntervalMs int      `json:"heartbeat_interval_ms"`
 	MaxPollIntervalMs   int      `json:"max_poll_interval_ms"`
 	MetadataMaxAgeMs    int      `json:"metadata_max_age_ms"`
+	Security            Security `json:"security"`
+}
+
+// Security says how to connect, and as whom. Without a protocol: plain text, and as nobody.
+type Security struct {
+	Protocol    string `json:"protocol"`
+	CA          string `json:"ca"`
+	Certificate string `json:"certificate"`
+	Key         string `json:"key"`
+	Mechanism   string `json:"mechanism"`
+	Username    string `json:"username"`
+	Password    string `json:"password"`
+	Token       string `json:"token"`
+}
+
+// TLS makes the configuration of TLS, from files.
+func (s Security) TLS() (*tls.Config, error) {
+	authorities, err := os.ReadFile(s.CA)
+	if err != nil {
+		return nil, err
+	}
+	config := &tls.Config{RootCAs: x509.NewCertPool()}
+	if !config.RootCAs.AppendCertsFromPEM(authorities) {
+		return nil, fmt.Errorf("%s has no certificate", s.CA)
+	}
+	if s.Certificate != "" {
+		pair, err := tls.LoadX509KeyPair(s.Certificate, s.Key)
+		if err != nil {
+			return nil, err
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return config, nil
 }
 
 // Positions: topic → partition → offset.

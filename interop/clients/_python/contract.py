@@ -13,6 +13,9 @@ import traceback
 
 POLL_SECONDS = 0.1
 
+TLS = {"ssl", "ssl-client-auth"}
+LOGINS = {"plain", "scram-sha-256", "scram-sha-512", "oauthbearer"}
+
 _output_lock = threading.Lock()
 
 
@@ -21,6 +24,22 @@ def emit(event, **fields):
     with _output_lock:
         sys.stdout.write(json.dumps({"event": event, **fields}) + "\n")
         sys.stdout.flush()
+
+
+def librdkafka_security(security):
+    """The settings of librdkafka for the field `security` of a command, but for tokens."""
+    if not security:
+        return {}
+    settings = {
+        "security.protocol": security["protocol"].lower(),
+        "ssl.ca.location": security["ca"],
+        "ssl.certificate.location": security.get("certificate"),
+        "ssl.key.location": security.get("key"),
+        "sasl.mechanism": security.get("mechanism"),
+        "sasl.username": security.get("username"),
+        "sasl.password": security.get("password"),
+    }
+    return {name: value for name, value in settings.items() if value}
 
 
 def by_topic(partitions):

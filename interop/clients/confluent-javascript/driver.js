@@ -24,6 +24,20 @@ function byTopic(partitions) {
   return topics;
 }
 
+function secured(security) {
+  if (!security) return {};
+  const settings = {
+    'security.protocol': security.protocol.toLowerCase(),
+    'ssl.ca.location': security.ca,
+    'ssl.certificate.location': security.certificate,
+    'ssl.key.location': security.key,
+    'sasl.mechanism': security.mechanism,
+    'sasl.username': security.username,
+    'sasl.password': security.password,
+  };
+  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value));
+}
+
 async function open(options, report) {
   const sessionMs = options.session_timeout_ms || 10000;
   const settings = {
@@ -42,6 +56,7 @@ async function open(options, report) {
     rebalance_cb: true,
   };
   if (options.instance_id) settings['group.instance.id'] = options.instance_id;
+  Object.assign(settings, secured(options.security));
   const consumer = new KafkaConsumer(settings, { 'auto.offset.reset': 'earliest' });
   let paused = false;
   let over = false;
@@ -105,4 +120,5 @@ async function open(options, report) {
 }
 
 const can = ['pattern', 'static', 'subscribe', 'max-poll', 'range', 'roundrobin', 'cooperative-sticky'];
+can.push('ssl', 'ssl-client-auth', 'plain', 'scram-sha-256', 'scram-sha-512');
 run('confluent-javascript', `${version} (librdkafka ${librdkafkaVersion})`, can, open);

@@ -2,14 +2,17 @@
 
 import os
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "_python"))
 
 import confluent_kafka
 from confluent_kafka import Consumer, KafkaException
-from contract import Member, run
+from contract import LOGINS, TLS, Member, librdkafka_security, run
 
-CAN = {"pattern", "static", "subscribe", "max-poll", "range", "roundrobin", "cooperative-sticky"}
+CAN = {"pattern", "static", "subscribe", "max-poll", "range", "roundrobin", "cooperative-sticky", *TLS, *LOGINS}
+TOKEN_SECONDS = 600
+"""How long a token is taken for valid."""
 CONSUMER_PROTOCOL_SINCE = 0x02040000
 """The version of librdkafka."""
 TO_IGNORE = ("_PARTITION_EOF", "UNKNOWN_TOPIC_OR_PART", "_TRANSPORT", "_ALL_BROKERS_DOWN", "_RESOLVE")
@@ -46,6 +49,10 @@ class ConfluentMember(Member):
         settings["max.poll.interval.ms"] = max(settings["max.poll.interval.ms"], settings.get("session.timeout.ms", 0))
         if options.get("instance_id"):
             settings["group.instance.id"] = options["instance_id"]
+        security = options.get("security") or {}
+        settings.update(librdkafka_security(security))
+        if security.get("token"):
+            settings["oauth_cb"] = lambda _: (security["token"], time.time() + TOKEN_SECONDS)
         self.consumer = Consumer(settings)
         self.read_up_to = {}
         self.subscribe(["^" + options["pattern"].lstrip("^")] if options.get("pattern") else options["topics"])

@@ -11,6 +11,7 @@ require (
 require (
 	github.com/klauspost/compress v1.17.4 // indirect
 	github.com/pierrec/lz4/v4 v4.1.19 // indirect
+	golang.org/x/crypto v0.17.0 // indirect
 )
 
 replace interop/contract => ../_go

@@ -10,6 +10,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/sasl/oauth"
+	"github.com/twmb/franz-go/pkg/sasl/plain"
+	"github.com/twmb/franz-go/pkg/sasl/scram"
 	"interop/contract"
 )
 
@@ -79,7 +82,11 @@ func open(options contract.Command, report *contract.Report) (contract.Consumer,
 	} else {
 		settings = append(settings, kgo.ConsumeTopics(options.Topics...))
 	}
-	client, err := kgo.NewClient(settings...)
+	secured, err := secure(options.Security)
+	if err != nil {
+		return nil, err
+	}
+	client, err := kgo.NewClient(append(settings, secured...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -87,6 +94,30 @@ func open(options contract.Command, report *contract.Report) (contract.Consumer,
 	m := &member{client: client, report: report, topics: options.Topics, cancel: cancel, ended: make(chan struct{})}
 	go m.poll(ctx)
 	return m, nil
+}
+
+func secure(security contract.Security) ([]kgo.Opt, error) {
+	if security.Protocol == "" {
+		return nil, nil
+	}
+	config, err := security.TLS()
+	if err != nil {
+		return nil, err
+	}
+	settings := []kgo.Opt{kgo.DialTLSConfig(config)}
+	switch security.Mechanism {
+	case "PLAIN":
+		settings = append(settings, kgo.SASL(plain.Auth{User: security.Username, Pass: security.Password}.AsMechanism()))
+	case "SCRAM-SHA-256":
+		auth := scram.Auth{User: security.Username, Pass: security.Password}
+		settings = append(settings, kgo.SASL(auth.AsSha256Mechanism()))
+	case "SCRAM-SHA-512":
+		auth := scram.Auth{User: security.Username, Pass: security.Password}
+		settings = append(settings, kgo.SASL(auth.AsSha512Mechanism()))
+	case "OAUTHBEARER":
+		settings = append(settings, kgo.SASL(oauth.Auth{Token: security.Token}.AsMechanism()))
+	}
+	return settings, nil
 }
 
 func (m *member) poll(ctx context.Context) {
@@ -173,6 +204,7 @@ func (m *member) Close() error {
 
 func main() {
 	can := []string{"pattern", "static", "subscribe", "range", "roundrobin", "sticky", "cooperative-sticky"}
+	can = append(can, "ssl", "ssl-client-auth", "plain", "scram-sha-256", "scram-sha-512", "oauthbearer")
 	if len(serverSideBalancer()) > 0 {
 		can = append(can, "consumer-protocol")
 	}

@@ -1,8 +1,11 @@
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.BufferedReader;
+import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -33,11 +36,31 @@ public final class Driver {
         "sticky", "org.apache.kafka.clients.consumer.StickyAssignor",
         "cooperative-sticky", "org.apache.kafka.clients.consumer.CooperativeStickyAssignor");
 
+    private static final List<String> TOKEN_HANDLERS = List.of(
+        "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler",
+        "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerLoginCallbackHandler");
+
+    /** The class that reads tokens from files; empty where there is none, as before 3.1. */
+    private static String tokenHandler() {
+        for (String name : TOKEN_HANDLERS) {
+            try {
+                return Class.forName(name).getName();
+            } catch (ClassNotFoundException missing) {
+                continue;
+            }
+        }
+        return "";
+    }
+
     public static void main(String[] arguments) throws Exception {
         String version = AppInfoParser.getVersion();
         boolean isNew = Integer.parseInt(version.split("\\.")[0]) >= 4;
         List<String> can = new ArrayList<>(List.of("pattern", "static", "subscribe", "max-poll"));
         can.addAll(ASSIGNORS.keySet());
+        can.addAll(List.of("ssl", "ssl-client-auth", "plain", "scram-sha-256", "scram-sha-512"));
+        if (!tokenHandler().isEmpty()) {
+            can.add("oauthbearer");
+        }
         if (isNew) {
             can.addAll(List.of("consumer-protocol", "reason"));
         }
@@ -124,6 +147,39 @@ public final class Driver {
             }
         }
 
+        private static void secure(Properties settings, JsonNode security) throws IOException {
+            settings.put("security.protocol", security.get("protocol").asText());
+            settings.put("ssl.truststore.type", "PEM");
+            settings.put("ssl.truststore.location", security.get("ca").asText());
+            if (security.hasNonNull("certificate")) {
+                // Not as a file: with one, 2.8 needs a password of the key.
+                settings.put("ssl.keystore.type", "PEM");
+                settings.put("ssl.keystore.key", Files.readString(Path.of(security.get("key").asText())));
+                settings.put("ssl.keystore.certificate.chain",
+                    Files.readString(Path.of(security.get("certificate").asText())));
+            }
+            if (!security.hasNonNull("mechanism")) {
+                return;
+            }
+            String mechanism = security.get("mechanism").asText();
+            settings.put("sasl.mechanism", mechanism);
+            String modules = "org.apache.kafka.common.security.";
+            if (mechanism.equals("OAUTHBEARER")) {
+                Path token = Files.createTempFile("interop", ".jwt");
+                token.toFile().deleteOnExit();
+                Files.writeString(token, security.get("token").asText());
+                System.setProperty("org.apache.kafka.sasl.oauthbearer.allowed.urls", token.toUri().toString());
+                System.setProperty("org.apache.kafka.sasl.oauthbearer.allowed.files", token.toString());
+                settings.put("sasl.oauthbearer.token.endpoint.url", token.toUri().toString());
+                settings.put("sasl.login.callback.handler.class", tokenHandler());
+                settings.put("sasl.jaas.config", modules + "oauthbearer.OAuthBearerLoginModule required;");
+            } else {
+                String module = mechanism.equals("PLAIN") ? "plain.PlainLoginModule" : "scram.ScramLoginModule";
+                settings.put("sasl.jaas.config", String.format("%s%s required username=\"%s\" password=\"%s\";",
+                    modules, module, security.get("username").asText(), security.get("password").asText()));
+            }
+        }
+
         private void open() throws Exception {
             Properties settings = new Properties();
             settings.put("bootstrap.servers", options.get("bootstrap").asText());
@@ -149,6 +205,9 @@ public final class Driver {
                 }
                 settings.put("partition.assignment.strategy",
                     assignors.isEmpty() ? ASSIGNORS.get("range") : String.join(",", assignors));
+            }
+            if (options.hasNonNull("security")) {
+                secure(settings, options.get("security"));
             }
             if (options.hasNonNull("instance_id")) {
                 settings.put("group.instance.id", options.get("instance_id").asText());

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/sasl/plain"
+	"github.com/segmentio/kafka-go/sasl/scram"
 	"interop/contract"
 )
 
@@ -40,10 +42,14 @@ func open(options contract.Command, report *contract.Report) (contract.Consumer,
 	for _, name := range options.Assignors {
 		balancers = append(balancers, assignors[name])
 	}
+	dialer := &kafka.Dialer{ClientID: clientID, Timeout: 5 * time.Second, DualStack: true}
+	if err := secure(dialer, options.Security); err != nil {
+		return nil, err
+	}
 	m := &member{report: report, settings: kafka.ConsumerGroupConfig{
 		ID:                     options.Group,
 		Brokers:                []string{options.Bootstrap},
-		Dialer:                 &kafka.Dialer{ClientID: clientID, Timeout: 5 * time.Second, DualStack: true},
+		Dialer:                 dialer,
 		Topics:                 options.Topics,
 		GroupBalancers:         balancers,
 		HeartbeatInterval:      contract.Ms(options.HeartbeatIntervalMs, 500),
@@ -55,6 +61,24 @@ func open(options contract.Command, report *contract.Report) (contract.Consumer,
 		StartOffset:            kafka.FirstOffset,
 	}}
 	return m, m.begin()
+}
+
+func secure(dialer *kafka.Dialer, security contract.Security) (err error) {
+	if security.Protocol == "" {
+		return nil
+	}
+	if dialer.TLS, err = security.TLS(); err != nil {
+		return err
+	}
+	switch security.Mechanism {
+	case "PLAIN":
+		dialer.SASLMechanism = plain.Mechanism{Username: security.Username, Password: security.Password}
+	case "SCRAM-SHA-256":
+		dialer.SASLMechanism, err = scram.Mechanism(scram.SHA256, security.Username, security.Password)
+	case "SCRAM-SHA-512":
+		dialer.SASLMechanism, err = scram.Mechanism(scram.SHA512, security.Username, security.Password)
+	}
+	return err
 }
 
 func (m *member) begin() error {
@@ -174,5 +198,6 @@ func (m *member) Close() error {
 
 func main() {
 	can := []string{"range", "roundrobin", "subscribe"}
+	can = append(can, "ssl", "ssl-client-auth", "plain", "scram-sha-256", "scram-sha-512")
 	contract.Run("kafka-go", contract.Version("github.com/segmentio/kafka-go"), can, open)
 }

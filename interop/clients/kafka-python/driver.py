@@ -1,5 +1,6 @@
 """The driver of kafka-python (3.x and 2.x)."""
 
+import importlib
 import os
 import re
 import sys
@@ -7,13 +8,23 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "_python"))
 
 import kafka
-from contract import Member, run
+from contract import LOGINS, TLS, Member, run
 from kafka import ConsumerRebalanceListener, KafkaConsumer
 
 POLL_MS = 1000
 """Longer than a rebalance takes: 3.0.12 loses an assignment that comes after its poll has given up."""
 
 CAN = {"pattern", "subscribe", "max-poll", "range", "roundrobin"}
+
+
+def token_provider():
+    """The base class of token providers, which has changed its place."""
+    for place in ("kafka.net.sasl.oauth", "kafka.sasl.oauth", "kafka.oauth.abstract"):
+        try:
+            return importlib.import_module(place).AbstractTokenProvider
+        except ImportError:
+            continue
+    raise ImportError("this version has no AbstractTokenProvider")
 
 
 def assignors():
@@ -35,6 +46,33 @@ def assignors():
     except ImportError:
         pass
     return found
+
+
+def security_settings(security):
+    """The settings for the field `security` of a command."""
+    settings = {
+        "security_protocol": security["protocol"],
+        "ssl_cafile": security["ca"],
+        "ssl_certfile": security.get("certificate"),
+        "ssl_keyfile": security.get("key"),
+        "sasl_mechanism": security.get("mechanism"),
+        "sasl_plain_username": security.get("username"),
+        "sasl_plain_password": security.get("password"),
+    }
+    if security.get("token"):
+        settings["sasl_oauth_token_provider"] = TokenProvider(security["token"])
+    return {name: value for name, value in settings.items() if value}
+
+
+class TokenProvider(token_provider()):
+    """The token that the command has."""
+
+    def __init__(self, token, **config):
+        super().__init__(**config)
+        self._token = token
+
+    def token(self):
+        return self._token
 
 
 class Listener(ConsumerRebalanceListener):
@@ -72,6 +110,8 @@ class KafkaPythonMember(Member):
         }
         if options.get("instance_id"):
             settings["group_instance_id"] = options["instance_id"]
+        if options.get("security"):
+            settings.update(security_settings(options["security"]))
         self.consumer = KafkaConsumer(**settings)
         if options.get("pattern"):
             self.consumer.subscribe(pattern=re.compile(options["pattern"]).pattern, listener=Listener(self))
@@ -98,4 +138,4 @@ class KafkaPythonMember(Member):
 
 
 STATIC = {"static"} if "group_instance_id" in KafkaConsumer.DEFAULT_CONFIG else set()
-run("kafka-python", kafka.__version__, CAN | STATIC | assignors().keys(), KafkaPythonMember)
+run("kafka-python", kafka.__version__, CAN | TLS | LOGINS | STATIC | assignors().keys(), KafkaPythonMember)

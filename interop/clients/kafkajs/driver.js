@@ -1,19 +1,35 @@
 // The driver of kafkajs. It has one assignor of its own, RoundRobinAssigner, which no other client knows.
 'use strict';
 
+const fs = require('node:fs');
 const path = require('node:path');
 const modules = path.join(process.env.INTEROP_BUILT, 'node_modules');
 const { Kafka, logLevel } = require(path.join(modules, 'kafkajs'));
 const { version } = require(path.join(modules, 'kafkajs', 'package.json'));
 const { run } = require('../_node/contract.js');
 
+const TLS = ['ssl', 'ssl-client-auth'];
+const LOGINS = ['plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'];
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+function secured(security) {
+  if (!security) return {};
+  const read = (file) => (file ? fs.readFileSync(file, 'utf8') : undefined);
+  const ssl = { ca: [read(security.ca)], cert: read(security.certificate), key: read(security.key) };
+  if (!security.mechanism) return { ssl };
+  const mechanism = security.mechanism.toLowerCase();
+  if (mechanism === 'oauthbearer') {
+    return { ssl, sasl: { mechanism, oauthBearerProvider: async () => ({ value: security.token }) } };
+  }
+  return { ssl, sasl: { mechanism, username: security.username, password: security.password } };
+}
 
 async function open(options, report) {
   const kafka = new Kafka({
     brokers: [options.bootstrap],
     clientId: options.client_id || options.member,
     logLevel: logLevel.NOTHING,
+    ...secured(options.security),
     retry: { initialRetryTime: 50, maxRetryTime: 500, retries: 1000 },
   });
   const maker = () =>
@@ -86,4 +102,4 @@ async function open(options, report) {
   };
 }
 
-run('kafkajs', version, ['subscribe', 'max-poll'], open);
+run('kafkajs', version, ['subscribe', 'max-poll', ...TLS, ...LOGINS], open);

@@ -15,9 +15,9 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "_python"))
 
-from contract import Member, emit, run
+from contract import LOGINS, TLS, Member, emit, librdkafka_security, run
 
-CAN = {"pattern", "static", "range", "roundrobin", "cooperative-sticky"}
+CAN = {"pattern", "static", "range", "roundrobin", "cooperative-sticky", *TLS, *LOGINS} - {"oauthbearer"}
 LACKS = {"commit"}
 REBALANCED = re.compile(r"^% Group \S+ rebalanced.*?(assigned|assignment|revoked|revoke|lost).*?: ?(.*)$")
 PARTITION = re.compile(r"(\S+) \[(\d+)\]")
@@ -66,6 +66,7 @@ class KcatMember(Member):
         }
         if options.get("instance_id"):
             settings["group.instance.id"] = options["instance_id"]
+        settings.update(librdkafka_security(options.get("security")))
         given = [part for key, value in settings.items() for part in ("-X", f"{key}={value}")]
         topics = ["^" + options["pattern"].lstrip("^")] if options.get("pattern") else options["topics"]
         # -u: each record is written at once; -E: it goes on when a broker is not there for a while.

@@ -65,6 +65,9 @@ func open(options contract.Command, report *contract.Report) (contract.Consumer,
 	settings.Metadata.RefreshFrequency = contract.Ms(options.MetadataMaxAgeMs, 300_000)
 	settings.Metadata.Retry.Max = 100
 	settings.Metadata.Retry.Backoff = 100 * time.Millisecond
+	if err := secure(settings, options.Security); err != nil {
+		return nil, err
+	}
 	made, err := sarama.NewConsumerGroup([]string{options.Bootstrap}, options.Group, settings)
 	if err != nil {
 		return nil, err
@@ -74,6 +77,31 @@ func open(options contract.Command, report *contract.Report) (contract.Consumer,
 	go m.errors()
 	go m.consume()
 	return m, nil
+}
+
+type tokenProvider string
+
+func (t tokenProvider) Token() (*sarama.AccessToken, error) {
+	return &sarama.AccessToken{Token: string(t)}, nil
+}
+
+// secure leaves out SCRAM, whose exchange sarama does not bring along.
+func secure(settings *sarama.Config, security contract.Security) error {
+	if security.Protocol == "" {
+		return nil
+	}
+	config, err := security.TLS()
+	if err != nil {
+		return err
+	}
+	settings.Net.TLS.Enable, settings.Net.TLS.Config = true, config
+	if security.Mechanism != "" {
+		settings.Net.SASL.Enable = true
+		settings.Net.SASL.Mechanism = sarama.SASLMechanism(security.Mechanism)
+		settings.Net.SASL.User, settings.Net.SASL.Password = security.Username, security.Password
+		settings.Net.SASL.TokenProvider = tokenProvider(security.Token)
+	}
+	return nil
 }
 
 func (m *member) errors() {
@@ -232,6 +260,6 @@ func (m *member) Close() error {
 
 // A commit that the server rejects while it loads the group is no error to sarama: it is sent again with the next commit.
 func main() {
-	can := append([]string{"static", "subscribe"}, slices.Sorted(maps.Keys(assignors))...)
+	can := append([]string{"static", "subscribe", "ssl", "ssl-client-auth", "plain", "oauthbearer"}, slices.Sorted(maps.Keys(assignors))...)
 	contract.Run("sarama", contract.Version("github.com/IBM/sarama"), can, open, "commit-answer")
 }

@@ -22,6 +22,8 @@ from _wire.primitives import Message
 from coordinator.client.wire import ClientError, ConnectionClosed, WireConnection
 
 LENGTH_BYTES: Final = 4
+OPEN_SECONDS: Final = 1.0
+"""After so long a connection is not about to be closed."""
 SERVER_FIRST: Final = re.compile(rb"r=(?P<nonce>[^,]+),s=(?P<salt>[^,]+),i=(?P<iterations>\d+)")
 LIFETIME_STEP_MS: Final = 10_000
 """How exactly lifetimes are compared: those of tokens depend on when they are checked."""
@@ -89,7 +91,7 @@ class LoginClient:
 
     def ends(self) -> None:
         """Note that the connection is closed, or that it is not."""
-        self.socket.settimeout(2)
+        self.socket.settimeout(OPEN_SECONDS)
         try:
             more = self.socket.recv(1)
         except TimeoutError:
