@@ -15,18 +15,11 @@ from coordinator.metadata.image import MetadataImage
 from coordinator.runtime.slices import Steps
 from coordinator.security.acls.model import CLUSTER_NAME, SUPPORTED_OPERATIONS, AclOperation, ResourceType, question_of
 from coordinator.server.authorization import ALLOW_ALL, Authorizer, Requirement, WhenDenied
+from coordinator.server.denied_elements import Denied, Part, Resource
 from coordinator.server.dispatch import NO_RESPONSE, Handler, Route, refused, without_response
+from coordinator.server.hidden_resources import DECISIONS_AT_ONCE, operations_of
 from coordinator.server.long_messages import TooLong
-from coordinator.server.partial_denials import (
-    DECISIONS_AT_ONCE,
-    NO_ROW,
-    ROWS,
-    Denied,
-    Part,
-    Resource,
-    Row,
-    operations_of,
-)
+from coordinator.server.partial_denials import NO_ROW, ROWS, Row
 from coordinator.server.request_context import RequestContext
 
 NAMES_AT_ONCE: Final = DECISIONS_AT_ONCE

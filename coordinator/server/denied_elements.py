@@ -1,0 +1,229 @@
+"""Takes denied elements out of a list of a request, and makes their answers.
+
+The answers are those of `KafkaApis` and `ControllerApis` of Kafka 4.3.1.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple, Protocol
+
+from _wire.errors import ErrorCode
+from _wire.messages.create_topics import CreatableTopicResult
+from _wire.messages.delete_groups import DeletableGroupResult
+from _wire.messages.delete_records import DeleteRecordsPartitionResult, DeleteRecordsTopicResult
+from _wire.messages.fetch import FetchableTopicResponse
+from _wire.messages.offset_delete import OffsetDeleteResponsePartition, OffsetDeleteResponseTopic
+from _wire.messages.produce import TopicProduceResponse
+from coordinator.broker.fetch import failed_partition
+from coordinator.broker.produce import rejected_partition as rejected_produce
+from coordinator.metadata.image import MetadataImage
+from coordinator.runtime.slices import Steps
+from coordinator.security.acls.model import CLUSTER_NAME, AclOperation, ResourceType
+from coordinator.server.protocol_types import (
+    ConfigResourceType,
+)
+from coordinator.server.request_context import RequestContext
+from coordinator.server.requirements import CONFIGS_OF_CLUSTER, NO_TOPIC_ID
+
+ELEMENTS_AT_ONCE: Final = 500
+"""Elements that are looked at in one step."""
+
+
+TAF: Final = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+
+Resource = tuple[ResourceType, str | bytes]
+"""16 bytes stand for the id of a topic."""
+
+
+Denied = Mapping[Resource, frozenset[AclOperation]]
+"""Resource → the operations of the requirements that are denied on it."""
+
+
+class Access(Protocol):
+    """What the client of a request may do."""
+
+    def may(self, operation: AclOperation, resource_type: ResourceType, name: str) -> bool:
+        """Whether an operation is allowed, without a word about it if it is not."""
+
+
+class Part(NamedTuple):
+    """What is left of a request, which was changed in place."""
+
+    response: Any = None
+    """The answer, if nothing is left to be handled."""
+    add_to: Callable[[Any], None] | None = None
+    """Adds the answers of what was taken out to the response of the rest."""
+
+
+TakeOut = Callable[[Denied, Any, RequestContext, MetadataImage, Access], Steps[Part]]
+
+
+class Elements:
+    """Takes the denied elements out of a list of the request; their answers join a list of the response.
+
+    `key` finds the resource of an element. `answer` answers elements with an error; by default the route makes the
+    response that reports the error, of a request that has these elements alone.
+    """
+
+    def __init__(
+        self,
+        requested: str,
+        answered: str,
+        key: Callable[[Any, Any], Resource | None],
+        answer: "Answer | None" = None,
+    ) -> None:
+        self._requested = requested
+        self._answered = answered
+        self._key = key
+        self._answer = answer or by_error_response(requested, answered)
+
+    def __call__(
+        self, denied: Denied, request: Any, call: RequestContext, image: MetadataImage, access: Access
+    ) -> Steps[Part]:
+        left: list[Any] = []
+        taken: dict[ResourceType, list[Any]] = {}
+        for position, element in enumerate(getattr(request, self._requested)):
+            key = self._key(request, element)
+            if key is not None and key in denied:
+                taken.setdefault(key[0], []).append(element)
+            else:
+                left.append(element)
+            if position % ELEMENTS_AT_ONCE == ELEMENTS_AT_ONCE - 1:
+                yield
+        answers: list[Any] = []
+        for resource_type, elements in taken.items():
+            for first in range(0, len(elements), ELEMENTS_AT_ONCE):
+                portion = elements[first : first + ELEMENTS_AT_ONCE]
+                answers += self._answer(call, portion, resource_type.denied)
+                yield
+        setattr(request, self._requested, left)
+        if not left:
+            return Part(response=call.route.api.response(**{self._answered: answers}))
+
+        def add_to(response: Any) -> None:
+            if not getattr(response, "error_code", ErrorCode.NONE):
+                getattr(response, self._answered).extend(answers)
+
+        return Part(add_to=add_to)
+
+
+Answer = Callable[[RequestContext, list[Any], ErrorCode], list[Any]]
+"""(request under way, elements, error) → the elements of the response that report the error."""
+
+
+def by_error_response(requested: str, answered: str) -> Answer:
+    """Answers of the route's own, for a request that has these elements alone."""
+
+    def answer(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
+        request = call.request
+        alone = type(request)(**{name: getattr(request, name) for name in request.FIELDS})
+        setattr(alone, requested, elements)
+        answers: list[Any] = getattr(call.route.error_response(alone, error, call.api_version), answered)
+        return answers
+
+    return answer
+
+
+def merged(answer: Answer) -> Answer:
+    """A topic that is named twice is answered once, with the partitions of both (`OffsetCommitResponse.Builder`)."""
+
+    def merge(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
+        topics: dict[Any, Any] = {}
+        for topic in answer(call, elements, error):
+            known: Any = topics.setdefault(topic_key(None, topic), topic)
+            if known is not topic:
+                known.partitions.extend(topic.partitions)
+        return list(topics.values())
+
+    return merge
+
+
+def topic_key(request: Any, element: Any) -> Resource | None:
+    """A topic by its id if it has one, else by its name, which is in `name` or `topic`."""
+    topic_id = getattr(element, "topic_id", NO_TOPIC_ID)
+    if topic_id != NO_TOPIC_ID:
+        return ResourceType.TOPIC, topic_id
+    name = element.name if hasattr(element, "name") else element.topic
+    return None if name is None else (ResourceType.TOPIC, name)
+
+
+def name_key(resource_type: ResourceType) -> Callable[[Any, Any], Resource | None]:
+    """Elements that are names themselves."""
+    return lambda request, element: (resource_type, element)
+
+
+def config_key(request: Any, element: Any) -> Resource | None:
+    if element.resource_type == ConfigResourceType.TOPIC:
+        return ResourceType.TOPIC, element.resource_name
+    if element.resource_type == ConfigResourceType.GROUP:
+        return ResourceType.GROUP, element.resource_name
+    return (ResourceType.CLUSTER, CLUSTER_NAME) if element.resource_type in CONFIGS_OF_CLUSTER else None
+
+
+Topic = tuple[str, bytes]
+
+
+def _once_each(indexes: Iterable[tuple[Topic, int]]) -> Iterator[tuple[Topic, Iterable[int]]]:
+    """Topics with their partitions, each once, where Kafka has a map of partitions."""
+    topics: dict[Topic, dict[int, None]] = {}
+    for topic, index in indexes:
+        topics.setdefault(topic, {})[index] = None
+    yield from topics.items()
+
+
+def produced(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
+    wanted = (((each.name, each.topic_id), data.index) for each in elements for data in each.partition_data)
+    return [
+        TopicProduceResponse(
+            name=name, topic_id=topic_id, partition_responses=[rejected_produce(index, error) for index in indexes]
+        )
+        for (name, topic_id), indexes in _once_each(wanted)
+    ]
+
+
+def fetched(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
+    wanted = (((each.topic, each.topic_id), partition.partition) for each in elements for partition in each.partitions)
+    return [
+        FetchableTopicResponse(
+            topic=name, topic_id=topic_id, partitions=[failed_partition(index, error) for index in indexes]
+        )
+        for (name, topic_id), indexes in _once_each(wanted)
+    ]
+
+
+def records_deleted(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
+    wanted = (((topic.name, NO_TOPIC_ID), each.partition_index) for topic in elements for each in topic.partitions)
+    return [
+        DeleteRecordsTopicResult(
+            name=name,
+            partitions=[
+                DeleteRecordsPartitionResult(partition_index=index, low_watermark=-1, error_code=error)
+                for index in indexes
+            ],
+        )
+        for (name, _), indexes in _once_each(wanted)
+    ]
+
+
+def created_denied(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
+    return [
+        CreatableTopicResult(name=each.name, error_code=error, error_message="Authorization failed.")
+        for each in elements
+    ]
+
+
+def offsets_deleted(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
+    return [
+        OffsetDeleteResponseTopic(
+            name=each.name,
+            partitions=[
+                OffsetDeleteResponsePartition(partition_index=partition.partition_index, error_code=error)
+                for partition in each.partitions
+            ],
+        )
+        for each in elements
+    ]
+
+
+def groups_deleted(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
+    return [DeletableGroupResult(group_id=group_id, error_code=error) for group_id in dict.fromkeys(elements)]
