@@ -18,6 +18,8 @@ from coordinator.logger import logger
 from coordinator.security.principal import Principal
 from coordinator.security.sasl.exchange import told
 from coordinator.security.sasl.plain import PlainExchange
+from coordinator.server.connection import SaslConnection
+from coordinator.server.login import Step
 from tests.sasl_server import SaslServer, plain_jaas
 from tests.servers import RunningServer
 from tests.waiting import wait_for
@@ -87,6 +89,24 @@ def test_a_failed_login_is_answered_late_and_the_connection_is_not_read_meanwhil
     assert time.monotonic() - began >= DELAY_MS / 1000 * 0.9
     assert response.error_code == 58
     assert client.is_closed_by_peer()
+
+
+def test_a_connection_is_not_read_while_its_failed_login_waits(server, client):
+    handshake(client)
+    client.send(SaslAuthenticateRequest(auth_bytes=WRONG), 2)
+
+    def waiting() -> list[Any]:
+        return [
+            each
+            for each in list(server.node.front.dispatcher.connections)
+            if isinstance(each, SaslConnection) and each.login.step is Step.OVER
+        ]
+
+    (connection,) = wait_for(waiting, 5, "the login to fail")
+    heard_ms = connection.last_heard_ms
+    client.socket.sendall(bytes(1_000))
+    time.sleep(DELAY_MS / 1000 / 3)
+    assert connection.last_heard_ms == heard_ms
 
 
 def test_a_right_login_is_answered_at_once(client):
