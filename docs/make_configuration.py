@@ -7,7 +7,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from coordinator.config.key import INT16_MAX, INT32_MAX, INT64_MAX, ConfigKey  # noqa: E402
+from coordinator.config.key import INT16_MAX, INT32_MAX, INT64_MAX, ConfigKey, Scope  # noqa: E402
 from coordinator.config.settings import ALL_KEYS  # noqa: E402
 
 PAGE = Path(__file__).with_name("configuration.md")
@@ -27,6 +27,11 @@ INVALID_REQUEST, and settings change with a restart.
 | setting | type | default | allowed | what it does |
 |---|---|---|---|---|
 """
+SCOPES = {
+    Scope.BROKER: "",
+    Scope.LISTENER: " Also for one listener.",
+    Scope.MECHANISM: " Also for one listener, and one SASL mechanism of it.",
+}
 UNBOUNDED = (INT16_MAX, INT32_MAX, INT64_MAX)
 
 
@@ -37,7 +42,7 @@ def page() -> str:
 def row(key: ConfigKey[Any]) -> str:
     default = key.format(key.default)
     shown = f"`{default}`" if default != "" else "empty"
-    return f"| `{key.name}` | {key.type_name} | {shown} | {allowed(key)} | {key.doc} |\n"
+    return f"| `{key.name}` | {key.type_name} | {shown} | {allowed(key)} | {key.doc}{SCOPES[key.scope]} |\n"
 
 
 def allowed(key: ConfigKey[Any]) -> str:

@@ -47,7 +47,7 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.metrics": "_wire coordinator.audit.world coordinator.core coordinator.groups coordinator.runtime"
         " coordinator.timers coordinator.config prometheus_client",
         "coordinator.admin": "coordinator.metrics coordinator.listen_address coordinator.config"
-        " coordinator.http_guard starlette uvicorn",
+        " coordinator.http_guard coordinator.http_login starlette uvicorn",
         "coordinator.security": "_wire coordinator.config",
         "coordinator.security.sasl": "coordinator.config coordinator.security scramp joserfc",
         "coordinator.security.tls": "coordinator.config coordinator.security coordinator.patterns cryptography",
@@ -72,6 +72,7 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.patterns": "re2",
         "coordinator.listen_address": "coordinator.config.key",
         "coordinator.http_guard": "",
+        "coordinator.http_login": "",
         "coordinator.internal_topics": "",
         "coordinator.deadlines": "",
         "coordinator.wall_time": "",

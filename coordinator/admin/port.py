@@ -7,8 +7,10 @@ up: the first to go is the one that has waited longest for the head of its reque
 import asyncio
 import socket
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 import uvicorn
@@ -17,10 +19,13 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from coordinator.admin.address import parse_address
 from coordinator.admin.app import make_app
-from coordinator.config.metrics_keys import ADMIN_ALLOWED_HOSTS, ADMIN_LISTENER
+from coordinator.config.key import ConfigError
+from coordinator.config.metrics_keys import ADMIN_ALLOWED_HOSTS, ADMIN_LISTENER, ADMIN_LOGIN_FILE, ADMIN_PROBES_OPEN
 from coordinator.config.settings import Config
-from coordinator.http_guard import HttpGuard, parse_names
+from coordinator.http_guard import Application, HttpGuard, is_loopback, parse_names
+from coordinator.http_login import LoginFileError, LoginGuard, Logins, read_logins
 from coordinator.listen_address import bind
+from coordinator.logger import logger
 from coordinator.metrics.node_metrics import NodeMetrics
 
 CONNECTIONS_MAX: Final = 32
@@ -38,6 +43,7 @@ HEAD_BYTES_MAX: Final = 16 * 1024
 BODY_BYTES_MAX: Final = 64 * 1024
 """Only the routes of tests read a body; a request with a larger one is closed at once."""
 STOP_SECONDS: Final = 1
+PROBES: Final = ("/healthz", "/readyz")
 BACKLOG: Final = 64
 
 
@@ -104,11 +110,24 @@ class OneRequestProtocol(H11Protocol):
         super().connection_lost(exc)
 
 
+def _secured(secure: Callable[[Any], asyncio.Protocol], **options: Any) -> asyncio.Protocol:
+    return secure(OneRequestProtocol(**options))
+
+
+def _logins(file: str) -> Logins | None:
+    try:
+        return read_logins(Path(file)) if file else None
+    except LoginFileError as problem:
+        raise ConfigError(f"{ADMIN_LOGIN_FILE.name}: {problem}") from None
+
+
 class AdminPort:
     """Bound when it is made; serves between `start` and `stop`."""
 
     def __init__(self, config: Config) -> None:
-        """Raises ConfigError and ListenError: the address cannot be read or bound."""
+        """Raises ConfigError and ListenError: the address cannot be read or bound, or the logins cannot be read."""
+        self._logins = _logins(config[ADMIN_LOGIN_FILE])
+        self._are_probes_open = config[ADMIN_PROBES_OPEN]
         self._allowed_hosts = parse_names(config[ADMIN_ALLOWED_HOSTS])
         self._socket = bind(parse_address(config[ADMIN_LISTENER]))
         host, port = self._socket.getsockname()[:2]
@@ -117,10 +136,21 @@ class AdminPort:
         self._server: uvicorn.Server | None = None
         self._serving: asyncio.Task[None] | None = None
 
-    async def start(self, metrics: NodeMetrics, more_routes: Sequence[BaseRoute] = ()) -> None:
-        """Accept connections when this returns. `more_routes` are served beside those of app.py."""
+    async def start(
+        self,
+        metrics: NodeMetrics,
+        more_routes: Sequence[BaseRoute] = (),
+        *,
+        secure: Callable[[Any], asyncio.Protocol] | None = None,
+    ) -> None:
+        """Accept connections when this returns. `more_routes` are served beside those of app.py.
+
+        `secure` puts TLS before a connection.
+        """
+        self._warn(has_tls=secure is not None)
+        http = OneRequestProtocol if secure is None else partial(_secured, secure)
         options: dict[str, Any] = {
-            "http": OneRequestProtocol,
+            "http": http,
             "ws": "none",
             "lifespan": "off",
             "loop": "none",
@@ -134,7 +164,10 @@ class AdminPort:
             "timeout_graceful_shutdown": STOP_SECONDS,
         }
         bound_host = self._socket.getsockname()[0]
-        app = HttpGuard(make_app(metrics, more_routes), bound_host, self._allowed_hosts, ADMIN_ALLOWED_HOSTS.name)
+        app: Application = make_app(metrics, more_routes)
+        if self._logins is not None:
+            app = LoginGuard(app, self._logins, PROBES if self._are_probes_open else ())
+        app = HttpGuard(app, bound_host, self._allowed_hosts, ADMIN_ALLOWED_HOSTS.name)
         server = uvicorn.Server(uvicorn.Config(app, **options))
         server.capture_signals = nullcontext  # type: ignore[method-assign, assignment]
         self._server = server
@@ -143,6 +176,13 @@ class AdminPort:
             await asyncio.sleep(0)
         if self._serving.done():
             self._serving.result()
+
+    def _warn(self, *, has_tls: bool) -> None:
+        """What is open to others has a login, and a login is not sent in plain text."""
+        if is_loopback(self._socket.getsockname()[0]) or (has_tls and self._logins is not None):
+            return
+        lacks = "TLS (admin.security.protocol)" if self._logins is not None else "a login (admin.login.file)"
+        logger.warning("other hosts may reach the admin port", address=self.address, lacks=lacks)
 
     async def stop(self) -> None:
         """Close the port; requests under way have `STOP_SECONDS`."""

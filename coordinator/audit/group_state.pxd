@@ -16,8 +16,7 @@ cdef class KnownMember:
     cdef int64_t synced_in              # the last generation that it sent a SyncGroup of
     cdef int64_t synced_at_ms
     cdef bytes text                     # its `schema.MemberRef` as JSON, as it was last written
-    cdef str text_software_name         # the parts of that text that may change
-    cdef str text_software_version
+    cdef object text_details            # the part of the member that may change
 
 
 @cython.final

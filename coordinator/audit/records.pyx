@@ -289,17 +289,15 @@ cdef bytes member_text(KnownMember known, Layout layout):
     """The member as JSON: for thousands of events of its group it is the same."""
     cdef Writer w
     member = known.member
-    name, version = member.client_software_name, member.client_software_version
-    if (name is not known.text_software_name and name != known.text_software_name) or (
-        version is not known.text_software_version and version != known.text_software_version
-    ):
+    details = member.client_details
+    if known.text is None or (details is not known.text_details and details != known.text_details):
         open_writer(&w, FIRST_BYTES, b"MemberRef")
         try:
             write_struct(&w, layout, member)
             known.text = finish_writer(&w)
         finally:
             close_writer(&w)
-        known.text_software_name, known.text_software_version = name, version
+        known.text_details = details
     return known.text
 
 

@@ -69,7 +69,9 @@ class MemberRef(msgspec.Struct, frozen=True):
     """The identity of a member.
 
     `client_software_name` and `client_software_version` are those that the client sent with ApiVersions (KIP-511). They
-    are empty if it sent none, or if the group was loaded since: `__consumer_offsets` does not have them.
+    are empty if it sent none, or if the group was loaded since: `__consumer_offsets` does not have them. Nor does it
+    have `principal`, the one that the client joined as (`User:alice`), which is empty, too, if the client's listener
+    authenticates nobody.
     """
 
     member_id: str
@@ -78,10 +80,14 @@ class MemberRef(msgspec.Struct, frozen=True):
     group_instance_id: str | None = None
     client_software_name: str = ""
     client_software_version: str = ""
+    principal: str = ""
 
 
 class Requester(msgspec.Struct, frozen=True):
-    """The client that sent a request about a group without being the member that the request is about."""
+    """The client that sent a request about a group without being the member that the request is about.
+
+    `principal` is empty if the client's listener authenticates nobody.
+    """
 
     client_id: str
     client_host: str

@@ -4,9 +4,11 @@ import asyncio
 import os
 import signal
 import socket
+import ssl
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
@@ -14,11 +16,20 @@ from coordinator.cli.bronze_reader import BRONZE, bronze_records
 from coordinator.cli.ready_file import ReadyFile
 from coordinator.client.wire import ClientError
 from coordinator.dashboard.links import Origin
-from coordinator.http_guard import HttpGuard, is_loopback
+from coordinator.http_guard import Application, HttpGuard, is_loopback
+from coordinator.http_login import LoginFileError, LoginGuard, Logins, read_logins
 
 DEFAULT_LISTEN = "127.0.0.1:8080"
 STOP_SECONDS = 1
 """How long a stop waits for answers; the streams of changes never end by themselves."""
+
+
+class Guards(NamedTuple):
+    """Who may open the page, and whether by HTTPS."""
+
+    allowed_hosts: tuple[str, ...]
+    logins: Logins | None
+    tls: ssl.SSLContext | None
 
 
 @click.command
@@ -43,6 +54,16 @@ STOP_SECONDS = 1
     is_flag=True,
     help="Let everyone who can reach the page reset offsets, remove members and delete groups.",
 )
+@click.option(
+    "--login-file",
+    type=click.Path(path_type=Path),
+    help="A file with the logins of the page: each line is USER:PASSWORD, or a token (Authorization: Bearer).",
+)
+@click.option(
+    "--tls-key-store",
+    type=click.Path(path_type=Path),
+    help="A PEM file with a private key and its certificate chain: the page is served by HTTPS.",
+)
 @click.option("--ready-file", type=click.Path(path_type=Path), help="Write this JSON file (url, pid) when ready.")
 def command(
     bootstrap: str | None,
@@ -50,12 +71,14 @@ def command(
     listen: str,
     allowed_hosts: tuple[str, ...],
     allow_actions: bool,
+    login_file: Path | None,
+    tls_key_store: Path | None,
     ready_file: Path | None,
 ) -> None:
     """Show the groups of a server in a browser, live, or those of tables, or of both.
 
-    Everyone who can reach the address can read all events; there is no login. So listen on other addresses than
-    loopback only in a network that you trust.
+    Without --login-file, everyone who can reach the address can read all events. So listen on other addresses than
+    loopback only with a login and TLS, or in a network that you trust.
     """
     import uvicorn  # noqa: F401  # what is missing is told before anything else
 
@@ -70,9 +93,15 @@ def command(
         _check_actions(bootstrap, host, allowed_hosts)
     origin = Origin(bootstrap, tables)
     try:
+        logins = None if login_file is None else read_logins(login_file)
+        tls = None if tls_key_store is None else _tls_context(tls_key_store)
+        if not is_loopback(host) and (logins is None or tls is None):
+            lacks = "--login-file" if logins is None else "--tls-key-store"
+            click.echo(f"coordinator: other hosts may reach {listen}; it has no {lacks}", err=True)
         with ReadyFile(ready_file) as ready, _bind(host.strip("[]"), int(port)) as listener:
-            asyncio.run(_serve(origin, listener, allowed_hosts, ready, allow_actions=allow_actions))
-    except ClientError as problem:
+            guards = Guards(allowed_hosts, logins, tls)
+            asyncio.run(_serve(origin, listener, guards, ready, allow_actions=allow_actions))
+    except (ClientError, LoginFileError) as problem:
         raise click.ClickException(str(problem)) from problem
     except OSError as problem:
         raise click.ClickException(f"cannot listen on {listen}: {_words(problem)}") from problem
@@ -84,6 +113,20 @@ def _check_actions(bootstrap: str | None, host: str, allowed_hosts: tuple[str, .
     if not is_loopback(host) and not allowed_hosts:
         # Any Host would be allowed, so a site whose name resolves to this address could act through a browser.
         raise click.ClickException(f"--allow-actions on {host} needs --allow-host NAME: the host name of the page")
+
+
+def _tls_context(key_store: Path) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        # An encrypted key would have OpenSSL ask for its password on the terminal.
+        context.load_cert_chain(key_store, password="")
+    except OSError as problem:
+        reason = problem.reason if isinstance(problem, ssl.SSLError) else problem.strerror
+        raise click.ClickException(
+            f"--tls-key-store {key_store}: no private key with its certificate chain in the form of PEM, unencrypted: "
+            f"{reason}"
+        ) from problem
+    return context
 
 
 def _words(problem: OSError) -> str:
@@ -101,7 +144,7 @@ def _bind(host: str, port: int) -> socket.socket:
 async def _serve(
     origin: Origin,
     listener: socket.socket,
-    allowed_hosts: tuple[str, ...],
+    guards: Guards,
     ready_file: ReadyFile,
     *,
     allow_actions: bool,
@@ -122,9 +165,15 @@ async def _serve(
     if lag_feed is not None:
         lag_feed.start()
     host, port = listener.getsockname()[:2]
-    url = f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
-    app = HttpGuard(make_app(board, origin, allow_actions=allow_actions), host, allowed_hosts, "--allow-host")
+    scheme = "http" if guards.tls is None else "https"
+    url = f"{scheme}://[{host}]:{port}/" if ":" in host else f"{scheme}://{host}:{port}/"
+    app: Application = make_app(board, origin, allow_actions=allow_actions)
+    if guards.logins is not None:
+        app = LoginGuard(app, guards.logins)
+    app = HttpGuard(app, host, guards.allowed_hosts, "--allow-host")
     config = uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=STOP_SECONDS, ws="none")
+    config.load()
+    config.ssl = guards.tls
     server = uvicorn.Server(config)
     # A signal ends the command with exit status 0; uvicorn would raise it again after the stop.
     server.capture_signals = nullcontext  # type: ignore[method-assign, assignment]

@@ -23,3 +23,15 @@ LISTENER_SECURITY_PROTOCOL_MAP = ConfigKey(
     "`SSL`, `SASL_PLAINTEXT` or `SASL_SSL`. A listener that is not in it cannot be used; the default has the four "
     "protocols as names.",
 )
+INTER_BROKER_LISTENER_NAME = ConfigKey(
+    "inter.broker.listener.name",
+    "",
+    "Accepted and ignored: there is one node. It has to be the name of a listener, and is not given together with "
+    "`security.inter.broker.protocol`.",
+)
+SECURITY_INTER_BROKER_PROTOCOL = ConfigKey(
+    "security.inter.broker.protocol",
+    "PLAINTEXT",
+    "Accepted and ignored: there is one node.",
+    one_of=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
+)

@@ -1,13 +1,37 @@
 """The keys of the admin port and its metrics. Kafka has none of them."""
 
+from typing import Final
+
 from coordinator.config.key import ConfigKey
 
 ADMIN_LISTENER = ConfigKey(
     "admin.listener",
     "",
     "The address of the admin port, which serves /metrics, /healthz and /readyz over HTTP: HOST:PORT, or :PORT on "
-    "127.0.0.1. Port 0 binds a free port. If empty, there is none. There is no login: bind other addresses than "
-    "loopback only in a network that you trust. Kafka has no such setting.",
+    "127.0.0.1. Port 0 binds a free port. If empty, there is none. On another address than loopback it needs "
+    "`admin.login.file` and `admin.security.protocol=SSL`, unless you trust all who reach it; the log warns if it has "
+    "them not. Kafka has no such setting.",
+)
+ADMIN_NAME: Final = "ADMIN"
+"""The name of the admin port where settings of listeners are written: `listener.name.admin.ssl.keystore.location`."""
+ADMIN_SECURITY_PROTOCOL = ConfigKey(
+    "admin.security.protocol",
+    "PLAINTEXT",
+    "Whether the admin port has TLS. With `SSL` its key store, and whether it asks for certificates, are the settings "
+    "`listener.name.admin.ssl.*`, or those of all listeners. Kafka has no such setting.",
+    one_of=("PLAINTEXT", "SSL"),
+)
+ADMIN_LOGIN_FILE = ConfigKey(
+    "admin.login.file",
+    "",
+    "A file with the logins of the admin port: each line is USER:PASSWORD (HTTP Basic), or a token, which has no colon "
+    "(Bearer). Without it there is no login. It is read at the start. Kafka has no such setting.",
+)
+ADMIN_PROBES_OPEN = ConfigKey(
+    "admin.probes.open",
+    True,
+    "Whether /healthz and /readyz are served without a login, as probes of an orchestrator need it. "
+    "Kafka has no such setting.",
 )
 ADMIN_ALLOWED_HOSTS = ConfigKey(
     "admin.allowed.hosts",

@@ -23,6 +23,7 @@ from coordinator.config import (
 from coordinator.config.key import ConfigError, ConfigKey
 from coordinator.config.listener_keys import LISTENERS
 from coordinator.config.listener_overrides import PREFIX, ListenerConfig, find_override, listener_names, parse_override
+from coordinator.config.metrics_keys import ADMIN_LISTENER, ADMIN_NAME
 from coordinator.config.rules import check_settings_together
 from coordinator.config.server_keys import LOG_DIRS
 
@@ -73,7 +74,7 @@ class Config:
             self._values[key] = key.parse(text)
             self._given.add(key)
         self._overrides: dict[str, dict[ConfigKey[Any], Any]] = {}
-        names = listener_names(self[LISTENERS])
+        names = [*listener_names(self[LISTENERS]), *([ADMIN_NAME] if self[ADMIN_LISTENER] else [])]
         for name, text in of_listeners.items():
             override = find_override(name, names, KEYS_BY_NAME)
             self._overrides.setdefault(override.place, {})[override.key] = parse_override(override, text)

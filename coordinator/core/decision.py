@@ -8,6 +8,7 @@ from coordinator.config.settings import Config
 from coordinator.core.address_limits import AddressLimits
 from coordinator.core.causes import Requester
 from coordinator.core.client_connection import ClientConnection
+from coordinator.core.client_details import UNKNOWN_CLIENT, ClientDetails
 from coordinator.core.consumer.settings import ConfiguredSettings, ConsumerGroupSettings
 from coordinator.core.event import Event
 from coordinator.core.pauses import NO_PAUSES, Pauses
@@ -103,7 +104,7 @@ class OperationContext:
 
     @property
     def requester(self) -> Requester:
-        return Requester(self.client_id, self.client_host)
+        return Requester(self.client_id, self.client_host, self.client_details.principal)
 
     @property
     def client_connection(self) -> ClientConnection | None:
@@ -111,13 +112,9 @@ class OperationContext:
         return None
 
     @property
-    def client_software_name(self) -> str:
-        """What the client said of itself with ApiVersions (KIP-511); empty if it said nothing."""
-        return ""
-
-    @property
-    def client_software_version(self) -> str:
-        return ""
+    def client_details(self) -> ClientDetails:
+        """What is known of the client beside its id and its host."""
+        return UNKNOWN_CLIENT
 
 
 @dataclass(slots=True)

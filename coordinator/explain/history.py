@@ -529,8 +529,9 @@ class GroupHistory:
         for each in members:
             progress = event.progress.get(each.member.member_id)
             before = known.get(each.member.member_id) or KnownMember(each.member)
-            # Only the events of this run of the coordinator know the software of the client.
-            member = each.member if each.member.client_software_name else before.member
+            # Only the events of this run of the coordinator know the software and the principal of the client.
+            knows_client = each.member.client_software_name or each.member.principal
+            member = each.member if knows_client else before.member
             self.members[each.member.member_id] = msgspec.structs.replace(
                 before,
                 member=member,

@@ -4,6 +4,8 @@ the coordinator's own absence."""
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
+import msgspec
+
 from coordinator.audit import schema
 from coordinator.audit.schema import MemberRef
 from coordinator.core.causes import Cause
@@ -131,14 +133,7 @@ def _fenced(event: schema.RequestRejected, names: Names, number: str) -> str:
 
 
 def _without_instance(member: MemberRef) -> MemberRef:
-    return MemberRef(
-        member.member_id,
-        member.client_id,
-        member.client_host,
-        None,
-        member.client_software_name,
-        member.client_software_version,
-    )
+    return msgspec.structs.replace(member, group_instance_id=None)
 
 
 def _no_common_assignor(event: schema.RequestRejected, names: Names, number: str) -> str:

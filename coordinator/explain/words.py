@@ -107,8 +107,10 @@ class Names:
         return plain(base) if base else "a member without a name"
 
     def full(self, member: MemberRef) -> str:
-        """With the host and the client software, as far as they are known."""
-        known = [host_of(member.client_host)] if host_of(member.client_host) else []
+        """With the principal, the host and the client software, as far as they are known."""
+        known = [plain(member.principal)] if member.principal else []
+        if host_of(member.client_host):
+            known.append(host_of(member.client_host))
         if member.client_software_name:
             version = f" {plain(member.client_software_version)}" if member.client_software_version else ""
             known.append(plain(member.client_software_name) + version)
@@ -122,6 +124,9 @@ class Names:
 def requester(found: Requester) -> str:
     """The client that sent a request about a group without being a member."""
     host = host_of(found.client_host)
-    principal = f", principal {plain(found.principal)}" if found.principal else ""
     name = plain(found.client_id) if found.client_id else "a client without a client id"
-    return f"{name} ({host}{principal})" if host else name
+    if found.principal:
+        known = [plain(found.client_id)] if found.client_id else []
+        known += [host] if host else []
+        return f"{plain(found.principal)} ({', '.join(known)})" if known else plain(found.principal)
+    return f"{name} ({host})" if host else name

@@ -82,6 +82,7 @@ _MEMBER: Final = dict.fromkeys(
         "group_instance_id",
         "client_software_name",
         "client_software_version",
+        "principal",
     ),
     _T,
 )

@@ -101,6 +101,7 @@ def _join(members: Members, member: MemberRef, context: Context) -> None:
     row["group_instance_id"] = member.group_instance_id
     row["client_software_name"] = member.client_software_name
     row["client_software_version"] = member.client_software_version
+    row["principal"] = member.principal
     row["joined_seq"], row["joined_ms"], row["group_type"] = event.seq, event.time_ms, context.group_type
     members.rows[member.member_id] = row
     context.rows[MEMBERSHIPS].append(row)

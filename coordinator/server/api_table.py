@@ -7,6 +7,7 @@ from coordinator.config.settings import Config
 from coordinator.server.data_plane import DataPlane
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.group_parts import GroupParts
+from coordinator.server.handlers.certificate_reload import CertificateReload
 from coordinator.server.handlers.cluster import ClusterHandlers
 from coordinator.server.handlers.configs import ConfigHandlers
 from coordinator.server.handlers.data import DataHandlers
@@ -40,6 +41,7 @@ class HandlerParts:
     groups: GroupParts
     data_plane: DataPlane | None
     throttling: Throttling
+    certificates: CertificateReload
 
 
 def dispatch_table(parts: HandlerParts) -> DispatchTable:
@@ -98,7 +100,12 @@ def _add_configs(table: DispatchTable, parts: HandlerParts) -> None:
     QuotaHandlers(config=config, metadata=storage.metadata, throttling=parts.throttling, now_ms=now_ms).add_to(table)
     FeatureHandlers(metadata=storage.metadata, node_id=config[NODE_ID], now_ms=now_ms).add_to(table)
     ConfigHandlers(
-        config=config, image=storage.image, metadata=storage.metadata, topics=storage.topics, now_ms=now_ms
+        config=config,
+        image=storage.image,
+        metadata=storage.metadata,
+        topics=storage.topics,
+        now_ms=now_ms,
+        certificates=parts.certificates,
     ).add_to(table)
     SecurityHandlers().add_to(table)
     SaslHandlers().add_to(table)

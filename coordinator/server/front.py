@@ -7,6 +7,7 @@ from coordinator.config.settings import Config
 from coordinator.server.api_table import HandlerParts, dispatch_table
 from coordinator.server.data_plane import DataPlane
 from coordinator.server.group_parts import GroupParts
+from coordinator.server.handlers.certificate_reload import CertificateReload
 from coordinator.server.host import Host
 from coordinator.server.limits import ConnectionLimits
 from coordinator.server.listeners import Listeners, TlsParts
@@ -52,6 +53,7 @@ def make_front(
     """
     scheduler, now_ms = loop.scheduler, loop.now_ms
     throttling = Throttling(config, storage.image, scheduler, now_ms)
+    certificates = CertificateReload()
     runner = RequestRunner(loop.slices, loop.fail)
     table = dispatch_table(
         HandlerParts(
@@ -61,6 +63,7 @@ def make_front(
             groups=groups,
             data_plane=data_plane,
             throttling=throttling,
+            certificates=certificates,
         )
     )
     chain = RequestChain(table, groups.sessions, throttling)
@@ -92,4 +95,5 @@ def make_front(
         metrics=metrics,
         descriptors=host.descriptors,
     )
+    certificates.stores = listeners.tls
     return Front(runner=runner, chain=chain, dispatcher=dispatcher, rejections=rejections, listeners=listeners)

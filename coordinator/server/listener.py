@@ -7,8 +7,15 @@ from ipaddress import ip_address
 from typing import Final
 
 from coordinator.config.key import ConfigError
-from coordinator.config.listener_keys import ADVERTISED_LISTENERS, LISTENER_SECURITY_PROTOCOL_MAP, LISTENERS
+from coordinator.config.listener_keys import (
+    ADVERTISED_LISTENERS,
+    INTER_BROKER_LISTENER_NAME,
+    LISTENER_SECURITY_PROTOCOL_MAP,
+    LISTENERS,
+    SECURITY_INTER_BROKER_PROTOCOL,
+)
 from coordinator.config.listener_overrides import ListenerConfig
+from coordinator.config.metrics_keys import ADMIN_LISTENER, ADMIN_NAME, ADMIN_SECURITY_PROTOCOL
 from coordinator.config.settings import Config
 from coordinator.listen_address import Address, parse_addresses
 from coordinator.security.protocols import SecurityProtocol
@@ -55,6 +62,8 @@ def parse_listeners(config: Config) -> list[Listener]:
     protocols = parse_protocols(config[LISTENER_SECURITY_PROTOCOL_MAP])
     advertised = {each.name: each for each in _addresses(ADVERTISED_LISTENERS.name, config[ADVERTISED_LISTENERS])}
     names = [address.name for address in addresses]
+    if config[ADMIN_LISTENER] and ADMIN_NAME in names:
+        raise ConfigError(f"{LISTENERS.name}={config[LISTENERS]}: {ADMIN_NAME} is the name of the admin port")
     for name, address in advertised.items():
         if name not in names:
             raise ConfigError(
@@ -65,6 +74,7 @@ def parse_listeners(config: Config) -> list[Listener]:
                 f"{ADVERTISED_LISTENERS.name}={config[ADVERTISED_LISTENERS]}: clients cannot connect to 0.0.0.0; "
                 "write the address or the name of this host"
             )
+    _check_inter_broker(config, names)
     return [
         Listener(
             address,
@@ -74,6 +84,12 @@ def parse_listeners(config: Config) -> list[Listener]:
         )
         for address in addresses
     ]
+
+
+def admin_listener(config: Config) -> Listener:
+    """The admin port, as far as its TLS is concerned."""
+    protocol = SecurityProtocol(config[ADMIN_SECURITY_PROTOCOL])
+    return Listener(Address(ADMIN_NAME, "", 0), None, protocol, config.for_listener(ADMIN_NAME))
 
 
 def parse_protocols(text: str) -> dict[str, SecurityProtocol]:
@@ -96,6 +112,18 @@ def parse_protocols(text: str) -> dict[str, SecurityProtocol]:
             raise ConfigError(f"{setting}: {name} is named twice")
         protocols[name] = SecurityProtocol(protocol.strip().upper())
     return protocols
+
+
+def _check_inter_broker(config: Config, names: list[str]) -> None:
+    """Settings of the connections between brokers, which there are none of: a file of Kafka's has them."""
+    name = config[INTER_BROKER_LISTENER_NAME]
+    if not name:
+        return
+    setting = f"{INTER_BROKER_LISTENER_NAME.name}={name}"
+    if config.is_given(SECURITY_INTER_BROKER_PROTOCOL):
+        raise ConfigError(f"{setting}: only one of it and {SECURITY_INTER_BROKER_PROTOCOL.name} may be given")
+    if name.upper() not in names:
+        raise ConfigError(f"{setting}: there is no such listener; the listeners are {', '.join(names)}")
 
 
 def _addresses(setting: str, text: str) -> list[Address]:

@@ -1,10 +1,12 @@
 """The listening sockets, and what connections they make."""
 
+import asyncio
 import socket
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from coordinator.config.metrics_keys import ADMIN_LISTENER, ADMIN_NAME
 from coordinator.config.network_keys import MAX_CONNECTION_CREATION_RATE, SOCKET_REQUEST_MAX_BYTES
 from coordinator.config.settings import Config
 from coordinator.groups.sessions import SessionTable
@@ -15,7 +17,7 @@ from coordinator.server.connection import Connection
 from coordinator.server.connection_rate import ConnectionRate
 from coordinator.server.descriptors import DescriptorReserve
 from coordinator.server.limits import ConnectionLimits
-from coordinator.server.listener import Listener, parse_listeners
+from coordinator.server.listener import Listener, admin_listener, parse_listeners
 from coordinator.server.loop_scheduler import LoopScheduler
 from coordinator.server.request_context import Endpoint
 from coordinator.server.request_dispatcher import RequestDispatcher
@@ -76,7 +78,8 @@ class Listeners:
 
     def _make_tls(self, config: Config, parts: TlsParts | None) -> "TlsListeners | None":
         """None if no listener has TLS: then nothing of it is imported."""
-        with_tls = [listener for listener in self.listeners if listener.security_protocol.has_tls]
+        all_listeners = [*self.listeners, *([admin_listener(config)] if config[ADMIN_LISTENER] else [])]
+        with_tls = [listener for listener in all_listeners if listener.security_protocol.has_tls]
         if not with_tls:
             return None
         from coordinator.server.tls_handshakes import TlsHandshakes
@@ -87,6 +90,11 @@ class Listeners:
             config, parts.scheduler, parts.slices, parts.now_ms, limits=self._limits, on_rejected=self._rejected
         )
         return TlsListeners(config, with_tls, handshakes)
+
+    def secure_admin(self) -> "Callable[[Any], asyncio.Protocol] | None":
+        """What puts TLS before a connection of the admin port; None if it has none."""
+        protocol_of = None if self.tls is None else self.tls.protocol_of(ADMIN_NAME)
+        return None if protocol_of is None else lambda connection: protocol_of(connection, "")
 
     @property
     def endpoints(self) -> list[Endpoint]:
@@ -110,7 +118,7 @@ class Listeners:
         self._acceptor = Acceptor(self._limits, self._rate, self._descriptors, self._rejected)
         for listener, sock in zip(self.listeners, bound, strict=True):
             listener.bound(sock.getsockname()[1])
-            protocol_of = None if self.tls is None else self.tls.protocol_of(listener)
+            protocol_of = None if self.tls is None else self.tls.protocol_of(listener.name)
             try:
                 self._acceptor.listen(sock, partial(self._make_connection, listener), protocol_of)
             except OSError as problem:

@@ -169,7 +169,7 @@ class Node:
         await self.front.listeners.open()
         if self._admin is not None and self._metrics is not None:
             measure_node(self._metrics, self.loop, self.storage, self.groups, self.data_plane)
-            await self._admin.start(self._metrics, self._admin_routes(self))
+            await self._admin.start(self._metrics, self._admin_routes(self), secure=self.front.listeners.secure_admin())
 
     async def _load_before_listening(self) -> None:
         """Give short loads the time to end, so that nobody who comes at once is told to try again later."""

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from coordinator.core.client_connection import ClientConnection
+from coordinator.core.client_details import ClientDetails
 from coordinator.core.decision import OperationContext
+from coordinator.security.principal import ANONYMOUS, Principal
 
 if TYPE_CHECKING:
-    from coordinator.security.principal import Principal
     from coordinator.server.connection import Connection
     from coordinator.server.dispatch import Route
 
@@ -38,7 +39,7 @@ class RequestContext(OperationContext):
         return self.connection.endpoint
 
     @property
-    def principal(self) -> "Principal":
+    def principal(self) -> Principal:
         return self.connection.principal
 
     @property
@@ -50,9 +51,6 @@ class RequestContext(OperationContext):
         return connection.client_connection
 
     @property
-    def client_software_name(self) -> str:
-        return self.connection.software[0]
-
-    @property
-    def client_software_version(self) -> str:
-        return self.connection.software[1]
+    def client_details(self) -> ClientDetails:
+        principal = self.connection.principal
+        return ClientDetails(*self.connection.software, "" if principal is ANONYMOUS else str(principal))

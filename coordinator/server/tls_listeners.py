@@ -3,12 +3,14 @@
 import asyncio
 import os
 import ssl
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from coordinator.config.key import ConfigError
+from coordinator.config import ssl_keys
+from coordinator.config.key import ConfigError, ConfigKey
+from coordinator.config.listener_overrides import listener_place
 from coordinator.config.settings import Config
 from coordinator.config.ssl_keys import (
     SSL_ALLOW_DN_CHANGES,
@@ -35,6 +37,12 @@ except ModuleNotFoundError as problem:
         f"listeners with TLS need the library {problem.name}: pip install 'kafka-group-coordinator[security]'"
     ) from None
 
+STORE_KEYS: Final[dict[str, ConfigKey[Any]]] = {
+    key.name: key
+    for key in vars(ssl_keys).values()
+    if isinstance(key, ConfigKey) and key.name.startswith(("ssl.keystore.", "ssl.truststore.", "ssl.key."))
+}
+"""The settings of key and trust stores, by name."""
 Stamp = tuple[tuple[int, int, int] | None, ...]
 """What tells that files have changed: time, size and number of each; None: it cannot be read."""
 
@@ -100,6 +108,13 @@ class TlsListener:
             )
         return loaded
 
+    def has(self, key: ConfigKey[Any], value: str) -> bool:
+        """Whether this is the value of a setting."""
+        try:
+            return bool(key.parse(value) == self._config[key])
+        except ConfigError:
+            return False
+
     def use(self, loaded: LoadedContext) -> None:
         """Use it for new connections; those that are open go on."""
         self._loaded = loaded
@@ -129,10 +144,11 @@ class TlsListeners:
         self.handshakes: Final = handshakes
         self._interval_ms = config[SSL_STORE_CHECK_INTERVAL_MS]
         self._checking: asyncio.Task[None] | None = None
+        self._loading: set[asyncio.Task[str]] = set()
 
-    def protocol_of(self, listener: Listener) -> ProtocolOf | None:
-        """What makes the TLS of a new connection; None if the listener has none."""
-        tls = self._by_name.get(listener.name)
+    def protocol_of(self, name: str) -> ProtocolOf | None:
+        """What makes the TLS of a new connection of a listener; None if it has none."""
+        tls = self._by_name.get(name)
         return None if tls is None else partial(self._make_transport, tls)
 
     def _make_transport(self, listener: TlsListener, connection: Connection, address: str) -> TlsTransport:
@@ -145,8 +161,9 @@ class TlsListeners:
 
     def close(self) -> None:
         """End the handshakes, and look for changes no more."""
-        if self._checking is not None:
-            self._checking.cancel()
+        for task in (self._checking, *self._loading):
+            if task is not None:
+                task.cancel()
         self.handshakes.close()
 
     async def _check_repeatedly(self) -> None:
@@ -154,6 +171,21 @@ class TlsListeners:
             await asyncio.sleep(max(self._interval_ms, 100) / 1000)
             for listener in self._by_name.values():
                 await self.load_changed(listener)
+
+    def with_store(self, name: str, value: str) -> TlsListener | None:
+        """The listener that has this setting of a store, with this value."""
+        for listener in self._by_name.values():
+            key = STORE_KEYS.get(name.removeprefix(listener_place(listener.name)))
+            if key is not None and name.startswith(listener_place(listener.name)):
+                return listener if listener.has(key, value) else None
+        return None
+
+    def load_again(self, listener: TlsListener, done: Callable[[str], None]) -> None:
+        """Load the stores of a listener; `done` is called with what is wrong with them, in one line."""
+        loading = asyncio.create_task(self.load_changed(listener, is_forced=True))
+        self._loading.add(loading)
+        loading.add_done_callback(self._loading.discard)
+        loading.add_done_callback(lambda ended: None if ended.cancelled() else done(ended.result()))
 
     async def load_changed(self, listener: TlsListener, is_forced: bool = False) -> str:
         """Load the stores of a listener again if they have changed; return what is wrong with them, in one line."""

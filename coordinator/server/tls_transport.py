@@ -64,8 +64,11 @@ class TlsTransport(asyncio.Protocol):
         handshakes: Handshakes,
         authenticate: "Callable[[Any, ssl.SSLObject], None]",
     ) -> None:
-        """`authenticate(connection, ssl_object)` says who the client is. It may raise ValueError, with the reason."""
-        self.address: Final = address
+        """`authenticate(connection, ssl_object)` says who the client is. It may raise ValueError, with the reason.
+
+        An empty `address` is that of the socket.
+        """
+        self.address = address
         self._connection = connection
         self._handshakes = handshakes
         self._authenticate = authenticate
@@ -92,6 +95,9 @@ class TlsTransport(asyncio.Protocol):
 
     def connection_made(self, transport: Any) -> None:
         self._tcp = transport
+        if not self.address:
+            peer = transport.get_extra_info("peername")
+            self.address = peer[0] if peer else ""
         self._handshakes.begin(self)
 
     def data_received(self, data: bytes) -> None:
@@ -109,7 +115,7 @@ class TlsTransport(asyncio.Protocol):
                 self._is_step_waiting = True
                 self._handshakes.run(self, self._step)
                 if self._is_step_waiting:
-                    self._tcp.pause_reading()
+                    self._read_socket(False)
 
     def eof_received(self) -> bool:
         if self._state is TlsState.HANDSHAKE:
@@ -151,17 +157,17 @@ class TlsTransport(asyncio.Protocol):
             self._ssl.do_handshake()
         except ssl.SSLWantReadError:
             self._flush_outgoing()
-            if was_late and not self._is_reading_paused:
-                self._tcp.resume_reading()
+            if was_late:
+                self._read_socket(True)
             return
-        except ssl.SSLError as problem:
+        except OSError as problem:
             self._flush_outgoing()
             self._fail(self._reason(problem))
             return
         self._flush_outgoing()
         self._begin()
-        if was_late and not self._is_reading_paused and not self.is_closing():
-            self._tcp.resume_reading()
+        if was_late and not self._is_reading_paused and not self._is_incoming_waiting:
+            self._read_socket(True)
 
     def _begin(self) -> None:
         """The handshake is complete: the connection begins."""
@@ -192,11 +198,10 @@ class TlsTransport(asyncio.Protocol):
         self._handshakes.done(self)
         self._tcp.abort()
 
-    def _reason(self, problem: ssl.SSLError) -> str:
+    def _reason(self, problem: OSError) -> str:
         if self._first_byte != HANDSHAKE_RECORD:
             return "plain text at a listener with TLS; the client needs security.protocol=SSL or SASL_SSL"
-        detail = getattr(problem, "verify_message", "") or (problem.reason or str(problem)).replace("_", " ").lower()
-        return f"TLS handshake failed: {detail}"
+        return f"TLS handshake failed: {_words(problem)}"
 
     # ------------------------------------------------------------------------------------------------------------ read
 
@@ -213,9 +218,9 @@ class TlsTransport(asyncio.Protocol):
                 chunks.append(chunk)
         except ssl.SSLWantReadError:
             pass
-        except ssl.SSLError as problem:
+        except OSError as problem:
             self._flush_outgoing()
-            self._connection.abort(f"TLS: {(problem.reason or str(problem)).replace('_', ' ').lower()}")
+            self._connection.abort(f"TLS failed: {_words(problem)}")
             return
         if self._outgoing.pending:  # an answer of TLS itself
             self._flush_outgoing()
@@ -224,7 +229,7 @@ class TlsTransport(asyncio.Protocol):
         if is_ended and not self._is_ended_by_peer:
             self._end_of_peer()
         elif len(chunks) == RECORDS_AT_ONCE and self._state is TlsState.OPEN and self._has_incoming():
-            self._tcp.pause_reading()
+            self._read_socket(False)
             self._is_incoming_waiting = True
             self._call_soon(self._read_on)
 
@@ -232,8 +237,16 @@ class TlsTransport(asyncio.Protocol):
         """Go on with what was left, unless the connection wants nothing now."""
         if self._state is TlsState.OPEN and not self._is_reading_paused:
             self._is_incoming_waiting = False
-            self._tcp.resume_reading()
+            self._read_socket(True)
             self._read()
+
+    def _read_socket(self, is_on: bool) -> None:
+        """Read from the socket, or do not. The loop may have closed it, and not said so yet."""
+        if not self._tcp.is_closing():
+            if is_on:
+                self._tcp.resume_reading()
+            else:
+                self._tcp.pause_reading()
 
     def _has_incoming(self) -> bool:
         return bool(self._incoming.pending or self._ssl.pending())
@@ -248,7 +261,9 @@ class TlsTransport(asyncio.Protocol):
     # ----------------------------------------------------------------------------------------- of the connection's side
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        return self._ssl if name == "ssl_object" else self._tcp.get_extra_info(name, default)
+        if name == "ssl_object":
+            return self._ssl
+        return self._ssl.context if name == "sslcontext" else self._tcp.get_extra_info(name, default)
 
     def is_closing(self) -> bool:
         return self._state is not TlsState.OPEN
@@ -261,7 +276,7 @@ class TlsTransport(asyncio.Protocol):
     def pause_reading(self) -> None:
         if not self._is_reading_paused:
             self._is_reading_paused = True
-            self._tcp.pause_reading()
+            self._read_socket(False)
 
     def resume_reading(self) -> None:
         if self._is_reading_paused:
@@ -269,7 +284,7 @@ class TlsTransport(asyncio.Protocol):
             if self._is_incoming_waiting:
                 self._call_soon(self._read_on)
             elif self._state is TlsState.OPEN:
-                self._tcp.resume_reading()
+                self._read_socket(True)
 
     def write(self, data: bytes) -> None:
         if self._state is TlsState.OPEN:
@@ -294,6 +309,7 @@ class TlsTransport(asyncio.Protocol):
             self._send_unsent()
 
     def abort(self) -> None:
+        self._state = TlsState.CLOSED
         self._unsent.clear()
         self._unsent_bytes = 0
         self._tcp.abort()
@@ -333,3 +349,9 @@ class TlsTransport(asyncio.Protocol):
         data = self._outgoing.read()
         if data:
             self._tcp.write(data)
+
+
+def _words(problem: OSError) -> str:
+    """What OpenSSL says of a failure."""
+    reason = getattr(problem, "verify_message", "") or getattr(problem, "reason", "") or str(problem)
+    return str(reason).replace("_", " ").lower()

@@ -157,9 +157,10 @@ def test_a_member_is_told_by_whatever_names_it():
         group_instance_id=None,
         client_software_name="s",
         client_software_version="1",
+        principal="User:p",
         awaiting_join=None,
     )
-    fields: dict[str, Any] = {"member": schema.MemberRef("m", "c", "h", None, "s", "1"), "old_member_id": "o"}
+    fields: dict[str, Any] = {"member": schema.MemberRef("m", "c", "h", None, "s", "1", "User:p"), "old_member_id": "o"}
     struct = schema.StaticMemberReplaced(node_id=NODE_ID, coordinator_epoch=EPOCH, **AN_ENVELOPE, **fields)
     assert write(schema.StaticMemberReplaced, AN_ENVELOPE, fields | {"member": member})[1] == schema.encode_event(
         struct

@@ -1,10 +1,18 @@
-"""`coordinator dashboard` when it cannot start."""
+"""`coordinator dashboard` when it cannot start, and who may open its page."""
 
+import json
 import socket
 import subprocess
 import sys
+from base64 import b64encode
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
+
+from tests.certificates import authority, server_identity
+from tests.servers import RunningServer
+from tests.waiting import wait_for
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -68,3 +76,52 @@ def test_an_address_in_use_is_one_line():
         ended = run("--bootstrap", "127.0.0.1:1", "--listen", listen)
     assert ended.returncode == 1
     assert ended.stderr == f"Error: cannot listen on {listen}: Address already in use\n"
+
+
+def test_the_page_may_have_a_login_and_tls(tmp_path):
+    logins = tmp_path / "logins"
+    logins.write_text("ops:secret\ntoken-1\n", encoding="utf-8")
+    store = server_identity().write(tmp_path / "server.pem")
+    ready = tmp_path / "dashboard.json"
+    options = ["--listen", "127.0.0.1:0", "--login-file", str(logins), "--tls-key-store", str(store)]
+    with RunningServer(tmp_path) as server:
+        command = [sys.executable, "-m", "coordinator.cli", "dashboard", "--bootstrap", server.bootstrap, *options]
+        page = subprocess.Popen([*command, "--ready-file", str(ready)], stderr=subprocess.DEVNULL)
+        try:
+            wait_for(lambda: ready.exists() or page.poll() is not None, 20, "the page")
+            url = json.loads(ready.read_text())["url"]
+            assert url.startswith("https://127.0.0.1:")
+            assert status(url) == 401
+            assert status(url, "Basic " + b64encode(b"ops:wrong").decode()) == 401
+            assert status(url, "Basic " + b64encode(b"ops:secret").decode()) == 200
+            assert status(url, "Bearer token-1") == 200
+        finally:
+            page.terminate()
+            page.wait(20)
+
+
+def status(url: str, authorization: str = "") -> int:
+    request = Request(url, headers={"Authorization": authorization} if authorization else {})
+    try:
+        with urlopen(request, timeout=20, context=authority().client_context()) as response:
+            return int(response.status)
+    except HTTPError as problem:
+        return problem.code
+
+
+@pytest.mark.parametrize(
+    ("option", "problem"),
+    [
+        ("--login-file", "Error: {path}: it has no line USER:PASSWORD and no token\n"),
+        (
+            "--tls-key-store",
+            "Error: --tls-key-store {path}: no private key with its certificate chain",
+        ),
+    ],
+)
+def test_a_login_or_key_that_cannot_be_used_is_one_line(tmp_path, option, problem):
+    path = tmp_path / "empty"
+    path.touch()
+    ended = run("--bootstrap", "127.0.0.1:1", "--listen", "127.0.0.1:0", option, str(path))
+    assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (1, "", 1)
+    assert ended.stderr.startswith(problem.format(path=path))

@@ -68,9 +68,16 @@ def test_members_that_share_a_client_id_are_told_apart():
 def test_the_software_is_named_when_it_is_known():
     member = MemberRef("m", "billing-3", "/10.0.4.7", None, "librdkafka", "2.6.1")
     assert Names([member]).full(member) == "billing-3 (10.0.4.7, librdkafka 2.6.1)"
-    assert requester(Requester("cli", "/10.0.0.9", "User:root")) == "cli (10.0.0.9, principal User:root)"
+    assert requester(Requester("cli", "/10.0.0.9", "User:root")) == "User:root (cli, 10.0.0.9)"
 
 
 @pytest.mark.parametrize("time_ms", [2**63 - 1, -(2**63)])
 def test_a_time_that_no_calendar_has_is_told_as_a_number(time_ms: int):
     assert utc_clock(time_ms) == f"{time_ms} ms"
+
+
+def test_the_principal_is_named_when_it_is_known():
+    member = MemberRef("m", "billing-3", "/10.0.4.7", None, "librdkafka", "2.6.1", "User:alice")
+    assert Names([member]).full(member) == "billing-3 (User:alice, 10.0.4.7, librdkafka 2.6.1)"
+    assert requester(Requester("", "", "User:root")) == "User:root"
+    assert requester(Requester("", "/10.0.0.9", "User:root")) == "User:root (10.0.0.9)"

@@ -17,6 +17,7 @@ from coordinator.audit.fields import Fields
 from coordinator.audit.group_state import GroupAuditState
 from coordinator.audit.kind_audit import KindAudit, Projection
 from coordinator.audit.world import World
+from coordinator.core.client_details import UNKNOWN_CLIENT, ClientDetails, KnowsClient
 from coordinator.core.decision import NOTHING, Decision, OperationContext, replying
 from coordinator.core.event import Event
 from coordinator.core.groups import stored
@@ -47,13 +48,12 @@ SESSION_TIMEOUT_MS: Final = 10_000
 
 
 @dataclass(slots=True)
-class EpochMember:
+class EpochMember(KnowsClient):
     member_id: str
     client_id: str = "client"
     client_host: str = "/127.0.0.1"
     group_instance_id: str | None = None
-    client_software_name: str = ""
-    client_software_version: str = ""
+    client_details: ClientDetails = UNKNOWN_CLIENT
     session_timeout_ms: int = SESSION_TIMEOUT_MS
     is_new: bool = False
     committed_ms: int | None = field(default=None, compare=False)

@@ -62,6 +62,11 @@ TESTS: Final = (
     ),
     ("tests/quotas", "tests/server/test_throttling.py", "tests/server/test_request_chain.py"),
     ("tests/metadata", "tests/kafka_folder", "tests/server/test_metadata_commits.py"),
+    (
+        *("tests/config", "tests/security/tls", "tests/test_http_login.py", "tests/server/handlers/test_configs.py"),
+        *("tests/server/test_listeners.py", "tests/server/test_tls_listeners.py"),
+        *("tests/server/test_tls.py", "tests/server/test_tls_handshakes.py"),
+    ),
     ("tests/security/sasl", "tests/server/test_logins.py", "tests/differential/logins"),
 )
 """Fast ones first: the next round runs only for a mutant that no test of this one notices."""

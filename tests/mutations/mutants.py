@@ -27,6 +27,7 @@ from tests.mutations import (
     rebalances,
     request_chain,
     runtime,
+    secured_listeners,
     storage,
     testkit,
     transactions,
@@ -61,4 +62,5 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *transactions.MUTANTS,
     *request_chain.MUTANTS,
     *exactly_once.MUTANTS,
+    *secured_listeners.MUTANTS,
 )

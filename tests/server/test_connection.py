@@ -244,11 +244,17 @@ def test_the_frame_before_one_too_large_is_answered(limited, client, logged):
     assert_one_line(limited, client, logged, "socket.request.max.bytes")
 
 
-@pytest.mark.parametrize("garbage", [b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", b"\x16\x03\x01\x02\x00" * 50])
-def test_garbage_closes_the_connection(limited, client, logged, garbage):
+@pytest.mark.parametrize(
+    ("garbage", "reason"),
+    [
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "HTTP at a listener of Kafka's protocol"),
+        (b"\x16\x03\x01\x02\x00" * 50, "TLS at a listener without TLS"),
+    ],
+)
+def test_another_protocol_closes_the_connection_and_is_named(limited, client, logged, garbage, reason):
     client.socket.sendall(garbage)
     assert client.is_closed_by_peer()
-    assert_one_line(limited, client, logged, "socket.request.max.bytes")
+    assert_one_line(limited, client, logged, reason)
 
 
 def assert_one_line(server, client, logged, part):

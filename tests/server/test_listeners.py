@@ -121,6 +121,23 @@ def test_clients_cannot_be_told_to_connect_to_0_0_0_0():
         listeners(listeners="PLAINTEXT://:0", advertised_listeners="PLAINTEXT://0.0.0.0:9092")
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"inter.broker.listener.name": "A"}, "inter.broker.listener.name=A: there is no such listener"),
+        (
+            {"inter.broker.listener.name": "PLAINTEXT", "security.inter.broker.protocol": "PLAINTEXT"},
+            "only one of it and security.inter.broker.protocol may be given",
+        ),
+    ],
+)
+def test_settings_of_connections_between_brokers_are_checked(settings, message):
+    with pytest.raises(ConfigError) as problem:
+        parse_listeners(Config(settings))
+    assert message in str(problem.value)
+    assert parse_listeners(Config({"inter.broker.listener.name": "plaintext"}))
+
+
 def test_a_listener_has_its_own_settings():
     inside, outside = parse_listeners(
         Config(

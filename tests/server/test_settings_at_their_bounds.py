@@ -39,10 +39,15 @@ from coordinator.config.group_keys import (
     GROUP_MIN_SESSION_TIMEOUT_MS,
     OFFSETS_RETENTION_CHECK_INTERVAL_MS,
 )
-from coordinator.config.key import INT32_MAX, ConfigError, ConfigKey
-from coordinator.config.listener_keys import ADVERTISED_LISTENERS, LISTENER_SECURITY_PROTOCOL_MAP, LISTENERS
+from coordinator.config.key import INT32_MAX, ConfigError, ConfigKey, Scope
+from coordinator.config.listener_keys import (
+    ADVERTISED_LISTENERS,
+    INTER_BROKER_LISTENER_NAME,
+    LISTENER_SECURITY_PROTOCOL_MAP,
+    LISTENERS,
+)
 from coordinator.config.log_keys import MESSAGE_MAX_BYTES
-from coordinator.config.metrics_keys import ADMIN_ALLOWED_HOSTS, ADMIN_LISTENER, METRICS_GROUPS_ALLOW
+from coordinator.config.metrics_keys import ADMIN_ALLOWED_HOSTS, ADMIN_LISTENER, ADMIN_LOGIN_FILE, METRICS_GROUPS_ALLOW
 from coordinator.config.network_keys import (
     CONNECTIONS_MAX_IDLE_MS,
     MAX_CONNECTIONS_PER_IP,
@@ -59,14 +64,6 @@ from coordinator.config.sasl_keys import (
 )
 from coordinator.config.server_keys import LOG_DIRS, METADATA_LOG_DIR
 from coordinator.config.settings import ALL_KEYS, Config
-from coordinator.config.ssl_keys import (
-    SSL_CIPHER_SUITES,
-    SSL_ENDPOINT_IDENTIFICATION_ALGORITHM,
-    SSL_KEYSTORE_LOCATION,
-    SSL_PRINCIPAL_MAPPING_RULES,
-    SSL_PROTOCOL,
-    SSL_TRUSTSTORE_LOCATION,
-)
 from coordinator.server.node import Node
 from tests.waiting import wait_for
 from tests.wire_client import ConnectionClosed, WireClient, join_request
@@ -75,19 +72,21 @@ UNBOUNDED: Final = {
     LISTENERS,
     ADVERTISED_LISTENERS,
     LISTENER_SECURITY_PROTOCOL_MAP,
+    INTER_BROKER_LISTENER_NAME,
     LOG_DIRS,
     METADATA_LOG_DIR,
     ADMIN_LISTENER,
     ADMIN_ALLOWED_HOSTS,
+    ADMIN_LOGIN_FILE,
     METRICS_GROUPS_ALLOW,
     MAX_CONNECTIONS_PER_IP_OVERRIDES,
+    # What listeners with TLS or a login have; a server without them does not look at it.
+    *(
+        key
+        for key in ALL_KEYS
+        if key.scope is not Scope.BROKER and isinstance(key.default, str | tuple) and not key.one_of
+    ),
     *(key for key in ALL_KEYS if key.is_secret),
-    SSL_KEYSTORE_LOCATION,
-    SSL_TRUSTSTORE_LOCATION,
-    SSL_PROTOCOL,
-    SSL_CIPHER_SUITES,
-    SSL_PRINCIPAL_MAPPING_RULES,
-    SSL_ENDPOINT_IDENTIFICATION_ALGORITHM,
     SASL_ENABLED_MECHANISMS,
     SASL_OAUTHBEARER_JWKS_ENDPOINT_URL,
     SASL_OAUTHBEARER_EXPECTED_AUDIENCE,

@@ -8,7 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from _wire.errors import ErrorCode
 from _wire.messages.api_versions import ApiVersionsRequest
+from _wire.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from tests.certificates import Authority, Identity, authority
 from tests.server.tls_node import TlsNode, play
 from tests.wire_client import WireClient
@@ -131,3 +137,54 @@ print([name for name in sys.modules if name.partition(".")[0] == "cryptography" 
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def alter(
+    address: str, name: str, value: str | None, operation: int = 0, validate_only: bool = False
+) -> tuple[int, str]:
+    """Set a config of the broker; the error, and its message."""
+    entry = AlterableConfig(name=name, config_operation=operation, value=value)
+    resource = AlterConfigsResource(resource_type=4, resource_name="1", configs=[entry])
+    request = IncrementalAlterConfigsRequest(resources=[resource], validate_only=validate_only)
+    with connect(address) as client:
+        (result,) = client.request(request, 1).responses
+    return result.error_code, result.error_message or ""
+
+
+def test_setting_the_location_again_loads_the_store_again(tmp_path):
+    name, location = "listener.name.ssl.ssl.keystore.location", str(tmp_path / "server.pem")
+
+    async def story(served: TlsNode) -> None:
+        renewed = authority().issue()
+        replace(tmp_path / "server.pem", renewed.pem)
+        assert (await served.client(alter, served.address(), name, location, 0, True))[0] == ErrorCode.INVALID_REQUEST
+        assert await served.client(serial_of, served.address()) != renewed.certificate.serial_number
+        assert await served.client(alter, served.address(), name, location) == (0, "")
+        assert await served.client(serial_of, served.address()) == renewed.certificate.serial_number
+        replace(tmp_path / "server.pem", authority().issue("CN=other").pem)
+        error, message = await served.client(alter, served.address(), name, location)
+        assert error == ErrorCode.INVALID_REQUEST
+        assert "another distinguished name than before" in message
+        assert await served.client(serial_of, served.address()) == renewed.certificate.serial_number
+
+    play(tmp_path, story, ssl_store_check_interval_ms="-1")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "operation"),
+    [
+        ("listener.name.ssl.ssl.keystore.location", "/another/file.pem", 0),
+        ("listener.name.ssl.ssl.keystore.location", None, 1),
+        ("listener.name.other.ssl.keystore.location", "x", 0),
+        ("listener.name.ssl.ssl.client.auth", "none", 0),
+        ("ssl.keystore.location", "x", 0),
+        ("listener.name.ssl.ssl.keystore.type", "ZIP", 0),
+    ],
+)
+def test_other_changes_of_the_broker_are_refused(tmp_path, name, value, operation):
+    async def story(served: TlsNode) -> None:
+        error, message = await served.client(alter, served.address(), name, value, operation)
+        assert (error, message) == (ErrorCode.INVALID_REQUEST, f"Cannot update these configs dynamically: [{name}]")
+        assert served.lines.of("certificate loaded again") == []
+
+    play(tmp_path, story)

@@ -13,6 +13,7 @@ from coordinator.audit.schema import Record as AuditRecord
 from coordinator.config.settings import Config
 from coordinator.core.address_limits import AddressLimits
 from coordinator.core.client_connection import ClientConnection
+from coordinator.core.client_details import ClientDetails
 from coordinator.core.decision import Decision, Environment, OperationContext
 from coordinator.core.event import Event
 from coordinator.core.groups import operations
@@ -102,8 +103,8 @@ class ClientContext(OperationContext):
         return self._connection
 
     @property
-    def client_software_name(self) -> str:
-        return self._software
+    def client_details(self) -> ClientDetails:
+        return ClientDetails(self._software)
 
 
 class SliceClock:

@@ -14,6 +14,7 @@ from coordinator.core.causes import Cause, Requester
 from coordinator.core.classic.group import ClassicGroup, Member, Protocol, Rebalance, RebalanceReason
 from coordinator.core.classic.states import REBALANCES_FROM
 from coordinator.core.client_connection import ClientConnection
+from coordinator.core.client_details import UNKNOWN_CLIENT, ClientDetails
 from coordinator.core.groups.event import GroupEvent
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
@@ -79,8 +80,7 @@ class MemberJoined(GroupEvent):
     protocols: tuple[Protocol, ...]
     request_id: int
     reason: str
-    client_software_name: str = ""
-    client_software_version: str = ""
+    client_details: ClientDetails = UNKNOWN_CLIENT
     client_connection: ClientConnection | None = field(default=None, compare=False)
 
     def apply(self, group: Group[ClassicGroup]) -> None:
@@ -97,8 +97,7 @@ class MemberJoined(GroupEvent):
             rebalance_timeout_ms=self.rebalance_timeout_ms,
             protocols=self.protocols,
             awaiting_join=self.request_id,
-            client_software_name=self.client_software_name,
-            client_software_version=self.client_software_version,
+            client_details=self.client_details,
             joined_ms=self.at_ms,
             client_connection=self.client_connection,
         )
@@ -124,8 +123,7 @@ class MemberRejoined(GroupEvent):
     cause: Cause
     request_id: int
     reason: str
-    client_software_name: str = ""
-    client_software_version: str = ""
+    client_details: ClientDetails = UNKNOWN_CLIENT
     client_connection: ClientConnection | None = field(default=None, compare=False)
 
     def apply(self, group: Group[ClassicGroup]) -> None:
@@ -133,8 +131,7 @@ class MemberRejoined(GroupEvent):
         member = classic.members[self.member_id]
         member.session_timeout_ms = self.session_timeout_ms
         member.rebalance_timeout_ms = self.rebalance_timeout_ms
-        member.client_software_name = self.client_software_name
-        member.client_software_version = self.client_software_version
+        member.client_details = self.client_details
         member.joined_ms = self.at_ms
         member.client_connection = self.client_connection
         classic.update_protocols(member, self.protocols)
@@ -193,8 +190,7 @@ class StaticMemberReplaced(GroupEvent):
     reason: str
     client_id: str = ""
     client_host: str = ""
-    client_software_name: str = ""
-    client_software_version: str = ""
+    client_details: ClientDetails = UNKNOWN_CLIENT
     cause: Cause = Cause.STATIC_REPLACED
     client_connection: ClientConnection | None = field(default=None, compare=False)
 
@@ -211,11 +207,10 @@ class StaticMemberReplaced(GroupEvent):
             assignment=old.assignment,
             awaiting_join=self.request_id,
             is_new=False,
-            client_software_name=self.client_software_name,
-            client_software_version=self.client_software_version,
+            client_details=self.client_details,
             joined_ms=self.at_ms,
             client_connection=self.client_connection,
-            replaced_by=Requester(self.client_id, self.client_host),
+            replaced_by=Requester(self.client_id, self.client_host, self.client_details.principal),
         )
 
     def apply(self, group: Group[ClassicGroup]) -> None:

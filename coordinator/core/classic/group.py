@@ -12,6 +12,7 @@ from coordinator.core.assignment import readable_partitions
 from coordinator.core.causes import Cause, Requester
 from coordinator.core.classic.states import check_transition
 from coordinator.core.client_connection import ClientConnection
+from coordinator.core.client_details import UNKNOWN_CLIENT, ClientDetails, KnowsClient
 from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 from coordinator.core.groups.membership import TopicName
 from coordinator.core.groups.states import DEAD, EMPTY, PREPARING_REBALANCE, GroupState
@@ -30,7 +31,7 @@ class Protocol(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class RebalanceReason:
+class RebalanceReason(KnowsClient):
     """Why a rebalance is necessary: the cause, the member behind it and the text that its client gave (KIP-800)."""
 
     cause: Cause
@@ -39,12 +40,11 @@ class RebalanceReason:
     client_host: str
     group_instance_id: str | None
     reason: str
-    client_software_name: str = ""
-    client_software_version: str = ""
+    client_details: ClientDetails = UNKNOWN_CLIENT
 
 
 @dataclass(slots=True)
-class Member:
+class Member(KnowsClient):
     """A member of a group.
 
     The fields after `is_new` only explain the member to others. They are not stored, so a load leaves them empty.
@@ -64,9 +64,7 @@ class Member:
     awaiting_join: int | None = None
     awaiting_sync: int | None = None
     is_new: bool = True
-    client_software_name: str = field(default="", compare=False)
-    """Of ApiVersions (KIP-511), as is the version."""
-    client_software_version: str = field(default="", compare=False)
+    client_details: ClientDetails = field(default=UNKNOWN_CLIENT, compare=False)
     joined_ms: int | None = field(default=None, compare=False)
     """When its last JoinGroup came that counted for a generation, in wall-clock milliseconds."""
     committed_ms: int | None = field(default=None, compare=False)
@@ -82,7 +80,7 @@ class Member:
     @property
     def client(self) -> Requester:
         """The client that sends this member's requests."""
-        return self.replaced_by or Requester(self.client_id, self.client_host)
+        return self.replaced_by or Requester(self.client_id, self.client_host, self.client_details.principal)
 
     def metadata_for(self, protocol_name: str | None) -> bytes:
         for name, metadata in self.protocols:
@@ -229,8 +227,7 @@ class ClassicGroup:
         self.allow_join_completion()
         if self.rebalance_reason is None and self.state is not PREPARING_REBALANCE:
             who = (member.member_id, member.client_id, member.client_host, member.group_instance_id)
-            software = (member.client_software_name, member.client_software_version)
-            self.rebalance_reason = RebalanceReason(cause, *who, reason, *software)
+            self.rebalance_reason = RebalanceReason(cause, *who, reason, member.client_details)
 
     def defer_join_completion(self) -> None:
         if self.rebalance is not None:

@@ -273,8 +273,7 @@ def _add(group: ClassicGroup, request: JoinGroupRequest, context: OperationConte
         protocols=protocols_of(request),
         request_id=context.request_id,
         reason=reason_of(request.reason),
-        client_software_name=context.client_software_name,
-        client_software_version=context.client_software_version,
+        client_details=context.client_details,
         client_connection=context.client_connection,
     )
     started = SessionStarted(
@@ -307,8 +306,7 @@ def _rejoin(
         cause=cause,
         request_id=context.request_id,
         reason=reason_of(request.reason),
-        client_software_name=context.client_software_name,
-        client_software_version=context.client_software_version,
+        client_details=context.client_details,
         client_connection=context.client_connection,
     )
     return Decision((rejoined,))

@@ -47,8 +47,7 @@ def replace(group: ClassicGroup, request: JoinGroupRequest, context: OperationCo
         reason=reason_of(request.reason),
         client_id=context.client_id,
         client_host=context.client_host,
-        client_software_name=context.client_software_name,
-        client_software_version=context.client_software_version,
+        client_details=context.client_details,
         client_connection=context.client_connection,
     )
     replies = answers_to_removed(old, ErrorCode.FENCED_INSTANCE_ID)

@@ -138,6 +138,5 @@ def _keep_what_is_not_stored(
     for member_id, member in after.items():
         had = before.get(member_id)
         if had is not None:
-            member.client_software_name = had.client_software_name
-            member.client_software_version = had.client_software_version
+            member.client_details = had.client_details
             member.joined_ms, member.committed_ms = had.joined_ms, had.committed_ms

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from coordinator.core.causes import Cause, Requester
+from coordinator.core.client_details import UNKNOWN_CLIENT, ClientDetails
 from coordinator.core.consumer.deadlines import Deadline
 from coordinator.core.consumer.group import ConsumerGroup, ResolvedPattern
 from coordinator.core.consumer.member import ConsumerMember, CurrentAssignment, MemberMetadata
@@ -27,16 +28,14 @@ class ConsumerMemberJoined(GroupEvent):
     member_id: str
     metadata: MemberMetadata
     session_timeout_ms: int
-    client_software_name: str = ""
-    client_software_version: str = ""
+    client_details: ClientDetails = UNKNOWN_CLIENT
 
     def apply(self, group: Group[ConsumerGroup]) -> None:
         member = ConsumerMember(
             self.member_id,
             self.metadata,
             session_timeout_ms=self.session_timeout_ms,
-            client_software_name=self.client_software_name,
-            client_software_version=self.client_software_version,
+            client_details=self.client_details,
             joined_ms=self.at_ms,
         )
         group.membership.add_member(member)
@@ -77,8 +76,7 @@ class ConsumerMemberReplaced(GroupEvent):
     current: CurrentAssignment
     target: TopicPartitions
     session_timeout_ms: int
-    client_software_name: str = ""
-    client_software_version: str = ""
+    client_details: ClientDetails = UNKNOWN_CLIENT
 
     def replacement(self) -> ConsumerMember:
         return ConsumerMember(
@@ -86,8 +84,7 @@ class ConsumerMemberReplaced(GroupEvent):
             self.metadata,
             self.current,
             session_timeout_ms=self.session_timeout_ms,
-            client_software_name=self.client_software_name,
-            client_software_version=self.client_software_version,
+            client_details=self.client_details,
             joined_ms=self.at_ms,
         )
 

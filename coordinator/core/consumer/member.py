@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final, NamedTuple
 
+from coordinator.core.client_details import UNKNOWN_CLIENT, ClientDetails, KnowsClient
 from coordinator.core.consumer.topic_partitions import NO_PARTITIONS, EpochsByPartition
 
 NO_EPOCH: Final = 0
@@ -78,7 +79,7 @@ UNASSIGNED: Final = CurrentAssignment()
 
 
 @dataclass(slots=True)
-class ConsumerMember:
+class ConsumerMember(KnowsClient):
     """A member of a consumer group. Events replace `metadata` and `current` as a whole."""
 
     member_id: str
@@ -86,8 +87,7 @@ class ConsumerMember:
     current: CurrentAssignment = UNASSIGNED
     session_timeout_ms: int = field(default=0, compare=False)
     """That of its last heartbeat: the setting of its group may have changed since."""
-    client_software_name: str = field(default="", compare=False)
-    client_software_version: str = field(default="", compare=False)
+    client_details: ClientDetails = field(default=UNKNOWN_CLIENT, compare=False)
     joined_ms: int | None = field(default=None, compare=False)
     """When it joined, in wall-clock milliseconds; None: before the group was loaded."""
     committed_ms: int | None = field(default=None, compare=False)

@@ -125,8 +125,7 @@ class MemberUpdate:
                 current=self.had,
                 target=self._target,
                 session_timeout_ms=self._session_timeout_ms,
-                client_software_name=context.client_software_name,
-                client_software_version=context.client_software_version,
+                client_details=context.client_details,
             )
             self.events.append(replaced)
         elif self.is_new:
@@ -136,8 +135,7 @@ class MemberUpdate:
                 member_id=self._member_id,
                 metadata=self.metadata,
                 session_timeout_ms=self._session_timeout_ms,
-                client_software_name=context.client_software_name,
-                client_software_version=context.client_software_version,
+                client_details=context.client_details,
             )
             self.events.append(joined)
             return

@@ -5,6 +5,7 @@ from typing import Any
 
 from _wire.errors import ErrorCode
 from coordinator.core.causes import Cause, Requester
+from coordinator.core.client_details import ClientDetails, KnowsClient
 from coordinator.core.groups.event import GroupEvent
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.kind import CLASSIC_NAME
@@ -38,7 +39,7 @@ class GroupRemoved(GroupEvent):
 
 
 @dataclass(slots=True, kw_only=True)
-class RequestRejected(GroupEvent):
+class RequestRejected(GroupEvent, KnowsClient):
     """A request about the group was answered with an error. It changes nothing; the audit counts it.
 
     `holder_id` is the member that has the instance id, for FENCED_INSTANCE_ID. `injected`: by a fault of a test.
@@ -55,8 +56,7 @@ class RequestRejected(GroupEvent):
     group_instance_id: str | None
     client_id: str
     client_host: str
-    client_software_name: str
-    client_software_version: str
+    client_details: ClientDetails
     holder_id: str | None
     injected: bool = False
     request_generation_id: int | None = None

@@ -6,6 +6,7 @@ Counterpart in Kafka: the interface `Group`, as far as it is read.
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol, TypeVar
 
+from coordinator.core.client_details import ClientDetails
 from coordinator.core.groups.states import GroupState
 
 TopicName = Callable[[bytes], str | None]
@@ -30,11 +31,15 @@ class MemberView(Protocol):
     @property
     def client_host(self) -> str: ...
     @property
+    def client_details(self) -> ClientDetails: ...
+    @property
     def client_software_name(self) -> str:
-        """Of ApiVersions (KIP-511), as is the version; empty if it is not known."""
+        """That of its details, as are the version and the principal."""
 
     @property
     def client_software_version(self) -> str: ...
+    @property
+    def principal(self) -> str: ...
     @property
     def session_timeout_ms(self) -> int: ...
     @property

@@ -175,7 +175,7 @@ function resets(group) {
   if (!group.resets.length) return null;
   return el("section", {}, el("h2", {}, "Offset resets"), table([
     { head: "when", cell: (each) => moment(each.time_ms, dateTime(each.time_ms)) },
-    { head: "by", name: true, cell: (each) => [bdi(each.requested_by.client_id), " ", bdi(each.requested_by.client_host)] },
+    { head: "by", name: true, cell: (each) => [each.requested_by.principal, each.requested_by.client_id, each.requested_by.client_host].filter(Boolean).map((known) => [bdi(known), " "]) },
     { head: "offsets", name: true, cell: offsetsOf },
   ], group.resets.slice(-50).reverse()));
 }

@@ -61,6 +61,7 @@ function facts(groupId, memberId, member, known) {
     ["member id", bdi(memberId)],
     ["client id", bdi(known?.client_id || null)],
     ["host", bdi(known?.client_host || null)],
+    ["principal", bdi(known?.principal || null)],
     ["instance id", bdi(known?.group_instance_id ?? null)],
     ["software", software ? bdi(software) : isInGroup(member) ? el("span", { class: "quiet" }, "not known") : ""],
     ["topics", subscribed.length ? topics(subscribed, NAMES_SHOWN) : ""],

@@ -31,6 +31,7 @@ from coordinator.metadata.store import MetadataStore
 from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.handlers.broker_configs import broker_configs
+from coordinator.server.handlers.certificate_reload import CertificateReload
 from coordinator.server.handlers.deferred import answer_when_committed
 from coordinator.server.handlers.group_configs import group_configs
 from coordinator.server.protocol_types import ConfigResourceType
@@ -87,7 +88,9 @@ class ConfigHandlers:
         topics: Topics,
         now_ms: Callable[[], int],
         metadata: MetadataStore,
+        certificates: CertificateReload,
     ) -> None:
+        self._certificates = certificates
         self._config = config
         self._image = image
         self._topics = topics
@@ -197,13 +200,24 @@ class ConfigHandlers:
         self, request: incremental_alter_configs.IncrementalAlterConfigsRequest, call: RequestContext
     ) -> Steps[Any]:
         wanted = []
+        reloaded: dict[Resource, str] = {}
         for each in request.resources:
+            if each.resource_type == ConfigResourceType.BROKER and each.resource_name == str(self._node_id):
+                problem = None if request.validate_only else (yield from self._certificates.load(each.configs))
+                if problem is not None:
+                    reloaded[Resource(each.resource_type, each.resource_name)] = problem
             operations = [Operation(entry.name, entry.config_operation, entry.value) for entry in each.configs]
             resource = Resource(each.resource_type, each.resource_name)
             names = [entry.name for entry in each.configs if not _removes_throttle(resource, entry)]
+            if resource in reloaded:
+                names = []
             wanted.append(Wanted(resource, names, _incremental(resource, operations)))
             yield
         results = yield from self._change(wanted, request.validate_only)
+        for result in results:
+            problem = reloaded.get(Resource(result["resource_type"], result["resource_name"]))
+            if problem and not result["error_code"]:
+                result |= {"error_code": ErrorCode.INVALID_REQUEST, "error_message": problem}
         responses = [incremental_alter_configs.AlterConfigsResourceResponse(**each) for each in results]
         response = incremental_alter_configs.IncrementalAlterConfigsResponse(responses=responses)
         return (yield from answer_when_committed(self._metadata, response))

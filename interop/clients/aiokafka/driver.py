@@ -1,6 +1,7 @@
 """The driver of aiokafka. Each member has an event loop of its own, which also runs while the member does not poll."""
 
 import asyncio
+import inspect
 import os
 import ssl
 import sys
@@ -10,10 +11,16 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import aiokafka
 from aiokafka import AIOKafkaConsumer
 from aiokafka.abc import AbstractTokenProvider, ConsumerRebalanceListener
-from aiokafka.coordinator.assignors.range import RangePartitionAssignor
-from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
-from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 from contract import LOGINS, TLS, Member, run
+
+try:
+    from aiokafka.coordinator.assignors.range import RangePartitionAssignor
+    from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+    from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
+except ModuleNotFoundError:  # before 0.9 the assignors are those of kafka-python
+    from kafka.coordinator.assignors.range import RangePartitionAssignor
+    from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+    from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 
 ASSIGNORS = {
     "range": RangePartitionAssignor,
@@ -68,7 +75,6 @@ class AiokafkaMember(Member):
                 bootstrap_servers=options["bootstrap"],
                 group_id=options["group"],
                 client_id=options.get("client_id") or self.name,
-                group_instance_id=options.get("instance_id"),
                 auto_offset_reset="earliest",
                 enable_auto_commit=False,
                 session_timeout_ms=options.get("session_timeout_ms", 10_000),
@@ -77,6 +83,7 @@ class AiokafkaMember(Member):
                 metadata_max_age_ms=options.get("metadata_max_age_ms", 300_000),
                 partition_assignment_strategy=[ASSIGNORS[name] for name in options.get("assignors", ["range"])],
                 retry_backoff_ms=50,
+                **({"group_instance_id": options["instance_id"]} if options.get("instance_id") else {}),
                 **(security_settings(options["security"]) if options.get("security") else {}),
             )
             if options.get("pattern"):
@@ -116,9 +123,7 @@ class AiokafkaMember(Member):
         return type(problem).__name__ == "FencedInstanceIdError"
 
 
-run(
-    "aiokafka",
-    aiokafka.__version__,
-    {"pattern", "static", "subscribe", "max-poll", *TLS, *LOGINS, *ASSIGNORS},
-    AiokafkaMember,
-)
+CAN = {"pattern", "subscribe", "max-poll", *TLS, *LOGINS, *ASSIGNORS}
+if "group_instance_id" in inspect.signature(AIOKafkaConsumer.__init__).parameters:
+    CAN.add("static")
+run("aiokafka", aiokafka.__version__, CAN, AiokafkaMember)
