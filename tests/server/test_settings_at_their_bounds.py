@@ -54,14 +54,6 @@ from coordinator.config.network_keys import (
     MAX_CONNECTIONS_PER_IP_OVERRIDES,
     SOCKET_REQUEST_MAX_BYTES,
 )
-from coordinator.config.sasl_keys import (
-    SASL_ENABLED_MECHANISMS,
-    SASL_OAUTHBEARER_EXPECTED_AUDIENCE,
-    SASL_OAUTHBEARER_EXPECTED_ISSUER,
-    SASL_OAUTHBEARER_JWKS_ENDPOINT_URL,
-    SASL_OAUTHBEARER_SCOPE_CLAIM_NAME,
-    SASL_OAUTHBEARER_SUB_CLAIM_NAME,
-)
 from coordinator.config.server_keys import LOG_DIRS, METADATA_LOG_DIR
 from coordinator.config.settings import ALL_KEYS, Config
 from coordinator.server.node import Node
@@ -87,12 +79,6 @@ UNBOUNDED: Final = {
         if key.scope is not Scope.BROKER and isinstance(key.default, str | tuple) and not key.one_of
     ),
     *(key for key in ALL_KEYS if key.is_secret),
-    SASL_ENABLED_MECHANISMS,
-    SASL_OAUTHBEARER_JWKS_ENDPOINT_URL,
-    SASL_OAUTHBEARER_EXPECTED_AUDIENCE,
-    SASL_OAUTHBEARER_EXPECTED_ISSUER,
-    SASL_OAUTHBEARER_SUB_CLAIM_NAME,
-    SASL_OAUTHBEARER_SCOPE_CLAIM_NAME,
 }
 """Texts of any form."""
 
