@@ -84,3 +84,13 @@ def test_a_server_that_runs_keeps_its_folder(tmp_path):
         done = run("add", "carol", "--password-file", "-", "--data-dir", str(server.data), text="x\n")
         assert done.exit_code == 1
         assert "in use" in done.output
+
+
+def test_a_dump_of_the_metadata_log_hides_credentials(tmp_path):
+    folder = tmp_path / "data"
+    run("add", "carol", "--password-file", "-", "--data-dir", str(folder), text="x\n")
+    for form in ([], ["--json"]):
+        dumped = CliRunner().invoke(main, ["log", "dump", str(folder), "--topic", "__cluster_metadata", *form])
+        assert dumped.exit_code == 0, dumped.output
+        for field in ("salt", "stored_key", "server_key"):
+            assert dumped.output.count(f'"{field}": "[hidden]"') == 2
