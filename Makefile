@@ -23,7 +23,7 @@ COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -t
 COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test test-computing test-realtime test-spark compare-requests conformance-kafka crash eos eos-java flink-sink folder-swap franz-go-tests fuzz interop interop-ci kafka-tools screenshots simulate streams mutate nightly tests-of lint format docs hostile bench bench-assignors bench-broker bench-cleaner bench-consumer-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-partitions bench-pipeline bench-testkit bench-timers bench-wire lock testing-examples clean java python
+.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test test-computing test-realtime test-spark compare-acls compare-requests conformance-kafka crash eos eos-java flink-sink folder-swap franz-go-tests fuzz interop interop-ci kafka-tools screenshots simulate streams mutate nightly tests-of lint format docs hostile bench bench-acls bench-assignors bench-broker bench-cleaner bench-consumer-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-partitions bench-pipeline bench-testkit bench-timers bench-wire lock testing-examples clean java python
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -76,6 +76,9 @@ tests-of: build-tests ## the tests that cover FILES, nearest first: make tests-o
 	@found=$$($(BIN)/python -m tests.covering $(FILES)) && $(PYTEST_ON_WORKERS) -m "not spark" $$found
 
 HISTORIES ?= 500
+
+compare-acls: build-tests ## compare this server with a real Kafka under random ACLs: 1,000 requests of a user, CASES=1000 SEED=1 (Java, Maven)
+	@$(BIN)/python -m tests.differential.acls --cases $(or $(CASES),1000) --seed $(or $(SEED),1) $(if $(ONLY),--only $(ONLY))
 
 compare-requests: build-tests ## compare this server with a real Kafka in about 6,400 single requests: each API at each version, with unusual values (Java, Maven)
 	@$(BIN)/python -m tests.differential.requests $(if $(ONLY),--only $(ONLY))
@@ -187,6 +190,9 @@ franz-go-tests: build-tests ## franz-go's own integration tests against a server
 
 kafka-tools: build java ## Kafka's own command line tools against a server, written down in docs/kafka-tools.md (Java and Maven)
 	@$(BIN)/python interop/kafka_tools.py
+
+bench-acls: build-tests ## what the authorizer adds to a request with 10,000 ACLs
+	@$(BIN)/python tests/bench/bench_acls.py
 
 bench-broker: build-tests ## producing, fetching and transactions, beside Apache Kafka (Java and Maven)
 	@$(BIN)/python tests/bench/bench_broker.py

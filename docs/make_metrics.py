@@ -28,9 +28,9 @@ serves on 127.0.0.1:9100, to GET and HEAD:
 The JSON of `/readyz` says how many partitions are loading (`loading 37 of 50`), and which have failed.
 
 `admin.login.file` asks for a login, from which `admin.probes.open` exempts `/healthz` and `/readyz`;
-`admin.security.protocol=SSL` serves HTTPS ([configuration.md](configuration.md)). A connection serves one request. It
-is closed after 10 s at the latest, and after 1 s if it has sent
-no head of a request. When there are 32, one that has sent none, or whose request takes longer than 1 s, is closed for a
+`admin.security.protocol=SSL` serves HTTPS ([configuration.md](configuration.md)). A connection serves one request.
+It is closed after 10 s at the latest, and after 1 s if it has sent no head of a request. When there are 32, one that
+has sent none, or whose request takes longer than 1 s, is closed for a
 new one.
 
 A request with a Host that is not allowed, or with the Origin of another site, is answered 403: a web page could

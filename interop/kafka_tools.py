@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT))
 
 from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest  # noqa: E402
 from coordinator.client.wire import WireConnection  # noqa: E402
+from coordinator.config.authorizer_keys import STANDARD_AUTHORIZER  # noqa: E402
 from coordinator.pipeline.java import require_java  # noqa: E402
 from tests.differential.kafka import VERSION, kafka_jars  # noqa: E402
 from tests.servers import QUICK_GROUPS, RunningServer  # noqa: E402
@@ -30,6 +31,8 @@ LOG_DIRS: Final = ("data", "data-2")
 MODERN: Final = "modern"
 """A consumer group with a member of the new protocol."""
 SETTINGS: Final = QUICK_GROUPS | {
+    "authorizer.class.name": STANDARD_AUTHORIZER,
+    "super.users": "User:ANONYMOUS",
     "group.consumer.max.session.timeout.ms": "1800000",
     "group.consumer.session.timeout.ms": "1800000",
 }
@@ -268,13 +271,37 @@ def commands(scratch: Path) -> list[Tool]:
         Tool("kafka-cluster", cluster, f"list-endpoints {at}", r"unfenced\s+broker"),
         Tool("kafka-metadata-quorum", f"{TOOLS}.MetadataQuorumCommand", f"{at} describe --status", "HighWatermark"),
         Tool("kafka-metadata-quorum", f"{TOOLS}.MetadataQuorumCommand", f"{at} describe --replication", "Leader"),
-        Tool(
-            "kafka-acls",
-            f"{TOOLS}.AclCommand",
-            f"{at} --list",
-            "SecurityDisabledException: No Authorizer is configured",
-        ),
+        *acl_commands(),
         Tool("kafka-topics", topics, f"{by} --delete", r"\A\Z"),
+    ]
+
+
+def acl_commands() -> list[Tool]:
+    """ACLs of a principal that does not exist; the tools themselves belong to a super user."""
+    at, alice = f"--bootstrap-server {SERVER}", "--allow-principal User:alice"
+
+    def acls(arguments: str, expected: str) -> Tool:
+        return Tool("kafka-acls", f"{TOOLS}.AclCommand", f"{at} {arguments}", expected)
+
+    return [
+        acls("--list", r"\A\Z"),
+        acls(f"--add {alice} --operation Read --topic tool", r"resourceType=TOPIC, name=tool, patternType=LITERAL"),
+        acls(
+            f"--add {alice} --producer --topic tool --resource-pattern-type prefixed --transactional-id x",
+            r"operation=CREATE, permissionType=ALLOW",
+        ),
+        acls("--add --deny-principal User:bob --deny-host 10.0.0.1 --operation All --group *", r"host=10.0.0.1"),
+        acls(
+            "--list --topic tool-2 --resource-pattern-type match",
+            r"principal=User:alice, host=\*, operation=WRITE, permissionType=ALLOW",
+        ),
+        acls("--list --principal User:bob", r"permissionType=DENY"),
+        acls(
+            f"--remove {alice} --operation Read --topic tool --force",
+            r"\A\Z",
+        ),
+        acls("--remove --group * --force", r"\A\Z"),
+        acls("--list --group *", r"\A\Z"),
     ]
 
 

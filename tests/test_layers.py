@@ -54,9 +54,9 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.server": "_wire coordinator.metrics coordinator.admin coordinator.runtime coordinator.groups"
         " coordinator.broker coordinator.audit coordinator.metadata coordinator.quotas coordinator.core coordinator.log"
         " coordinator.timers coordinator.transactions coordinator.config coordinator.patterns"
-        " coordinator.listen_address coordinator.security uvloop",
-        "coordinator.client": "_wire coordinator.core coordinator.audit.schema coordinator.patterns"
-        " coordinator.security.sasl msgspec kafka",
+        " coordinator.listen_address coordinator.http_guard coordinator.security uvloop",
+        "coordinator.client": "_wire coordinator.core coordinator.audit.schema coordinator.patterns coordinator.config"
+        " coordinator.security msgspec kafka scramp",
         "coordinator.explain": "coordinator.audit.schema coordinator.core.causes msgspec",
         "coordinator.pipeline": "_wire coordinator.audit.schema coordinator.core.causes"
         " coordinator.core.consumer_protocol coordinator.client coordinator.explain msgspec"

@@ -11,6 +11,7 @@ from _wire.messages.heartbeat import HeartbeatRequest
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from _wire.messages.produce import PartitionProduceData, PartitionProduceResponse, ProduceRequest, TopicProduceData
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from coordinator.client.bootstrap import Server
 from coordinator.client.wire import ConnectionClosed, WireConnection
 
 __all__ = ["ConnectionClosed", "WireClient", "fetch_request", "join_request", "produce_request"]
@@ -21,10 +22,10 @@ BEFORE_MEMBER_ID_REQUIRED: Final = 3
 class WireClient(WireConnection):
     """A connection, and what many tests say on it."""
 
-    def __init__(self, bootstrap: str, client_id: str = "test", *, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, bootstrap: Server, client_id: str = "test", *, tls: ssl.SSLContext | None = None) -> None:
         super().__init__(bootstrap, client_id)
         if tls is not None:
-            self.socket = tls.wrap_socket(self.socket, server_hostname=bootstrap.rpartition(":")[0])
+            self.socket = tls.wrap_socket(self.socket, server_hostname=self.bootstrap.rpartition(":")[0])
 
     def is_closed_by_peer(self) -> bool:
         """Wait until the server closes; false when it sends something instead."""

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from coordinator.audit.schema import CoordinatorEvent, CoordinatorPaused, Record, encode_event
+from coordinator.audit.schema import AuthorizationDenied, CoordinatorEvent, CoordinatorPaused, Record, encode_event
 
 
 def coordinator_record(event: CoordinatorEvent, now_ms: int) -> Record:
@@ -14,7 +14,11 @@ def coordinator_record(event: CoordinatorEvent, now_ms: int) -> Record:
     """
     event = msgspec.structs.replace(event, time_ms=now_ms)
     kind = str(event.__struct_config__.tag)
-    number = f"/{event.from_ms}" if isinstance(event, CoordinatorPaused) else ""
+    number = ""
+    if isinstance(event, CoordinatorPaused):
+        number = f"/{event.from_ms}"
+    elif isinstance(event, AuthorizationDenied):
+        number = f"/{event.number}"
     time = datetime.fromtimestamp(now_ms / 1000, UTC).isoformat(timespec="milliseconds")
     headers = (
         ("ce_specversion", b"1.0"),

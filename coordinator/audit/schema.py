@@ -694,7 +694,28 @@ class CoordinatorPaused(CoordinatorEvent, frozen=True, kw_only=True, tag="coordi
     pause_kind: str
 
 
-AnyCoordinatorEvent = CoordinatorStarted | CoordinatorStopped | CoordinatorPaused
+class AuthorizationDenied(CoordinatorEvent, frozen=True, kw_only=True, tag="authorization.denied"):
+    """The authorizer denied a client an operation. It is in partition 0 alone.
+
+    `number` counts these events since the start of the coordinator. Of the same principal, operation and resource there
+    is one at once, and while it goes on one more at the end of each minute; `suppressed` is the number of denials since
+    the event before, beside the one that this event tells of. At most 1,000 combinations have events in a minute. The
+    names of operations and types of resources are Kafka's; `rule` is what decided, as in the log of Kafka's authorizer.
+    """
+
+    number: int
+    principal: str
+    client_id: str
+    client_host: str
+    api: str
+    operation: str
+    resource_type: str
+    resource_name: str
+    rule: str
+    suppressed: int = 0
+
+
+AnyCoordinatorEvent = CoordinatorStarted | CoordinatorStopped | CoordinatorPaused | AuthorizationDenied
 
 NEVER_VOID: Final[frozenset[type[AuditEvent]]] = frozenset(
     {GroupSnapshot, OffsetsCommitted, OffsetsExpired, OffsetsDeleted, OffsetsReset, PatternsResolved, RequestRejected}

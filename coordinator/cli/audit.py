@@ -10,10 +10,11 @@ import click
 
 from coordinator.audit.chain import Verified
 from coordinator.audit.chain import verify as verify_chain
-from coordinator.cli.describe import BOOTSTRAP_OPTION
+from coordinator.cli.server_options import server_option
 from coordinator.cli.source import Source, source_options
 from coordinator.cli.terminal import JSON_OPTION, UTC_OPTION, Clock, clock, one_line_errors
 from coordinator.client.audit_topic import AuditRecord, AuditTopic
+from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.cluster import EARLIEST
 from coordinator.explain.words import plain, quoted
 
@@ -50,7 +51,7 @@ def command() -> None:
 @UTC_OPTION
 @JSON_OPTION
 def tail(
-    group_id: str | None, follow: bool, count: int, bootstrap: str, tables: Path | None, utc: bool, as_json: bool
+    group_id: str | None, follow: bool, count: int, bootstrap: Bootstrap, tables: Path | None, utc: bool, as_json: bool
 ) -> None:
     """Print the last events, one per line. With --json, a line is the event as it is in the topic."""
     if follow and tables is not None:
@@ -84,8 +85,8 @@ def _require_events(found: Sequence[AuditRecord], count: int, group_id: str | No
 
 
 @command.command
-@BOOTSTRAP_OPTION
-def verify(bootstrap: str) -> None:
+@server_option
+def verify(bootstrap: Bootstrap) -> None:
     """Check the hashes of the topic (audit.chain), and name the first event of a partition that was changed, left out
     or moved. Exit code 1 if there is one, or if no event has a hash."""
     found: list[Verified] = []

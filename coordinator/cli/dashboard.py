@@ -14,6 +14,8 @@ import click
 
 from coordinator.cli.bronze_reader import BRONZE, bronze_records
 from coordinator.cli.ready_file import ReadyFile
+from coordinator.cli.server_options import COMMAND_CONFIG_OPTION, with_security
+from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.wire import ClientError
 from coordinator.dashboard.links import Origin
 from coordinator.http_guard import Application, HttpGuard, is_loopback
@@ -38,6 +40,7 @@ class Guards(NamedTuple):
     metavar="HOST:PORT",
     help="The server whose groups are shown; Apache Kafka too, of which lag alone is known.",
 )
+@COMMAND_CONFIG_OPTION
 @click.option(
     "--tables", type=click.Path(file_okay=False, path_type=Path), help="Tables of `coordinator pipeline`, for the past."
 )
@@ -65,8 +68,9 @@ class Guards(NamedTuple):
     help="A PEM file with a private key and its certificate chain: the page is served by HTTPS.",
 )
 @click.option("--ready-file", type=click.Path(path_type=Path), help="Write this JSON file (url, pid) when ready.")
+@with_security
 def command(
-    bootstrap: str | None,
+    bootstrap: Bootstrap | None,
     tables: Path | None,
     listen: str,
     allowed_hosts: tuple[str, ...],
@@ -107,7 +111,7 @@ def command(
         raise click.ClickException(f"cannot listen on {listen}: {_words(problem)}") from problem
 
 
-def _check_actions(bootstrap: str | None, host: str, allowed_hosts: tuple[str, ...]) -> None:
+def _check_actions(bootstrap: Bootstrap | None, host: str, allowed_hosts: tuple[str, ...]) -> None:
     if bootstrap is None:
         raise click.ClickException("--allow-actions needs a server: --bootstrap HOST:PORT")
     if not is_loopback(host) and not allowed_hosts:

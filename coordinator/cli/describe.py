@@ -8,26 +8,20 @@ from typing import Final
 import click
 
 from coordinator.audit.schema import MemberRef
+from coordinator.cli.server_options import server_option
 from coordinator.cli.terminal import JSON_OPTION, one_line_errors, print_json, table, width
 from coordinator.cli.what_if_report import runs
+from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.group_description import AGES_MAX, DescribedGroup, PartitionLag, describe_group, list_groups
 from coordinator.explain.words import Names, counted, duration, plain
-
-BOOTSTRAP_OPTION: Final = click.option(
-    "--bootstrap",
-    default="127.0.0.1:9092",
-    show_default=True,
-    metavar="HOST:PORT",
-    help="The address of a server of the cluster.",
-)
 
 LAG_WIDTH: Final = 80
 
 
 @click.command("list")
-@BOOTSTRAP_OPTION
+@server_option
 @JSON_OPTION
-def list_command(bootstrap: str, as_json: bool) -> None:
+def list_command(bootstrap: Bootstrap, as_json: bool) -> None:
     """Print all groups with their states and their lag."""
     with one_line_errors():
         groups = list_groups(bootstrap)
@@ -47,9 +41,9 @@ def list_command(bootstrap: str, as_json: bool) -> None:
 
 @click.command("describe")
 @click.argument("group_id", metavar="GROUP")
-@BOOTSTRAP_OPTION
+@server_option
 @JSON_OPTION
-def describe_command(group_id: str, bootstrap: str, as_json: bool) -> None:
+def describe_command(group_id: str, bootstrap: Bootstrap, as_json: bool) -> None:
     """Print the members of a group, what each owns, and the lag of each partition, the largest lag first.
 
     Lag is the log end offset minus the committed offset. Its age is that of the oldest record that is not consumed yet,

@@ -21,6 +21,7 @@ from coordinator.cli.terminal import (
 )
 from coordinator.cli.what_if_report import runs
 from coordinator.cli.why import generations_lines, number_word, summary
+from coordinator.client.bootstrap import Bootstrap
 from coordinator.explain.difference import Difference, compare
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.notes import Note, notes
@@ -32,7 +33,7 @@ from coordinator.explain.words import Names, counted, plain
 @source_options
 @UTC_OPTION
 @JSON_OPTION
-def history_command(group_id: str, bootstrap: str, tables: Path | None, utc: bool, as_json: bool) -> None:
+def history_command(group_id: str, bootstrap: Bootstrap, tables: Path | None, utc: bool, as_json: bool) -> None:
     """Print all generations of a group that are known, with what happened beside them, the newest last."""
     with one_line_errors():
         history, _ = Source(bootstrap, tables).history(group_id)
@@ -65,7 +66,9 @@ def _note(note: Note, at: Clock) -> str:
 @click.argument("second", metavar="M", type=int)
 @source_options
 @JSON_OPTION
-def diff_command(group_id: str, first: int, second: int, bootstrap: str, tables: Path | None, as_json: bool) -> None:
+def diff_command(
+    group_id: str, first: int, second: int, bootstrap: Bootstrap, tables: Path | None, as_json: bool
+) -> None:
     """Print who came, who went and which partitions changed hands between generations N and M."""
     with one_line_errors():
         history, _ = Source(bootstrap, tables).history(group_id)

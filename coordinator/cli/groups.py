@@ -4,10 +4,12 @@ from typing import Final
 
 import click
 
-from coordinator.cli.describe import BOOTSTRAP_OPTION, describe_command, list_command
+from coordinator.cli.describe import describe_command, list_command
 from coordinator.cli.group_history import diff_command, history_command
+from coordinator.cli.server_options import server_option
 from coordinator.cli.what_if_report import report
 from coordinator.cli.why import command as why_command
+from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.consumer_groups import describe_consumers
 from coordinator.client.what_if import what_if, with_new_members, without_member
 from coordinator.client.wire import ClientError
@@ -32,9 +34,9 @@ for each in (list_command, describe_command, why_command, history_command, diff_
 @click.option("--assignor", "assignor_name", required=True, metavar="NAME", help=f"One of {ASSIGNORS}.")
 @click.option("--without", metavar="MEMBER", help="Leave out this member (member, instance or client id).")
 @click.option("--with", "new_members", metavar="N", type=click.IntRange(min=1), help="Add N new members.")
-@BOOTSTRAP_OPTION
+@server_option
 def print_what_if(
-    group_id: str, assignor_name: str, without: str | None, new_members: int | None, bootstrap: str
+    group_id: str, assignor_name: str, without: str | None, new_members: int | None, bootstrap: Bootstrap
 ) -> None:
     """Print which partitions would move if the group rebalanced with this assignor. Nothing is changed.
 

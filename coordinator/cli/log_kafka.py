@@ -46,7 +46,7 @@ def import_command(folders: tuple[Path, ...]) -> None:
         click.echo(f"left out a config that this server does not have: {printable(each)}", err=True)
     click.echo(
         f"imported {imported.topics} topics with {imported.partitions} partitions, {imported.quotas} quotas, "
-        f"{imported.scram_credentials} SCRAM credentials;"
+        f"{imported.scram_credentials} SCRAM credentials, {imported.acls} ACLs;"
         f" {_how_to_serve(folders)}"
     )
 
@@ -57,7 +57,7 @@ def export_command(folders: tuple[Path, ...]) -> None:
     """Make the data folders of this server (all its log.dirs) ones that Apache Kafka 4.0 or newer serves.
 
     The logs stay as they are. Kafka gets topics with their ids and configs, configs of groups, quotas, SCRAM
-    credentials and producer ids as a snapshot of its metadata log; the one of this server is set aside as
+    credentials, ACLs and producer ids as a snapshot of its metadata log; the one of this server is set aside as
     __cluster_metadata-0.*-stray. The server must be stopped.
     """
     try:

@@ -10,6 +10,8 @@ from typing import Any, Final
 
 import click
 
+from coordinator.cli.server_options import BOOTSTRAP_HELP, COMMAND_CONFIG_OPTION, with_security
+from coordinator.client.bootstrap import Bootstrap
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.pipeline.java import JavaMissing, require_java
 from coordinator.pipeline.locations import InvalidLocation, Location, location
@@ -52,7 +54,8 @@ class _SparkSetting(click.ParamType[tuple[str, str]]):
 
 
 @command.command
-@click.option("--bootstrap", required=True, metavar="HOST:PORT", help="The address of a server of the cluster.")
+@click.option("--bootstrap", required=True, metavar="HOST:PORT", help=BOOTSTRAP_HELP)
+@COMMAND_CONFIG_OPTION
 @TABLES_OPTION
 @click.option(
     "--source",
@@ -79,8 +82,9 @@ class _SparkSetting(click.ParamType[tuple[str, str]]):
     is_flag=True,
     help="At the end, write Spark's classes to an archive (170 MB in ~/.cache), with which later runs start faster.",
 )
+@with_security
 def run(
-    bootstrap: str,
+    bootstrap: Bootstrap,
     tables: Location,
     kind: str,
     topic: str | None,

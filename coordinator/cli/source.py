@@ -8,7 +8,9 @@ from typing import Any
 
 import click
 
+from coordinator.cli.server_options import server_option
 from coordinator.client.audit_topic import AuditRecord, AuditTopic
+from coordinator.client.bootstrap import Server
 from coordinator.explain.history import GroupHistory
 from coordinator.printable import printable
 
@@ -19,7 +21,7 @@ Command = Callable[..., Any]
 class Source:
     """A server (`bootstrap`), or the directory of the tables if there is one."""
 
-    bootstrap: str
+    bootstrap: Server
     tables: Path | None
 
     def history(self, group_id: str) -> tuple[GroupHistory, int]:
@@ -64,17 +66,11 @@ def _folded(group_id: str, records: Iterable[AuditRecord]) -> GroupHistory:
 
 
 def source_options(command: Command) -> Command:
-    """The options `--bootstrap` and `--tables`, for a command with the parameters `bootstrap` and `tables`."""
+    """`--bootstrap`, `--command-config` and `--tables`, for a command with the parameters `bootstrap` and `tables`."""
     command = click.option(
         "--tables",
         type=click.Path(file_okay=False, path_type=Path),
         metavar="DIR",
         help="Read the Delta tables in this directory instead of a server.",
     )(command)
-    return click.option(
-        "--bootstrap",
-        default="127.0.0.1:9092",
-        show_default=True,
-        metavar="HOST:PORT",
-        help="The address of a server of the cluster.",
-    )(command)
+    return server_option(command)

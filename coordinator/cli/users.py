@@ -10,7 +10,8 @@ from typing import Any, Final
 
 import click
 
-from coordinator.cli.describe import BOOTSTRAP_OPTION
+from coordinator.cli.server_options import server_option
+from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.scram_users import Iterations, delete_credentials, list_users, set_password
 from coordinator.client.wire import ClientError, WireConnection
 from coordinator.config.server_keys import NODE_ID
@@ -55,9 +56,9 @@ def command() -> None:
 
 
 @command.command("list")
-@BOOTSTRAP_OPTION
+@server_option
 @DATA_DIR_OPTION
-def list_command(bootstrap: str, data_dir: Path | None) -> None:
+def list_command(bootstrap: Bootstrap, data_dir: Path | None) -> None:
     """Print the users with their mechanisms and iterations."""
     with _one_line_errors():
         if data_dir is None:
@@ -90,7 +91,7 @@ def list_command(bootstrap: str, data_dir: Path | None) -> None:
     help="How often the password is hashed.",
 )
 @MECHANISM_OPTION
-@BOOTSTRAP_OPTION
+@server_option
 @DATA_DIR_OPTION
 @NODE_ID_OPTION
 def add_command(
@@ -98,7 +99,7 @@ def add_command(
     password_file: Any,
     iterations: int,
     mechanism_names: tuple[str, ...],
-    bootstrap: str,
+    bootstrap: Bootstrap,
     data_dir: Path | None,
     node_id: int,
 ) -> None:
@@ -127,9 +128,9 @@ def add_command(
 @command.command("delete")
 @click.argument("user", metavar="USER")
 @MECHANISM_OPTION
-@BOOTSTRAP_OPTION
+@server_option
 @DATA_DIR_OPTION
-def delete_command(user: str, mechanism_names: tuple[str, ...], bootstrap: str, data_dir: Path | None) -> None:
+def delete_command(user: str, mechanism_names: tuple[str, ...], bootstrap: Bootstrap, data_dir: Path | None) -> None:
     """Delete the credentials of USER. Connections that have logged in stay."""
     asked = [NAMES[name] for name in mechanism_names or NAMES]
     with _one_line_errors():

@@ -22,6 +22,7 @@ from coordinator.cli.terminal import (
     table,
     width,
 )
+from coordinator.client.bootstrap import Bootstrap
 from coordinator.dashboard.links import page_url
 from coordinator.explain.findings import Finding, findings
 from coordinator.explain.generation import CONSUMER, Generation
@@ -65,7 +66,7 @@ def command(
     group_id: str,
     generation_id: int | None,
     last_ms: int | None,
-    bootstrap: str,
+    bootstrap: Bootstrap,
     tables: Path | None,
     dashboard: str | None,
     utc: bool,

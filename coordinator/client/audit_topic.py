@@ -14,6 +14,7 @@ from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, Parti
 from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from coordinator.audit.schema import AuditEvent, CoordinatorEvent, Record, decode_coordinator_event, decode_event
+from coordinator.client.bootstrap import Server, bootstrap_of
 from coordinator.client.cluster import EARLIEST, LATEST
 from coordinator.client.groups import raise_for_error
 from coordinator.client.wire import ClientError, WireConnection
@@ -121,14 +122,14 @@ class NoAuditTopic(ClientError):
 class AuditTopic:
     """A connection to each leader of the topic. Close it by leaving its context."""
 
-    def __init__(self, bootstrap: str, timeout_seconds: float = ANSWER_SECONDS) -> None:
+    def __init__(self, server: Server, timeout_seconds: float = ANSWER_SECONDS) -> None:
         """Connect to HOST:PORT and learn where the partitions are.
 
         Raises:
             ClientError: the server cannot be reached.
             NoAuditTopic: it has no audit topic.
         """
-        self._bootstrap = bootstrap
+        self._bootstrap = bootstrap_of(server)
         self._timeout_seconds = timeout_seconds
         self._connections: dict[str, WireConnection] = {}
         self._topic_id = bytes(16)
@@ -213,7 +214,7 @@ class AuditTopic:
     def _find_leaders(self) -> None:
         topics = [MetadataRequestTopic(name=AUDIT_TOPIC)]
         request = MetadataRequest(topics=topics, allow_auto_topic_creation=False)
-        response = self._connection(self._bootstrap).send_latest(request)
+        response = self._connection(self._bootstrap.address).send_latest(request)
         (topic,) = response.topics
         if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             raise NoAuditTopic(f"{self._bootstrap} has no topic {AUDIT_TOPIC}: it is no coordinator of this project")
@@ -227,12 +228,13 @@ class AuditTopic:
         # The first connection goes on to be used: the address by which it was reached may differ from the advertised.
         if len(addresses) == 1:
             (address,) = addresses.values()
-            self._connections.setdefault(address, self._connections[self._bootstrap])
+            self._connections.setdefault(address, self._connections[self._bootstrap.address])
 
     def _connection(self, address: str) -> WireConnection:
         found = self._connections.get(address)
         if found is None:
-            found = self._connections[address] = WireConnection(address, CLIENT_ID, self._timeout_seconds)
+            server = self._bootstrap.at(address)
+            found = self._connections[address] = WireConnection(server, CLIENT_ID, self._timeout_seconds)
         return found
 
     def _by_leader(self, partitions: Iterable[int]) -> dict[str, list[int]]:

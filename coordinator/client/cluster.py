@@ -8,6 +8,7 @@ from _wire.errors import ErrorCode
 from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from coordinator.client.bootstrap import Server, bootstrap_of
 from coordinator.client.groups import coordinator_of
 from coordinator.client.wire import WireConnection
 
@@ -28,17 +29,18 @@ Partition = tuple[str, int]
 class Cluster:
     """Blocking connections, made when they are needed. Close them by leaving the context."""
 
-    def __init__(self, bootstrap: str, client_id: str, timeout_seconds: float) -> None:
+    def __init__(self, server: Server, client_id: str, timeout_seconds: float) -> None:
         """Connect to HOST:PORT.
 
         Raises:
             ClientError: the server cannot be reached. So do all methods, also when it does not answer.
         """
+        self._bootstrap = bootstrap_of(server)
         self._client_id = client_id
         self._timeout_seconds = timeout_seconds
         self._addresses: dict[int, str] = {}
         self._connections: dict[str, WireConnection] = {}
-        self.anyone = WireConnection(bootstrap, client_id, timeout_seconds)
+        self.anyone = WireConnection(server, client_id, timeout_seconds)
 
     def __enter__(self) -> Self:
         return self
@@ -113,7 +115,8 @@ class Cluster:
     def _connection(self, address: str) -> WireConnection:
         found = self._connections.get(address)
         if found is None:
-            found = self._connections[address] = WireConnection(address, self._client_id, self._timeout_seconds)
+            server = self._bootstrap.at(address)
+            found = self._connections[address] = WireConnection(server, self._client_id, self._timeout_seconds)
         return found
 
 

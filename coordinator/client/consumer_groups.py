@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from _wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest, DescribedGroup, Member
+from coordinator.client.bootstrap import Server, bootstrap_of
 from coordinator.client.group_members import NOT_A_CONSUMER_GROUP
 from coordinator.client.groups import (
     CLIENT_ID,
@@ -21,14 +22,15 @@ from coordinator.core.assignors.model import MemberSubscription
 from coordinator.patterns import InvalidPattern, Pattern
 
 
-def describe_consumers(bootstrap: str, group_id: str) -> DescribedConsumers:
+def describe_consumers(server: Server, group_id: str) -> DescribedConsumers:
     """Describe a group by its coordinator.
 
     Raises:
         ClientError: the server cannot be reached, or there is no stable consumer group with this id.
     """
-    with WireConnection(bootstrap, CLIENT_ID) as anyone:
-        with WireConnection(coordinator_of(anyone, group_id), CLIENT_ID) as connection:
+    with WireConnection(server, CLIENT_ID) as anyone:
+        coordinator = bootstrap_of(server).at(coordinator_of(anyone, group_id))
+        with WireConnection(coordinator, CLIENT_ID) as connection:
             group = _describe(connection, group_id)
             if group is None:
                 return describe_classic_consumers(anyone, connection, group_id)

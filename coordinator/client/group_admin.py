@@ -21,6 +21,7 @@ from _wire.messages.offset_delete import (
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
+from coordinator.client.bootstrap import Server
 from coordinator.client.cluster import EARLIEST, LATEST, Cluster, Partition
 from coordinator.client.group_description import committed_offsets, described_members
 from coordinator.client.group_members import DescribedMember
@@ -72,14 +73,14 @@ class OffsetsMoved(ClientError):
 
 
 def plan_reset(
-    bootstrap: str, group_id: str, target: Target, topic: str = "", partition: int | None = None
+    server: Server, group_id: str, target: Target, topic: str = "", partition: int | None = None
 ) -> GroupPlan:
     """The offsets after a reset: of all partitions that have one, or of all of one topic, or of one partition of it.
 
     Raises:
         ClientError: the server cannot be reached, there are no such partitions, or their offsets cannot be looked up.
     """
-    with Cluster(bootstrap, CLIENT_ID, ANSWER_SECONDS) as cluster:
+    with Cluster(server, CLIENT_ID, ANSWER_SECONDS) as cluster:
         coordinator = cluster.coordinator(group_id)
         before = committed_offsets(coordinator, group_id)
         leaders = cluster.leaders({topic} if topic else {each for each, _ in before})
@@ -96,33 +97,33 @@ def plan_reset(
     return GroupPlan(members, [OffsetChange(*each, before.get(each), after[each]) for each in chosen])
 
 
-def plan_delete_offsets(bootstrap: str, group_id: str, topic: str) -> GroupPlan:
+def plan_delete_offsets(server: Server, group_id: str, topic: str) -> GroupPlan:
     """The offsets that a group loses with those of a topic.
 
     Raises:
         ClientError: the server cannot be reached, or the group has no offsets of the topic.
     """
-    plan = plan_delete_group(bootstrap, group_id)
+    plan = plan_delete_group(server, group_id)
     lost = [each for each in plan.offsets if each.topic == topic]
     if not lost:
         raise ClientError(_nothing(group_id, topic, None))
     return GroupPlan(plan.members, lost)
 
 
-def plan_delete_group(bootstrap: str, group_id: str) -> GroupPlan:
+def plan_delete_group(server: Server, group_id: str) -> GroupPlan:
     """The members and the offsets of a group, all of which go with it.
 
     Raises:
         ClientError: the server cannot be reached.
     """
-    with Cluster(bootstrap, CLIENT_ID, ANSWER_SECONDS) as cluster:
+    with Cluster(server, CLIENT_ID, ANSWER_SECONDS) as cluster:
         coordinator = cluster.coordinator(group_id)
         offsets = committed_offsets(coordinator, group_id)
         members = described_members(coordinator, group_id)
     return GroupPlan(members, [OffsetChange(*each, offset, None) for each, offset in sorted(offsets.items())])
 
 
-def change_offsets(bootstrap: str, group_id: str, changes: Sequence[OffsetChange]) -> None:
+def change_offsets(server: Server, group_id: str, changes: Sequence[OffsetChange]) -> None:
     """Commit, or delete where `after` is None, the offsets of an empty group, unless they have moved since the plan.
 
     Deleting takes no more than that the group has no members that subscribe to the topic.
@@ -132,7 +133,7 @@ def change_offsets(bootstrap: str, group_id: str, changes: Sequence[OffsetChange
         ClientError: the server cannot be reached, or rejects it, for example because the group has members.
     """
     _check_count(changes)
-    with _coordinator(bootstrap, group_id) as coordinator:
+    with _coordinator(server, group_id) as coordinator:
         now = committed_offsets(coordinator, group_id)
         for each in changes:
             found = now.get((each.topic, each.partition))
@@ -149,13 +150,13 @@ def change_offsets(bootstrap: str, group_id: str, changes: Sequence[OffsetChange
             _delete(coordinator, group_id, part)
 
 
-def remove_members(bootstrap: str, group_id: str, member_ids: Sequence[str], reason: str) -> None:
+def remove_members(server: Server, group_id: str, member_ids: Sequence[str], reason: str) -> None:
     """Remove members by LeaveGroup; the others rebalance. A client that still runs joins again.
 
     Raises:
         ClientError: the server cannot be reached, or one of them is no member; the others are removed.
     """
-    with _coordinator(bootstrap, group_id) as coordinator:
+    with _coordinator(server, group_id) as coordinator:
         known = {each.member_id: each for each in described_members(coordinator, group_id)}
         for member_id in member_ids:
             if member_id not in known:
@@ -174,21 +175,21 @@ def remove_members(bootstrap: str, group_id: str, member_ids: Sequence[str], rea
         raise_for_error(error_code, f"cannot remove {len(errors)} of {len(member_ids)} members, {member_id}")
 
 
-def delete_group(bootstrap: str, group_id: str) -> None:
+def delete_group(server: Server, group_id: str) -> None:
     """Delete a group without members, and with it its committed offsets.
 
     Raises:
         ClientError: the server cannot be reached, or rejects it, for example because the group has members.
     """
-    with _coordinator(bootstrap, group_id) as coordinator:
+    with _coordinator(server, group_id) as coordinator:
         response = coordinator.send_latest(DeleteGroupsRequest(groups_names=[group_id]))
     for each in response.results:
         raise_for_error(each.error_code, f"cannot delete group {group_id}")
 
 
 @contextmanager
-def _coordinator(bootstrap: str, group_id: str) -> Iterator[WireConnection]:
-    with Cluster(bootstrap, CLIENT_ID, ANSWER_SECONDS) as cluster:
+def _coordinator(server: Server, group_id: str) -> Iterator[WireConnection]:
+    with Cluster(server, CLIENT_ID, ANSWER_SECONDS) as cluster:
         yield cluster.coordinator(group_id)
 
 

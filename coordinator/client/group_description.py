@@ -8,6 +8,7 @@ from typing import Any, Final
 from _wire.errors import ErrorCode
 from _wire.messages.list_groups import ListGroupsRequest
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
+from coordinator.client.bootstrap import Server
 from coordinator.client.cluster import Cluster, Partition
 from coordinator.client.group_members import DescribedMember, GroupMembers, group_members
 from coordinator.client.groups import raise_for_error
@@ -85,13 +86,13 @@ class DescribedGroup:
         return max((age for each in self.partitions if (age := each.lag_ms(now_ms)) is not None), default=None)
 
 
-def list_groups(bootstrap: str) -> list[tuple[ListedGroup, int | None]]:
+def list_groups(server: Server) -> list[tuple[ListedGroup, int | None]]:
     """The groups of all brokers of a cluster by name, and the lag of the first `LAG_GROUPS_MAX` of each broker.
 
     Raises:
         ClientError: a broker cannot be reached, or does not answer.
     """
-    with Cluster(bootstrap, CLIENT_ID, ANSWER_SECONDS) as cluster:
+    with Cluster(server, CLIENT_ID, ANSWER_SECONDS) as cluster:
         found = [group for broker in cluster.brokers() for group in listed_groups(broker)]
         lags = {each.group_id: each.lag for part in group_lags(cluster, LAG_GROUPS_MAX) for each in part.groups}
     return [(each, lags.get(each.group_id)) for each in sorted(found, key=lambda each: each.group_id)]
@@ -131,17 +132,17 @@ def group_lags(cluster: Cluster, groups_max: int) -> Iterator[DescribedGroups]:
             left_out = 0
 
 
-def describe_group(bootstrap: str, group_id: str) -> DescribedGroup:
+def describe_group(server: Server, group_id: str) -> DescribedGroup:
     """Members, assignment and lag of a group, in whatever state it is.
 
     Raises:
         ClientError: a broker cannot be reached, or there is no such group.
     """
-    with Cluster(bootstrap, CLIENT_ID, ANSWER_SECONDS) as cluster:
+    with Cluster(server, CLIENT_ID, ANSWER_SECONDS) as cluster:
         coordinator = cluster.coordinator(group_id)
         group = group_members(coordinator, [group_id])[group_id]
         if group.is_missing:
-            raise ClientError(f"there is no group {group_id} on {bootstrap}")
+            raise ClientError(f"there is no group {group_id} on {server}")
         raise_for_error(group.error_code, f"cannot describe group {group_id}")
         described = _without_lags(group)
         leaders = _add_lags(cluster, [described], {group_id: committed_offsets(coordinator, group_id)})

@@ -1,6 +1,7 @@
 """A blocking client on one socket, which sends requests and reads their responses in order."""
 
 import socket
+import ssl
 from itertools import count
 from typing import Any, Final, NamedTuple, Self
 
@@ -8,7 +9,12 @@ from _wire.apis import APIS
 from _wire.errors import ErrorCode, MalformedMessage
 from _wire.headers import decode_response_header, encode_request
 from _wire.messages.api_versions import ApiVersionsRequest
+from _wire.messages.sasl_authenticate import SaslAuthenticateRequest
+from _wire.messages.sasl_handshake import SaslHandshakeRequest
 from _wire.primitives import Message
+from coordinator.client.bootstrap import Server, bootstrap_of
+from coordinator.client.login import Login, LoginError
+from coordinator.client.security import ClientSecurity, tls_problem
 
 TIMEOUT_SECONDS: Final = 20
 LENGTH_BYTES: Final = 4
@@ -16,6 +22,8 @@ FRAME_BYTES_MAX: Final = 100 * 1024 * 1024
 """Kafka's default limit of a request (socket.request.max.bytes). A larger frame is not Kafka's protocol."""
 
 
+HANDSHAKE_VERSION: Final = 1
+AUTHENTICATE_VERSION: Final = 1
 VERSION_MAX: Final = (1 << 15) - 1
 """Versions are 16 bits."""
 
@@ -39,23 +47,61 @@ class Sent(NamedTuple):
 class WireConnection:
     """One connection. Responses must be read in the order of the requests; their order is checked."""
 
-    def __init__(self, bootstrap: str, client_id: str, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
-        """Connect to HOST:PORT.
+    def __init__(self, server: Server, client_id: str, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
+        """Connect to HOST:PORT, and log in if the server is given with a login.
 
         Raises:
-            ClientError: the address is invalid, or the server cannot be reached.
+            ClientError: the address is invalid, the server cannot be reached, or it refuses the login.
         """
-        host, _, port = bootstrap.rpartition(":")
+        address, security = bootstrap_of(server)
+        host, _, port = address.rpartition(":")
         if not host or not port.isdecimal():
-            raise ClientError(f"{bootstrap} is not HOST:PORT")
-        self.bootstrap = bootstrap
+            raise ClientError(f"{address} is not HOST:PORT")
+        self.bootstrap = address
         self._client_id = client_id
         self._correlation_ids = count(1)
         self._versions: dict[int, tuple[int, int]] = {}
+        self.socket = self._connected(host.strip("[]"), int(port), security, timeout_seconds)
+        if security.login is not None:
+            try:
+                self._log_in(security.login)
+            except BaseException:
+                self.socket.close()
+                raise
+
+    def _connected(self, host: str, port: int, security: ClientSecurity, timeout_seconds: float) -> socket.socket:
         try:
-            self.socket = socket.create_connection((host.strip("[]"), int(port)), timeout_seconds)
+            connected = socket.create_connection((host, port), timeout_seconds)
         except (OSError, OverflowError) as problem:
-            raise ClientError(f"cannot reach {bootstrap}: {problem}") from problem
+            raise ClientError(f"cannot reach {self.bootstrap}: {problem}") from problem
+        try:
+            return security.secured(connected, host)
+        except OSError as problem:
+            connected.close()
+            raise ClientError(f"no TLS connection to {self.bootstrap}: {tls_problem(problem)}") from problem
+
+    def _log_in(self, login: Login) -> None:
+        """Log in (KIP-152). Raises ClientError."""
+        handshake = self.request(SaslHandshakeRequest(mechanism=login.mechanism), HANDSHAKE_VERSION)
+        if handshake.error_code != ErrorCode.NONE:
+            served = ", ".join(handshake.mechanisms) or "none"
+            raise ClientError(f"{self.bootstrap} does not accept {login.mechanism}; its mechanisms are: {served}")
+        try:
+            self._exchange(login)
+        except LoginError as problem:
+            raise ClientError(f"cannot log in to {self.bootstrap}: {problem}") from problem
+
+    def _exchange(self, login: Login) -> None:
+        messages = login.exchange()
+        try:
+            message = next(messages)
+            while True:
+                answer = self.request(SaslAuthenticateRequest(auth_bytes=message), AUTHENTICATE_VERSION)
+                if answer.error_code != ErrorCode.NONE:
+                    raise LoginError(f"the login of {login.who} was refused: {answer.error_message}")
+                message = messages.send(answer.auth_bytes)
+        except StopIteration:
+            return
 
     def __enter__(self) -> Self:
         return self
@@ -159,6 +205,9 @@ class WireConnection:
                 raise ClientError(f"{self.bootstrap} did not respond within {seconds:g} s") from problem
             except ConnectionResetError:
                 part = b""
+            except ssl.SSLError as problem:
+                # With TLS 1.3 the server may refuse a client when the handshake is over for the client.
+                raise ConnectionClosed(f"no TLS connection to {self.bootstrap}: {tls_problem(problem)}") from problem
             if not part:
                 raise ConnectionClosed(f"{self.bootstrap} closed the connection")
             data += part

@@ -2,6 +2,12 @@
 
 from typing import Any, Final, Protocol, TypeVar
 
+from coordinator.config.authorizer_keys import (
+    AUTHORIZER_CLASS_NAME,
+    STANDARD_AUTHORIZER,
+    SUPER_USERS,
+    parse_super_users,
+)
 from coordinator.config.cleaner_keys import LOG_CLEANER_MAX_COMPACTION_LAG_MS, LOG_CLEANER_MIN_COMPACTION_LAG_MS
 from coordinator.config.consumer_group_keys import (
     GROUP_CONSUMER_ASSIGNMENT_INTERVAL_MS,
@@ -75,6 +81,11 @@ def check_settings_together(values: Values) -> None:
             raise ConfigError(f"{key.name}=0: must be -1 or at least 1")
     if "classic" not in values[GROUP_COORDINATOR_REBALANCE_PROTOCOLS]:
         raise ConfigError(f"{_shown(values, GROUP_COORDINATOR_REBALANCE_PROTOCOLS)}: must have classic")
+    if values[AUTHORIZER_CLASS_NAME] not in ("", STANDARD_AUTHORIZER):
+        raise ConfigError(
+            f"{_shown(values, AUTHORIZER_CLASS_NAME)}: must be {STANDARD_AUTHORIZER}, or empty for no authorizer"
+        )
+    parse_super_users(values[SUPER_USERS])
 
 
 def _contradiction(values: Values, less: ConfigKey[Any], must: str, inverse: str, more: ConfigKey[Any]) -> str:

@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 
 from coordinator.config import (
     audit_keys,
+    authorizer_keys,
     cleaner_keys,
     consumer_group_keys,
     group_keys,
@@ -34,6 +35,7 @@ KEY_MODULES: Final = (
     listener_keys,
     ssl_keys,
     network_keys,
+    authorizer_keys,
     quota_keys,
     sasl_keys,
     log_keys,

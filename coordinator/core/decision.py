@@ -107,6 +107,11 @@ class OperationContext:
         return Requester(self.client_id, self.client_host, self.client_details.principal)
 
     @property
+    def principal(self) -> object:
+        """Who asks, for the authorizer; None: the server itself."""
+        return None
+
+    @property
     def client_connection(self) -> ClientConnection | None:
         """The connection that the request came by; None if it came by none."""
         return None

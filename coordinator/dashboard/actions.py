@@ -15,6 +15,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from coordinator.client import group_admin
+from coordinator.client.bootstrap import Server
 from coordinator.client.cluster import EARLIEST, LATEST
 from coordinator.client.group_admin import CHANGES_MAX, OFFSET_MAX, GroupPlan, OffsetChange, OffsetsMoved, Target
 from coordinator.client.wire import ClientError
@@ -66,7 +67,7 @@ class Rejected(Exception):
 class Actions:
     """Plans and actions on the groups of one server. Each runs in a thread, as it waits for the server."""
 
-    def __init__(self, bootstrap: str | None) -> None:
+    def __init__(self, bootstrap: Server | None) -> None:
         """Without a server, all is answered 403."""
         self._bootstrap = bootstrap
         self._slots = asyncio.Semaphore(ACTIONS_AT_ONCE)
@@ -81,7 +82,7 @@ class Actions:
             Route("/api/actions/{action}/{group_id:name}", self._answer(self._act), methods=["POST"]),
         ]
 
-    def _answer(self, handle: Callable[[Request, str], Awaitable[Any]]) -> Callable[[Request], Awaitable[Response]]:
+    def _answer(self, handle: Callable[[Request, Server], Awaitable[Any]]) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
             try:
                 if self._bootstrap is None:
@@ -92,7 +93,7 @@ class Actions:
 
         return answer
 
-    async def _plan(self, request: Request, bootstrap: str) -> Any:
+    async def _plan(self, request: Request, bootstrap: Server) -> Any:
         group_id, action, query = request.path_params["group_id"], request.path_params["action"], request.query_params
         topic = query.get("topic", "")
         match action:
@@ -107,7 +108,7 @@ class Actions:
                 raise Rejected(404, f"there is no action {action}")
         return _plan_json(plan)
 
-    async def _act(self, request: Request, bootstrap: str) -> Any:
+    async def _act(self, request: Request, bootstrap: Server) -> Any:
         group_id, action = request.path_params["group_id"], request.path_params["action"]
         body = await _body(request)
         match action:

@@ -9,6 +9,7 @@ from typing import Final
 
 from coordinator.audit.schema import AuditEvent
 from coordinator.client.audit_topic import AuditRecord, AuditTopic, NoAuditTopic, Offsets
+from coordinator.client.bootstrap import Server
 from coordinator.client.cluster import EARLIEST, LATEST
 from coordinator.client.wire import ClientError
 from coordinator.dashboard.board import Board
@@ -102,7 +103,7 @@ class Feed:
     When the server goes away it connects again.
     """
 
-    def __init__(self, queue: EventQueue, stored: Iterable[AuditRecord], bootstrap: str | None) -> None:
+    def __init__(self, queue: EventQueue, stored: Iterable[AuditRecord], bootstrap: Server | None) -> None:
         self._queue = queue
         self._stored = stored
         self._bootstrap = bootstrap
@@ -138,7 +139,7 @@ class Feed:
         while not self._queue.is_stopped.is_set():
             self._queue.is_stopped.wait(self._follow(self._bootstrap))
 
-    def _follow(self, bootstrap: str) -> float:
+    def _follow(self, bootstrap: Server) -> float:
         """Read until there is a problem; return after how many seconds to try again."""
         try:
             with self._topic or AuditTopic(bootstrap) as topic:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from heapq import nlargest
 from typing import Final
 
+from coordinator.client.bootstrap import Server
 from coordinator.client.cluster import Cluster, Partition
 from coordinator.client.group_description import (
     ANSWER_SECONDS,
@@ -40,7 +41,7 @@ OffsetOfPartition = tuple[str, int, int]
 class LagSampler:
     """Takes samples over one set of connections. Remembers the timestamps of records that it has fetched."""
 
-    def __init__(self, bootstrap: str) -> None:
+    def __init__(self, bootstrap: Server) -> None:
         self._bootstrap = bootstrap
         self._cluster: Cluster | None = None
         self._oldest_ms: dict[OffsetOfPartition, int | None] = {}
@@ -117,7 +118,7 @@ def _place(partition: PartitionLag) -> OffsetOfPartition:
 class LagFeed:
     """Brings samples to the board, one every `SAMPLE_SECONDS`, until it is stopped."""
 
-    def __init__(self, board: Board, loop: asyncio.AbstractEventLoop, bootstrap: str) -> None:
+    def __init__(self, board: Board, loop: asyncio.AbstractEventLoop, bootstrap: Server) -> None:
         self._board = board
         self._loop = loop
         self._sampler = LagSampler(bootstrap)

@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote, urlsplit
 
+from coordinator.client.bootstrap import Server, bootstrap_of
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Where a page has its groups from: a server, tables, or both."""
 
-    bootstrap: str | None = None
+    bootstrap: Server | None = None
     tables: Path | None = None
 
 
@@ -40,7 +42,9 @@ def command_for(origin: Origin, group_id: str, generation_id: int | None, *, has
     Empty without an origin.
     """
     if origin.bootstrap is not None:
-        source = f"--bootstrap {shell_quoted(origin.bootstrap)}"
+        source = f"--bootstrap {shell_quoted(str(origin.bootstrap))}"
+        if bootstrap_of(origin.bootstrap).security.settings:
+            source += " --command-config FILE"
     elif origin.tables is not None:
         source = f"--tables {shell_quoted(str(origin.tables))}"
     else:

@@ -176,9 +176,12 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
             self._announced_to.add(shard.partition)
             self._report(shard, self._announcement)
 
-    def report(self, event: CoordinatorEvent) -> None:
-        """Write an event about the coordinator to the partitions of the audit that are served here."""
-        for shard in self.shards:
+    def report(self, event: CoordinatorEvent, *, everywhere: bool = True) -> None:
+        """Write an event about the coordinator to the partitions of the audit that are served here.
+
+        Without `everywhere` to partition 0 alone.
+        """
+        for shard in self.shards if everywhere else self.shards[:1]:
             if shard.is_active:
                 self._report(shard, event)
 
@@ -225,7 +228,7 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
             elif group is not None:
                 host = "" if asking is None else asking.client_host
                 is_wanted = partial(_has_membership, machine, group.group_id, group.membership)
-                self.pattern_resolver.resolve(started.patterns, host, is_wanted, done)
+                self.pattern_resolver.resolve(started.patterns, host, is_wanted, done, started.principal)
 
     def _compute_targets(self, shard: Shard[GroupStateMachine]) -> None:
         machine = shard.machine

@@ -4,6 +4,7 @@ Counterpart in Kafka: `GroupMetadataManager.refreshRegularExpressions`, which ru
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
 from typing import Final, Protocol
 
 from coordinator.core.consumer.patterns import ResolvedTopics
@@ -16,6 +17,9 @@ SORTED_AT_ONCE: Final = 5_000
 """Names of topics that are sorted in one step: about a millisecond."""
 MATCH_STEPS_AT_ONCE: Final = 10_000
 """Instructions of a pattern times bytes of names in one step: at most a millisecond, usually a tenth of it."""
+
+VISIBLE_AT_ONCE: Final = 4
+"""Names that the authorizer is asked about in one step."""
 
 
 class NamedTopics(Protocol):
@@ -51,7 +55,12 @@ class ResolvesPatterns(Protocol):
         client_host: str,
         is_wanted: Callable[[], bool],
         done: Callable[[ResolvedTopics], None],
+        principal: object = None,
     ) -> None: ...
+
+
+MayDescribe = Callable[[object, str, str], bool]
+"""(principal, client host, topic) → whether the client may know of the topic."""
 
 
 class PatternResolver:
@@ -60,8 +69,18 @@ class PatternResolver:
     Addresses of clients have turns, so a group with many regular expressions lets only groups of its own clients wait.
     """
 
-    def __init__(self, topics: NamedTopics, metadata_offset: Callable[[], int], start: StartWork) -> None:
-        """`metadata_offset` is the end offset of the metadata log, which records have beside what was resolved."""
+    def __init__(
+        self,
+        topics: NamedTopics,
+        metadata_offset: Callable[[], int],
+        start: StartWork,
+        may_describe: MayDescribe | None = None,
+    ) -> None:
+        """`metadata_offset` is the end offset of the metadata log, which records have beside what was resolved.
+
+        Topics that the client may not describe match nothing; without `may_describe` it may describe all.
+        """
+        self._may_describe = may_describe
         self._topics = topics
         self._metadata_offset = metadata_offset
         self._start = start
@@ -72,11 +91,12 @@ class PatternResolver:
         client_host: str,
         is_wanted: Callable[[], bool],
         done: Callable[[ResolvedTopics], None],
+        principal: object = None,
     ) -> None:
         """Find the topics of each of the regular expressions; `done` gets them, perhaps before this returns.
 
-        `client_host` is the address that has its turn for it. When `is_wanted` says no, as the group is gone, the work
-        ends, and `done` is not called.
+        `client_host` is the address that has its turn for it, and with `principal` who wants to know. When `is_wanted`
+        says no, as the group is gone, the work ends, and `done` is not called.
         """
 
         def failed(problem: Exception) -> None:
@@ -87,9 +107,13 @@ class PatternResolver:
             if found is not None:
                 done(found)
 
-        self._start(self._steps(patterns, is_wanted), ended, failed, client_host)
+        may_describe = self._may_describe
+        is_visible = None if may_describe is None else partial(may_describe, principal, client_host)
+        self._start(self._steps(patterns, is_wanted, is_visible), ended, failed, client_host)
 
-    def _steps(self, patterns: Sequence[str], is_wanted: Callable[[], bool]) -> Steps[ResolvedTopics | None]:
+    def _steps(
+        self, patterns: Sequence[str], is_wanted: Callable[[], bool], is_visible: Callable[[str], bool] | None
+    ) -> Steps[ResolvedTopics | None]:
         # All of one moment. A topic that is created meanwhile raises the version, so the next resolution finds it.
         version, offset = self._topics.topics_version, self._metadata_offset()
         names = yield from _sorted(tuple(self._topics.topics))
@@ -97,8 +121,19 @@ class PatternResolver:
         for text in patterns:
             if not is_wanted():
                 return None
-            found[text] = yield from _matching(text, names)
+            matching = yield from _matching(text, names)
+            found[text] = matching if is_visible is None else (yield from _visible(matching, is_visible))
         return ResolvedTopics(found, offset, version)
+
+
+def _visible(names: Sequence[str], is_visible: Callable[[str], bool]) -> Steps[tuple[str, ...]]:
+    visible: list[str] = []
+    for position, name in enumerate(names):
+        if is_visible(name):
+            visible.append(name)
+        if position % VISIBLE_AT_ONCE == VISIBLE_AT_ONCE - 1:
+            yield
+    return tuple(visible)
 
 
 def _sorted(names: Sequence[str]) -> Steps[list[str]]:

@@ -33,6 +33,8 @@ cdef class Session:
     cdef bytes client_host
     cdef uint64_t group_changes         # those that were counted when they were opened
     cdef uint64_t all_changes
+    cdef int64_t authorized_connection  # the connection whose client may send its heartbeats
+    cdef uint64_t authorizations        # those that were counted when it was authorized
 
 
 @cython.final
@@ -44,6 +46,8 @@ cdef class SessionTable:
     cdef size_t mask
     cdef size_t used
     cdef public bint leaves_heartbeats  # to the core, all of them
+    cdef public bint asks_authorizer    # whether a heartbeat needs that its connection was authorized
+    cdef uint64_t authorizations        # counts what takes back the authorization of all members
     cdef uint64_t changes               # counts what closes the ConsumerGroupHeartbeats of all groups
 
     cdef inline bint has_due_timer(self, int64_t now_ms) noexcept:
@@ -56,11 +60,16 @@ cdef class SessionTable:
         const uint8_t *group_id, Py_ssize_t group_id_size,
         const uint8_t *member_id, Py_ssize_t member_id_size,
         const uint8_t *group_instance_id, Py_ssize_t group_instance_id_size,
-        int32_t generation_id, int64_t now_ms,
+        int32_t generation_id, int64_t now_ms, int64_t connection,
     ) noexcept
     cdef int32_t consumer_heartbeat(
-        self, const ConsumerHeartbeatFields *fields, bytes client_host, int64_t now_ms
+        self, const ConsumerHeartbeatFields *fields, bytes client_host, int64_t now_ms, int64_t connection
     ) noexcept
+    cdef inline bint is_authorized(self, Session session, int64_t connection) noexcept:
+        """Whether the client of this connection may send the heartbeats of the member, as far as is known here."""
+        return not self.asks_authorizer or (
+            session.authorized_connection == connection and session.authorizations == self.authorizations
+        )
     cdef inline PyObject *probe(
         self, const uint8_t *group_id, Py_ssize_t group_id_size, const uint8_t *member_id, Py_ssize_t member_id_size
     ) noexcept

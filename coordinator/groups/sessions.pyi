@@ -6,6 +6,9 @@ class SessionTable:
     leaves_heartbeats: bool
     """Whether connections leave every heartbeat to the core, as if there were no session; at first they do not."""
 
+    asks_authorizer: bool
+    """Whether a heartbeat needs that its connection was authorized, by `authorize`; at first it does not."""
+
     def __init__(self, wheel: TimerWheel, seed: int) -> None: ...
     def __len__(self) -> int: ...
     def start(
@@ -54,6 +57,13 @@ class SessionTable:
         """Leave the ConsumerGroupHeartbeats of a group to the core: something of the group has changed."""
     def close_all_heartbeats(self) -> None:
         """Leave all ConsumerGroupHeartbeats to the core: topics, configs or features may have changed."""
+    def authorize(self, group_id: str, member_id: str, connection: int) -> None:
+        """Let the member's heartbeats by this connection be answered here, as far as its client has to be authorized.
+
+        Until authorizations are taken back. Without a session nothing happens.
+        """
+    def take_back_authorizations(self) -> None:
+        """The authorizer may decide otherwise from now on: it has to be asked again about each member."""
     def end(self, group_id: str, member_id: str) -> bool:
         """End the session of a member that is gone; False when it had none."""
     def end_all(self, group_id: str) -> None:

@@ -173,6 +173,20 @@ cdef class SessionTable:
         """Leave all ConsumerGroupHeartbeats to the core: topics, configs or features may have changed."""
         self.changes += 1
 
+    def authorize(self, str group_id not None, str member_id not None, int64_t connection):
+        """Let the member's heartbeats by this connection be answered here, as far as its client has to be authorized.
+
+        Until the authorizer may decide otherwise. A member that has no session is left to the core all the same.
+        """
+        cdef Session session = self.find(group_id, member_id)
+        if session is not None:
+            session.authorized_connection = connection
+            session.authorizations = self.authorizations
+
+    def take_back_authorizations(self):
+        """The authorizer may decide otherwise from now on: it has to be asked again about each member."""
+        self.authorizations += 1
+
     def end(self, str group_id not None, str member_id not None):
         """End the session of a member that is gone; False when it had none."""
         cdef GroupSessions group = <GroupSessions>self.groups.get(group_id)
@@ -201,7 +215,7 @@ cdef class SessionTable:
 
     def take_consumer_heartbeat(self, str group_id not None, str member_id not None, str instance_id,
                                 int32_t member_epoch, str client_id not None, str client_host not None,
-                                int64_t now_ms):
+                                int64_t now_ms, int64_t connection=0):
         """As `take_heartbeat`, of a ConsumerGroupHeartbeat that asks for nothing: the interval to answer, or -1."""
         cdef bytes group_bytes = group_id.encode(), member_bytes = member_id.encode(), client_bytes = client_id.encode()
         cdef bytes instance_bytes = b"" if instance_id is None else instance_id.encode()
@@ -214,10 +228,10 @@ cdef class SessionTable:
         fields.instance_id.data = <const uint8_t *>PyBytes_AS_STRING(instance_bytes)
         fields.instance_id.size = -1 if instance_id is None else len(instance_bytes)
         fields.member_epoch = member_epoch
-        return self.consumer_heartbeat(&fields, client_host.encode(), now_ms)
+        return self.consumer_heartbeat(&fields, client_host.encode(), now_ms, connection)
 
     def take_heartbeat(self, str group_id not None, str member_id not None, str group_instance_id,
-                       int32_t generation_id, int64_t now_ms):
+                       int32_t generation_id, int64_t now_ms, int64_t connection=0):
         """The fast path as Python sees it: true when the heartbeat changed nothing but the deadline."""
         cdef bytes group_bytes = group_id.encode(), member_bytes = member_id.encode()
         cdef bytes instance_bytes = b"" if group_instance_id is None else group_instance_id.encode()
@@ -226,7 +240,7 @@ cdef class SessionTable:
             <const uint8_t *>PyBytes_AS_STRING(member_bytes), len(member_bytes),
             <const uint8_t *>PyBytes_AS_STRING(instance_bytes),
             -1 if group_instance_id is None else len(instance_bytes),
-            generation_id, now_ms,
+            generation_id, now_ms, connection,
         )
 
     cdef bint heartbeat(
@@ -234,7 +248,7 @@ cdef class SessionTable:
         const uint8_t *group_id, Py_ssize_t group_id_size,
         const uint8_t *member_id, Py_ssize_t member_id_size,
         const uint8_t *group_instance_id, Py_ssize_t group_instance_id_size,
-        int32_t generation_id, int64_t now_ms,
+        int32_t generation_id, int64_t now_ms, int64_t connection,
     ) noexcept:
         """Renew a live session of an open group. False: the core has to answer. An instance id of size -1 is null.
 
@@ -254,13 +268,14 @@ cdef class SessionTable:
             or session.group.generation_id != generation_id
             or session.deadline_ms <= now_ms
             or not is_instance(session, group_instance_id, group_instance_id_size)
+            or not self.is_authorized(session, connection)
         ):
             return False
         session.deadline_ms = now_ms + session.timeout_ms
         return True
 
     cdef int32_t consumer_heartbeat(
-        self, const ConsumerHeartbeatFields *fields, bytes client_host, int64_t now_ms
+        self, const ConsumerHeartbeatFields *fields, bytes client_host, int64_t now_ms, int64_t connection
     ) noexcept:
         """Renew the live session of a member whose heartbeats are open; the interval to answer. -1: the core answers.
 
@@ -286,6 +301,7 @@ cdef class SessionTable:
                 session.client_host,
                 <const uint8_t *>PyBytes_AS_STRING(client_host), PyBytes_GET_SIZE(client_host),
             )
+            or not self.is_authorized(session, connection)
         ):
             return -1
         session.deadline_ms = now_ms + session.timeout_ms

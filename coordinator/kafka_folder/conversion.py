@@ -21,6 +21,7 @@ from coordinator.kafka_folder.metadata_log import (
     write_kafka_snapshot,
 )
 from coordinator.kafka_folder.records import (
+    KafkaAcl,
     KafkaConfig,
     KafkaFeature,
     KafkaMetadataError,
@@ -49,6 +50,7 @@ from coordinator.log.recovery.verify import DAMAGED_FOLDER
 from coordinator.metadata.features import HIGHEST_LEVELS, levels
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.records import (
+    AclRecord,
     FeatureRecord,
     GroupConfigsRecord,
     LeaderEpochRecord,
@@ -82,6 +84,7 @@ class Imported:
     topics: int = 0
     partitions: int = 0
     quotas: int = 0
+    acls: int = 0
     scram_credentials: int = 0
     left_out: list[str] = field(default_factory=list)
     """Configs that this server does not have: `topic: name=value`, or `group ID: name=value`."""
@@ -288,6 +291,18 @@ def _our_records(kafka: KafkaImage, accept: tuple[Accept, Accept], imported: Imp
         for key, value in quotas.items():
             imported.quotas += 1
             yield QuotaRecord(dict(entity), key, repr(value))
+    for acl in kafka.acls.values():
+        imported.acls += 1
+        yield AclRecord(
+            acl.acl_id.hex(),
+            acl.resource_type,
+            acl.resource_name,
+            acl.pattern_type,
+            acl.principal,
+            acl.host,
+            acl.operation,
+            acl.permission_type,
+        )
     for credential in kafka.scram_credentials.values():
         if credential.mechanism not in set(ScramMechanism):
             imported.left_out.append(f"user {credential.name}: SCRAM mechanism {credential.mechanism}")
@@ -334,6 +349,8 @@ def _kafka_records(image: MetadataImage, directories: LogDirectories) -> Iterato
     for entity, quotas in image.quotas.items():
         for key, quota in quotas.items():
             yield KafkaQuota(entity, key, quota)
+    for acl, acl_id in image.acls.items():
+        yield KafkaAcl(bytes.fromhex(acl_id), *acl)
     for name, credentials in image.scram_credentials.items():
         for mechanism, each in credentials.items():
             yield KafkaScramCredential(name, mechanism, each.salt, each.stored_key, each.server_key, each.iterations)

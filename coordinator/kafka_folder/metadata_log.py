@@ -13,6 +13,7 @@ from coordinator.config.key import INT64_MAX
 from coordinator.kafka_folder.records import (
     ABORT_TRANSACTION,
     BEGIN_TRANSACTION,
+    KafkaAcl,
     KafkaConfig,
     KafkaFeature,
     KafkaMetadataError,
@@ -21,6 +22,7 @@ from coordinator.kafka_folder.records import (
     KafkaProducerIds,
     KafkaQuota,
     KafkaRecord,
+    KafkaRemovedAcl,
     KafkaRemovedScramCredential,
     KafkaRemovedTopic,
     KafkaScramCredential,
@@ -64,6 +66,8 @@ class KafkaImage:
         self.next_producer_id = 0
         self.features: dict[str, int] = {}
         """Feature → its level, as it was set last."""
+        self.acls: dict[bytes, KafkaAcl] = {}
+        """By their ids."""
         self._transaction: list[KafkaRecord] | None = None
         """The records of a metadata transaction that has not ended; they do not count yet."""
 
@@ -110,6 +114,10 @@ class KafkaImage:
                     quotas[record.key] = record.value
             case KafkaFeature():
                 self.features[record.name] = record.level
+            case KafkaAcl():
+                self.acls[record.acl_id] = record
+            case KafkaRemovedAcl():
+                self.acls.pop(record.acl_id, None)
             case KafkaScramCredential():
                 self.scram_credentials[record.name, record.mechanism] = record
             case KafkaRemovedScramCredential():

@@ -1,4 +1,4 @@
-"""The records of Kafka's metadata log that say what a single node has: topics, configs, quotas, producer ids.
+"""The records of Kafka's metadata log that say what a single node has: topics, configs, quotas, ACLs, producer ids.
 
 Layouts: `common/metadata/*.json` of Kafka 4.3. Each record is a frame: version 1, API key and version of the record, as
 unsigned varints, and the record. Other records, and tagged fields, are skipped.
@@ -11,6 +11,7 @@ from typing import Final
 FRAME_VERSION: Final = 1
 VARINT_BYTES_MAX: Final = 5
 TOPIC, PARTITION, CONFIG, PARTITION_CHANGE, REMOVE_TOPIC = 2, 3, 4, 5, 9
+ACL, REMOVE_ACL = 18, 19
 SCRAM_CREDENTIAL, FEATURE_LEVEL, CLIENT_QUOTA, PRODUCER_IDS, REMOVE_SCRAM_CREDENTIAL = 11, 12, 14, 15, 22
 BEGIN_TRANSACTION, END_TRANSACTION, ABORT_TRANSACTION = 23, 24, 25
 HIGHEST_VERSIONS: Final = {
@@ -24,6 +25,8 @@ HIGHEST_VERSIONS: Final = {
     FEATURE_LEVEL: 0,
     CLIENT_QUOTA: 0,
     PRODUCER_IDS: 0,
+    ACL: 0,
+    REMOVE_ACL: 0,
     BEGIN_TRANSACTION: 0,
     END_TRANSACTION: 0,
     ABORT_TRANSACTION: 0,
@@ -130,6 +133,27 @@ class KafkaProducerIds:
 
 
 @dataclass(frozen=True, slots=True)
+class KafkaAcl:
+    """AccessControlEntryRecord. `acl_id` has 16 bytes."""
+
+    acl_id: bytes
+    resource_type: int
+    resource_name: str
+    pattern_type: int
+    principal: str
+    host: str
+    operation: int
+    permission_type: int
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaRemovedAcl:
+    """RemoveAccessControlEntryRecord."""
+
+    acl_id: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class KafkaTransaction:
     """Begin-, End- or AbortTransactionRecord of the metadata log itself (KIP-866): its API key."""
 
@@ -147,6 +171,8 @@ KafkaRecord = (
     | KafkaScramCredential
     | KafkaRemovedScramCredential
     | KafkaProducerIds
+    | KafkaAcl
+    | KafkaRemovedAcl
     | KafkaTransaction
 )
 
@@ -216,6 +242,14 @@ def _decode_body(api_key: int, version: int, reader: "_Reader") -> KafkaRecord |
         case 15:
             reader.read(12)  # BrokerId, BrokerEpoch
             return KafkaProducerIds(reader.int64())
+        case 18:
+            acl_id, resource_type, resource_name = reader.read(16), reader.int8(), reader.text()
+            pattern_type, principal, host = reader.int8(), reader.text(), reader.text()
+            return KafkaAcl(
+                acl_id, resource_type, resource_name, pattern_type, principal, host, reader.int8(), reader.int8()
+            )
+        case 19:
+            return KafkaRemovedAcl(reader.read(16))
         case 23 | 24 | 25:
             return KafkaTransaction(api_key)
     return None
@@ -258,6 +292,12 @@ def encode_kafka_record(record: KafkaRecord, node_id: int) -> bytes:
             return _frame(REMOVE_SCRAM_CREDENTIAL, 0, _text(record.name) + struct.pack(">b", record.mechanism))
         case KafkaProducerIds():
             return _frame(PRODUCER_IDS, 0, struct.pack(">iqq", node_id, -1, record.next_producer_id))
+        case KafkaAcl():
+            body = record.acl_id + struct.pack(">b", record.resource_type) + _text(record.resource_name)
+            body += struct.pack(">b", record.pattern_type) + _text(record.principal) + _text(record.host)
+            return _frame(ACL, 0, body + struct.pack(">bb", record.operation, record.permission_type))
+        case KafkaRemovedAcl():
+            return _frame(REMOVE_ACL, 0, record.acl_id)
         case KafkaTransaction():
             return _frame(record.api_key, 0, b"")
 

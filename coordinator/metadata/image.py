@@ -9,6 +9,8 @@ from sys import intern
 from coordinator.internal_topics import INTERNAL_TOPICS
 from coordinator.log.names import check_topic_name, collision_key
 from coordinator.metadata.records import (
+    AclBinding,
+    AclRecord,
     FeatureRecord,
     GroupConfigsRecord,
     LeaderEpochRecord,
@@ -18,6 +20,7 @@ from coordinator.metadata.records import (
     PartitionsRecord,
     ProducerIdsRecord,
     QuotaRecord,
+    RemoveAclRecord,
     RemoveScramCredentialRecord,
     RemoveTopicRecord,
     ScramCredentialRecord,
@@ -56,7 +59,7 @@ class Topic:
 
 
 class MetadataImage:
-    """The topics, the configs of groups, the quotas, the SCRAM credentials, the levels of features and more.
+    """The topics, the configs of groups, the quotas, the SCRAM credentials, the ACLs, the levels of features and more.
 
     Only records change it; each topic has a valid name.
     """
@@ -85,6 +88,10 @@ class MetadataImage:
         self.feature_levels: dict[str, int] = {}
         """Features whose level was changed; the others have that of `metadata/features.py`."""
         self.features_epoch = 0
+        self.acls: dict[AclBinding, str] = {}
+        """ACL → its id."""
+        self.acls_version = 0
+        """Rises when an ACL is created or deleted; it is not stored."""
         self.topics_version = 0
         """Rises when a topic is created, deleted or gets partitions; it is not stored."""
         self.created_version = 0
@@ -155,6 +162,12 @@ class MetadataImage:
             case FeatureRecord():
                 self.feature_levels[record.name] = record.level
                 self.features_epoch = max(self.features_epoch, record.epoch)
+            case AclRecord():
+                self.acls[record.binding] = record.acl_id
+                self.acls_version += 1
+            case RemoveAclRecord():
+                self.acls.pop(record.binding, None)
+                self.acls_version += 1
 
     def _change_credential(self, user: str, mechanism: ScramMechanism, credential: ScramCredential | None) -> None:
         before = self.scram_credentials.get(user, {})
@@ -203,6 +216,8 @@ class MetadataImage:
                 yield credential_record(name, mechanism, each)
         for name, level in self.feature_levels.items():
             yield FeatureRecord(name, level, self.features_epoch)
+        for binding, acl_id in self.acls.items():
+            yield AclRecord(acl_id, *binding)
 
     def copy(self) -> "MetadataImage":
         """Return a copy: what changes this image does not change it. It is made quickly."""

@@ -1,10 +1,14 @@
 """The records of the metadata log: JSON objects with their type in `kind`."""
 
 from collections.abc import Mapping
+from sys import intern
 
 import msgspec
 
 from coordinator.security.sasl.scram_credentials import ScramCredential, ScramMechanism
+
+AclBinding = tuple[int, str, int, str, str, int, int]
+"""Type of the resource, its name, type of the pattern, principal, host, operation, type of the permission."""
 
 
 class TopicRecord(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind", tag="topic"):
@@ -130,6 +134,51 @@ class FeatureRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="feature"
     epoch: int
 
 
+class AclRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="acl"):
+    """An ACL was created (KIP-801). The numbers are those of the protocol. `acl_id` is 32 hex digits, as in Kafka."""
+
+    acl_id: str
+    resource_type: int
+    resource_name: str
+    pattern_type: int
+    principal: str
+    host: str
+    operation: int
+    permission_type: int
+
+    @property
+    def binding(self) -> AclBinding:
+        return _binding(self)
+
+
+class RemoveAclRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="remove_acl"):
+    """An ACL was deleted; the fields are those of AclRecord."""
+
+    resource_type: int
+    resource_name: str
+    pattern_type: int
+    principal: str
+    host: str
+    operation: int
+    permission_type: int
+
+    @property
+    def binding(self) -> AclBinding:
+        return _binding(self)
+
+
+def _binding(record: AclRecord | RemoveAclRecord) -> AclBinding:
+    return (
+        record.resource_type,
+        record.resource_name,
+        record.pattern_type,
+        intern(record.principal),
+        intern(record.host),
+        record.operation,
+        record.permission_type,
+    )
+
+
 MetadataRecord = (
     TopicRecord
     | PartitionsRecord
@@ -142,6 +191,8 @@ MetadataRecord = (
     | LogDirectoriesRecord
     | LeaderEpochRecord
     | FeatureRecord
+    | AclRecord
+    | RemoveAclRecord
     | ScramCredentialRecord
     | RemoveScramCredentialRecord
 )

@@ -24,6 +24,8 @@ from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.commits import CallSoon, MetadataCommits
 from coordinator.metadata.image import MetadataImage, Topic
 from coordinator.metadata.records import (
+    AclBinding,
+    AclRecord,
     FeatureRecord,
     GroupConfigsRecord,
     LogDirectoriesRecord,
@@ -32,6 +34,7 @@ from coordinator.metadata.records import (
     PartitionsRecord,
     ProducerIdsRecord,
     QuotaRecord,
+    RemoveAclRecord,
     RemoveScramCredentialRecord,
     RemoveTopicRecord,
     ScramCredentialRecord,
@@ -74,7 +77,7 @@ class MetadataError(ValueError):
 
 
 class MetadataStore:
-    """The metadata image and its log. `new_topic_id` returns 16 random bytes.
+    """The metadata image and its log. `new_uuid` returns 16 random bytes.
 
     Each change is committed when its call returns, until `commit_in` is called. All of them may raise LogAppendError:
     nothing has changed.
@@ -83,7 +86,7 @@ class MetadataStore:
     def __init__(
         self,
         log: PartitionLog,
-        new_topic_id: Callable[[], bytes],
+        new_uuid: Callable[[], bytes],
         *,
         place: Place = in_the_only_directory,
         on_disk_error: Callable[[Exception, Path], object] = lambda problem, path: None,
@@ -98,11 +101,12 @@ class MetadataStore:
         """
         self.image = MetadataImage()
         self._log = log
-        self._new_topic_id = new_topic_id
+        self._new_uuid = new_uuid
         self._place = place
         self._on_disk_error = on_disk_error
         self._commit_listeners: list[Callable[[], None]] = []
         self._record_listeners: list[Callable[[], None]] = []
+        self._acl_listeners: list[Callable[[AclRecord | RemoveAclRecord], None]] = []
         try:
             for _, batch in log.batches(log.log_start_offset):
                 for record in parse_records(batch):
@@ -130,8 +134,15 @@ class MetadataStore:
         """Call `listener` whenever `image` has changed, before anybody is answered."""
         self._record_listeners.append(listener)
 
+    def add_acl_listener(self, listener: Callable[[AclRecord | RemoveAclRecord], None]) -> None:
+        """Call `listener` with each ACL that was created or deleted in `image`, before anybody is answered."""
+        self._acl_listeners.append(listener)
+
     def _apply(self, record: MetadataRecord) -> None:
         self.image.apply(record)
+        if isinstance(record, AclRecord | RemoveAclRecord):
+            for told in self._acl_listeners:
+                told(record)
         for listener in self._record_listeners:
             listener()
 
@@ -204,7 +215,7 @@ class MetadataStore:
         if topics:
             placed = zip(topics, self._place(self.latest_image, topics), strict=True)
             self._append(
-                [TopicRecord(each.name, self._new_topic_id().hex(), *each[1:], ids) for each, ids in placed], now_ms
+                [TopicRecord(each.name, self._new_uuid().hex(), *each[1:], ids) for each, ids in placed], now_ms
             )
 
     def add_partitions(self, name: str, partitions: int, now_ms: int) -> None:
@@ -263,6 +274,16 @@ class MetadataStore:
         if levels:
             epoch = self.latest_image.features_epoch + 1
             self._append([FeatureRecord(name, level, epoch) for name, level in levels.items()], now_ms)
+
+    def create_acls(self, acls: Sequence[AclBinding], now_ms: int) -> None:
+        """Create ACLs, none of which may exist, with one append."""
+        if acls:
+            self._append([AclRecord(self._new_uuid().hex(), *acl) for acl in acls], now_ms)
+
+    def delete_acls(self, acls: Sequence[AclBinding], now_ms: int) -> None:
+        """Delete ACLs with one append."""
+        if acls:
+            self._append([RemoveAclRecord(*acl) for acl in acls], now_ms)
 
     def reserve_producer_ids(self, count: int, now_ms: int, reserved: Callable[[range], None]) -> None:
         """Reserve producer ids that were never reserved before; `reserved` gets them when that is durable."""

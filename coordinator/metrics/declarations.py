@@ -276,6 +276,12 @@ CONNECTIONS_REJECTED = Metric(
     "Connections that the server closed because of what came: too many connections, or a request that it cannot read.",
     ("listener",),
 )
+AUTHORIZATION_DENIED = Metric(
+    "coordinator_authorization_denied",
+    Kind.COUNTER,
+    "Operations that the authorizer denied to clients, by operation and type of resource.",
+    ("operation", "resource_type"),
+)
 APPEND_FAILURES = Metric(
     "coordinator_append_failures",
     Kind.COUNTER,

@@ -74,6 +74,8 @@ class Measured:
     """The time of the records of users."""
     compaction: Compaction
     offline_log_directories: Callable[[], int]
+    denials: Mapping[tuple[str, str], int]
+    """Operation and type of resource → how often it was denied."""
 
 
 class NodeMetrics:
@@ -200,6 +202,7 @@ class NodeMetrics:
         yield d.INCOMING_BYTES, [(labels, each.bytes_in) for labels, each in meters]
         yield d.OUTGOING_BYTES, [(labels, each.bytes_out) for labels, each in meters]
         yield d.CONNECTIONS_REJECTED, [((name,), each.rejected) for name, each in self.listeners.items()]
+        yield d.AUTHORIZATION_DENIED, [(names, count) for names, count in self._node.denials.items()]
 
         logins = [((name, NETWORK_PROCESSOR), meter) for name, meter in self.logins.items()]
         yield d.SUCCESSFUL_AUTHENTICATION, [(labels, each.successes) for labels, each in logins]

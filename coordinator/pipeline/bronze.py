@@ -6,6 +6,7 @@ from typing import ClassVar, Final
 
 from pyspark.sql import DataFrame, SparkSession
 
+from coordinator.client.bootstrap import Server, bootstrap_of
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.pipeline.cluster import partitions_of
 from coordinator.pipeline.columns import BRONZE_COLUMNS
@@ -34,7 +35,7 @@ class AuditSource:
     """
 
     kind: ClassVar[str] = AUDIT
-    bootstrap: str
+    bootstrap: Server
     topic: str = AUDIT_TOPIC
     accept_data_loss: bool = False
 
@@ -42,15 +43,19 @@ class AuditSource:
         """Return the topic as a stream from its first record on, with the columns of bronze."""
         stream = (
             spark.readStream.format("kafka")
-            .option("kafka.bootstrap.servers", self.bootstrap)
+            .option("kafka.bootstrap.servers", bootstrap_of(self.bootstrap).address)
             .option(*self._what(spark))
             .option("startingOffsets", "earliest")
             .option("includeHeaders", "true")
             .option("maxOffsetsPerTrigger", RECORDS_PER_BATCH)
             .option("failOnDataLoss", str(not self.accept_data_loss).lower())
-            .options(**{f"kafka.{name}": value for name, value in _CONSUMER.items()})
+            .options(**{f"kafka.{name}": value for name, value in self._client_settings().items()})
         )
         return stream.load().select(*BRONZE_COLUMNS.names)
+
+    def _client_settings(self) -> dict[str, str]:
+        """The settings of the connector's clients, those of `--command-config` included."""
+        return bootstrap_of(self.bootstrap).security.settings | _CONSUMER
 
     def _what(self, spark: SparkSession) -> tuple[str, str]:
         """The connector's option that names what to read."""

@@ -7,14 +7,15 @@ from time import monotonic
 from typing import Any, Final
 
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from coordinator.client.bootstrap import Server, bootstrap_of
 from coordinator.client.wire import ClientError, WireConnection
 
 ANSWER_SECONDS: Final = 5
 ASK_AGAIN_SECONDS: Final = 10
 
 
-def partitions_of(bootstrap: str, topic: str) -> list[int]:
-    """The partitions of a topic. `bootstrap` is one or more HOST:PORT, separated by commas.
+def partitions_of(bootstrap: Server, topic: str) -> list[int]:
+    """The partitions of a topic. `bootstrap` may be several servers.
 
     Raises:
         ClientError: none of the addresses answers.
@@ -29,7 +30,7 @@ class TopicNames:
     A topic that no longer exists, or that the cluster does not tell, keeps its id (32 hex digits) for a name.
     """
 
-    def __init__(self, bootstrap: str) -> None:
+    def __init__(self, bootstrap: Server) -> None:
         self._bootstrap = bootstrap
         self._names: dict[str, str] = {}
         self._asked_at: float | None = None
@@ -51,11 +52,11 @@ class TopicNames:
         return self._names | {each.topic_id.hex(): each.name for each in response.topics if each.name}
 
 
-def _ask(bootstrap: str, topics: list[MetadataRequestTopic] | None) -> Any:
+def _ask(bootstrap: Server, topics: list[MetadataRequestTopic] | None) -> Any:
     problems = []
-    for address in bootstrap.split(","):
+    for server in bootstrap_of(bootstrap).servers():
         try:
-            with WireConnection(address.strip(), "coordinator-pipeline", ANSWER_SECONDS) as connection:
+            with WireConnection(server, "coordinator-pipeline", ANSWER_SECONDS) as connection:
                 return connection.send_latest(MetadataRequest(topics=topics, allow_auto_topic_creation=False))
         except ClientError as problem:
             problems.append(str(problem))

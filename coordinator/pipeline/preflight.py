@@ -12,6 +12,7 @@ from typing import Final
 
 from _wire.errors import ErrorCode
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from coordinator.client.bootstrap import Server, bootstrap_of
 from coordinator.client.wire import ClientError, WireConnection
 
 ANSWER_SECONDS: Final = 2
@@ -22,16 +23,16 @@ class NotReady(RuntimeError):
     """The job cannot start. The message is one line that names the address or the folder."""
 
 
-def require_topic(bootstrap: str, topic: str) -> None:
-    """Ask the cluster at `bootstrap` (one or more HOST:PORT, separated by commas) for the topic.
+def require_topic(bootstrap: Server, topic: str) -> None:
+    """Ask the cluster at `bootstrap`, which may be several servers, for the topic.
 
     Raises:
         NotReady: nobody answers within ANSWER_SECONDS per address, or the cluster does not have the topic.
     """
     problems = []
-    for address in bootstrap.split(","):
+    for server in bootstrap_of(bootstrap).servers():
         try:
-            with WireConnection(address.strip(), "coordinator-pipeline", ANSWER_SECONDS) as connection:
+            with WireConnection(server, "coordinator-pipeline", ANSWER_SECONDS) as connection:
                 request = MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
                 response = connection.send_latest(request)
         except ClientError as problem:
@@ -39,7 +40,7 @@ def require_topic(bootstrap: str, topic: str) -> None:
             continue
         found = response.topics[0].error_code if response.topics else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if found == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-            raise NotReady(f"{address} has no topic {topic}")
+            raise NotReady(f"{server} has no topic {topic}")
         return
     raise NotReady("; ".join(problems))
 

@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.udf import UserDefinedFunction
 from pyspark.util import PythonEvalType
 
+from coordinator.client.bootstrap import Server
 from coordinator.pipeline.cluster import TopicNames
 from coordinator.pipeline.fold import Fold
 from coordinator.pipeline.partition_folds import MakeFold, audit_records, timestamps_ms
@@ -55,7 +56,7 @@ AUDIT_READING: Final = Reading(
 )
 
 
-def consumer_offsets_reading(bootstrap: str) -> Reading:
+def consumer_offsets_reading(bootstrap: Server) -> Reading:
     """Of `__consumer_offsets`. `bootstrap` is asked for the names of topics."""
 
     def select(raw: DataFrame) -> DataFrame:
@@ -71,7 +72,7 @@ def _stored_records(bronze: pa.Table) -> pa.Table:
     return pa.Table.from_batches(decode_batches(iter(timed.to_batches(DECODED_RECORDS))), SCHEMA)
 
 
-def _stored_fold(bootstrap: str, before: PartitionState, rows: NewRows) -> Fold:
+def _stored_fold(bootstrap: Server, before: PartitionState, rows: NewRows) -> Fold:
     return StoredFold(before, rows, _names_of(bootstrap))
 
 

@@ -7,12 +7,15 @@ from typing import Final, NamedTuple
 from coordinator.metadata.image import QuotaEntity
 from coordinator.quotas.keys import CLIENT_ID, IP, USER
 
-ANONYMOUS: Final = "ANONYMOUS"
-"""The user of a connection without authentication, as in Kafka: all connections here."""
-
-
 NAME_LENGTH_MAX: Final = 256
-"""A longer client id is remembered by its hash: clients choose them, up to 32 kB each."""
+"""A longer name is remembered by its hash: clients choose their client ids, up to 32 kB each."""
+
+
+class Client(NamedTuple):
+    """Whose use is measured. The user is the name of the principal: ANONYMOUS where nobody is authenticated."""
+
+    user: str
+    client_id: str
 
 
 class Limit(NamedTuple):
@@ -32,30 +35,31 @@ class ClientLimits:
     def __bool__(self) -> bool:
         return bool(self._values)
 
-    def find(self, client_id: str) -> Limit | None:
+    def find(self, client: Client) -> Limit | None:
         """Return the most specific quota of a client, None if there is none.
 
         As in Kafka, a client without a client id has the quotas of its user alone, not the default of client ids.
         """
         if not self._values:
             return None
-        for names, shared_by in _levels(client_id):
+        for names, shared_by in _levels(*client):
             value = self._values.get(names)
             if value is not None:
                 return Limit(value, shared_by)
         return None
 
 
-def _levels(client_id: str) -> list[tuple[QuotaEntity, tuple[str, str]]]:
+def _levels(user_name: str, client_id: str) -> list[tuple[QuotaEntity, tuple[str, str]]]:
     """The entities that a client belongs to, the most specific one first, and who shares the quota of each."""
     one, any_one = (CLIENT_ID, client_id), (CLIENT_ID, None)
-    user, any_user = (USER, ANONYMOUS), (USER, None)
-    by_user = (ANONYMOUS, "")
+    user, any_user = (USER, user_name), (USER, None)
+    user_name = _shortened(user_name)
+    by_user = (user_name, "")
     if not client_id:
         return [((user,), by_user), ((any_user,), by_user)]
-    short = client_id if len(client_id) <= NAME_LENGTH_MAX else sha256(client_id.encode(errors="replace")).hexdigest()
-    by_both = (ANONYMOUS, short)
-    by_client = ("", short)
+    client_id = _shortened(client_id)
+    by_both = (user_name, client_id)
+    by_client = ("", client_id)
     return [
         ((one, user), by_both),
         ((any_one, user), by_both),
@@ -66,6 +70,10 @@ def _levels(client_id: str) -> list[tuple[QuotaEntity, tuple[str, str]]]:
         ((one,), by_client),
         ((any_one,), by_client),
     ]
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= NAME_LENGTH_MAX else sha256(name.encode(errors="replace")).hexdigest()
 
 
 class AddressLimits:

@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from coordinator.config.quota_keys import (
     CONTROLLER_QUOTA_WINDOW_NUM,
@@ -19,7 +19,7 @@ from coordinator.quotas.keys import (
     PRODUCER_BYTE_RATE,
     REQUEST_PERCENTAGE,
 )
-from coordinator.quotas.limits import AddressLimits, ClientLimits
+from coordinator.quotas.limits import AddressLimits, Client, ClientLimits, Limit
 from coordinator.quotas.rates import Rate, TokenBucket, Window
 
 UNUSED_MS_MAX: Final = 3_600_000
@@ -29,6 +29,16 @@ CLIENTS_MAX: Final = 10_000
 above the limit, the usage of the least recently active client is forgotten. Kafka has no such limit."""
 
 M = TypeVar("M")
+C = TypeVar("C")
+C_contra = TypeVar("C_contra", contravariant=True)
+
+
+class Limits(Protocol[C_contra]):
+    """The quotas of one key. It is false if there are none."""
+
+    def __bool__(self) -> bool: ...
+    def find(self, client: C_contra) -> Limit | None:
+        """The quota of a client (a user with a client id, or an address); None if there is none."""
 
 
 class Meters(Generic[M]):
@@ -58,17 +68,17 @@ class Meters(Generic[M]):
             del self._meters[shared_by]
 
 
-class RateQuota:
+class RateQuota(Generic[C]):
     """One quota that is a rate. `throttle_ms_max` bounds the throttle time; None: no bound."""
 
-    def __init__(self, window: Window, throttle_ms_max: int | None, limits: ClientLimits | AddressLimits) -> None:
+    def __init__(self, window: Window, throttle_ms_max: int | None, limits: Limits[C]) -> None:
         self._window = window
         self._throttle_ms_max = throttle_ms_max
         self.limits = limits
         self.meters = Meters(lambda: Rate(window))
 
-    def record(self, client: str, value: float, now_ms: int) -> int:
-        """Record what a client (an address) has used; return the throttle time in ms, 0 if it is within its quota."""
+    def record(self, client: C, value: float, now_ms: int) -> int:
+        """Record what a client has used; return the throttle time in ms, 0 if it is within its quota."""
         limit = self.limits.find(client)
         if limit is None:
             return 0
@@ -77,13 +87,13 @@ class RateQuota:
         throttle_ms = rate.throttle_time_ms(limit.value, now_ms)
         return throttle_ms if self._throttle_ms_max is None else min(throttle_ms, self._throttle_ms_max)
 
-    def unrecord(self, client: str, value: float, now_ms: int) -> None:
+    def unrecord(self, client: C, value: float, now_ms: int) -> None:
         """Take back what was recorded at this time."""
         limit = self.limits.find(client)
         if limit is not None:
             self.meters.get(limit.shared_by, now_ms).record(-value, now_ms)
 
-    def value_max(self, client: str) -> float | None:
+    def value_max(self, client: C) -> float | None:
         """The most that can be recorded at once without being throttled for certain; None: there is no quota."""
         limit = self.limits.find(client)
         if limit is None:
@@ -98,13 +108,13 @@ class MutationQuota:
         self.limits = limits
         self.meters = Meters(lambda: TokenBucket(window))
 
-    def consume(self, client_id: str, partitions: int, is_strict: bool, now_ms: int) -> tuple[bool, int]:
+    def consume(self, client: Client, partitions: int, is_strict: bool, now_ms: int) -> tuple[bool, int]:
         """Return whether the partitions may be created or deleted, and the throttle time in ms.
 
         A strict quota allows any number of partitions while it is not exceeded, and none while it is: a client that
         creates more than the quota at once has to wait afterwards. A quota that is not strict allows everything.
         """
-        limit = self.limits.find(client_id)
+        limit = self.limits.find(client)
         if limit is None:
             return True, 0
         bucket = self.meters.get(limit.shared_by, now_ms)
@@ -128,11 +138,13 @@ class QuotaUsage:
             config[CONTROLLER_QUOTA_WINDOW_NUM], config[CONTROLLER_QUOTA_WINDOW_SIZE_SECONDS] * 1000
         )
         none: Mapping[QuotaEntity, Mapping[str, float]] = {}
-        self.producer = RateQuota(self._window, None, ClientLimits(none, PRODUCER_BYTE_RATE))
-        self.consumer = RateQuota(self._window, None, ClientLimits(none, CONSUMER_BYTE_RATE))
+        self.producer: RateQuota[Client] = RateQuota(self._window, None, ClientLimits(none, PRODUCER_BYTE_RATE))
+        self.consumer: RateQuota[Client] = RateQuota(self._window, None, ClientLimits(none, CONSUMER_BYTE_RATE))
         # Kafka throttles requests and connections for at most one sample.
-        self.request = RateQuota(self._window, window_ms, ClientLimits(none, REQUEST_PERCENTAGE))
-        self.connection = RateQuota(self._window, window_ms, AddressLimits(none, CONNECTION_CREATION_RATE))
+        self.request: RateQuota[Client] = RateQuota(self._window, window_ms, ClientLimits(none, REQUEST_PERCENTAGE))
+        self.connection: RateQuota[str] = RateQuota(
+            self._window, window_ms, AddressLimits(none, CONNECTION_CREATION_RATE)
+        )
         self.mutation = MutationQuota(self._mutation_window, ClientLimits(none, CONTROLLER_MUTATION_RATE))
 
     def load(self, quotas: Mapping[QuotaEntity, Mapping[str, float]]) -> None:

@@ -7,6 +7,7 @@ from coordinator.config.settings import Config
 from coordinator.server.data_plane import DataPlane
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.group_parts import GroupParts
+from coordinator.server.handlers.acls import AclHandlers
 from coordinator.server.handlers.certificate_reload import CertificateReload
 from coordinator.server.handlers.cluster import ClusterHandlers
 from coordinator.server.handlers.configs import ConfigHandlers
@@ -20,7 +21,6 @@ from coordinator.server.handlers.replica_log_dirs import ReplicaLogDirsHandler
 from coordinator.server.handlers.replicas import ReplicaHandlers
 from coordinator.server.handlers.sasl import SaslHandlers
 from coordinator.server.handlers.scram_credentials import ScramCredentialHandlers
-from coordinator.server.handlers.security import SecurityHandlers
 from coordinator.server.handlers.topic_partitions import TopicPartitionsHandler
 from coordinator.server.handlers.topics import TopicHandlers
 from coordinator.server.handlers.transactional_writes import TransactionalWriteHandlers
@@ -107,7 +107,7 @@ def _add_configs(table: DispatchTable, parts: HandlerParts) -> None:
         now_ms=now_ms,
         certificates=parts.certificates,
     ).add_to(table)
-    SecurityHandlers().add_to(table)
+    AclHandlers(config=config, metadata=storage.metadata, now_ms=now_ms).add_to(table)
     SaslHandlers().add_to(table)
     ScramCredentialHandlers(config=config, metadata=storage.metadata, now_ms=now_ms).add_to(table)
 

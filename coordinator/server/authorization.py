@@ -1,57 +1,12 @@
 """Who may do what: resources and operations as in Kafka's authorizer, and what a route needs of them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from enum import Enum, IntEnum
+from enum import Enum
 from typing import Any, Final, NamedTuple, Protocol
 
-from _wire.errors import ErrorCode
+from coordinator.security.acls.model import AclOperation, ResourceType
 from coordinator.security.principal import Principal
-
-CLUSTER_NAME: Final = "kafka-cluster"
-"""The name of the only resource of type CLUSTER (`Resource.CLUSTER_NAME`)."""
-
-
-class ResourceType(IntEnum):
-    """The numbers are those of the protocol."""
-
-    TOPIC = 2
-    GROUP = 3
-    CLUSTER = 4
-    TRANSACTIONAL_ID = 5
-
-    @property
-    def denied(self) -> ErrorCode:
-        """The error of a resource on which an operation is not allowed."""
-        return DENIED[self]
-
-
-DENIED: Final = {
-    ResourceType.TOPIC: ErrorCode.TOPIC_AUTHORIZATION_FAILED,
-    ResourceType.GROUP: ErrorCode.GROUP_AUTHORIZATION_FAILED,
-    ResourceType.CLUSTER: ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
-    ResourceType.TRANSACTIONAL_ID: ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-}
-
-
-class AclOperation(IntEnum):
-    """The numbers are those of the protocol, and the bits of authorized operations in responses (KIP-430)."""
-
-    READ = 3
-    WRITE = 4
-    CREATE = 5
-    DELETE = 6
-    ALTER = 7
-    DESCRIBE = 8
-    CLUSTER_ACTION = 9
-    DESCRIBE_CONFIGS = 10
-    ALTER_CONFIGS = 11
-    IDEMPOTENT_WRITE = 12
-
-
-def as_bits(operations: Iterable[AclOperation]) -> int:
-    """Operations as responses report them (KIP-430)."""
-    return sum(1 << operation for operation in operations)
 
 
 class Authorizer(Protocol):
@@ -67,6 +22,17 @@ class Authorizer(Protocol):
     ) -> bool:
         """Whether the operation is allowed on any resource of this type."""
 
+    def decisions(self, principal: Principal, client_host: str) -> Mapping[tuple[int, str | None], bool]:
+        """What is known to be allowed or denied to a client: (`question_of`, name of the resource) → decision."""
+
+    def rule(
+        self, principal: Principal, client_host: str, operation: AclOperation, resource_type: ResourceType, name: str
+    ) -> object:
+        """What decides about an operation, as text for the log."""
+
+    def on_change(self, changed: Callable[[], None]) -> None:
+        """Call this after each change of what is allowed."""
+
 
 class AllowAll:
     """The authorizer of a server without one (`authorizer.class.name` is empty): routes do not ask it."""
@@ -80,6 +46,17 @@ class AllowAll:
         self, principal: Principal, client_host: str, operation: AclOperation, resource_type: ResourceType
     ) -> bool:
         return True
+
+    def decisions(self, principal: Principal, client_host: str) -> Mapping[tuple[int, str | None], bool]:
+        return {}
+
+    def rule(
+        self, principal: Principal, client_host: str, operation: AclOperation, resource_type: ResourceType, name: str
+    ) -> object:
+        return "AllowAll"
+
+    def on_change(self, changed: Callable[[], None]) -> None:
+        """Nothing ever changes."""
 
 
 ALLOW_ALL: Final[Authorizer] = AllowAll()

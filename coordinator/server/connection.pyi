@@ -27,6 +27,8 @@ class Connection(Protocol):
     endpoint: Endpoint
     principal: Principal
     """Who sends the requests."""
+    serial: int
+    """No other connection of the process has or had it."""
     call: RequestContext | None
     charge: Charge | None
     """What measures the request in progress against the quotas of its client; None if nothing does."""

@@ -35,6 +35,9 @@ cdef enum:
     LENGTH_BYTES = 4
 
 
+cdef int64_t connections_made = 0
+
+
 cdef class Connection:
     """An asyncio protocol. `dispatcher` is the RequestDispatcher. Without a `meter` nothing is counted."""
 
@@ -66,6 +69,7 @@ cdef class Connection:
     cdef public bint is_long            # the request in progress has so many elements that it is freed in steps
     cdef readonly object endpoint
     cdef public object principal        # who sends the requests: as TLS or a login says before the first one
+    cdef readonly int64_t serial        # no other connection of the process has or had it
     cdef public object call             # the RequestContext of the request in progress
     cdef public object charge           # what measures the request in progress against quotas; None: nothing does
     cdef public object on_close         # called once if the client disconnects before the response
@@ -75,6 +79,9 @@ cdef class Connection:
     def __init__(
         self, dispatcher, endpoint, SessionTable sessions not None, now_ms, frame_bytes_max, ListenerMeter meter=None,
     ):
+        global connections_made
+        connections_made += 1
+        self.serial = connections_made
         self.dispatcher = dispatcher
         self.endpoint = endpoint
         self.principal = ANONYMOUS
@@ -469,6 +476,7 @@ cdef class Connection:
         if not self.sessions.heartbeat(
             fields.group_id.data, fields.group_id.size, fields.member_id.data, fields.member_id.size,
             fields.group_instance_id.data, fields.group_instance_id.size, fields.generation_id, now_ms,
+            self.serial,
         ):
             return 0
         if self.meter is not None:
@@ -483,7 +491,9 @@ cdef class Connection:
         cdef int32_t heartbeat_interval_ms
         if not read_consumer_heartbeat(frame, frame_bytes, &fields):
             return 0
-        heartbeat_interval_ms = self.sessions.consumer_heartbeat(&fields, self.client_host_bytes, now_ms)
+        heartbeat_interval_ms = self.sessions.consumer_heartbeat(
+            &fields, self.client_host_bytes, now_ms, self.serial
+        )
         if heartbeat_interval_ms < 0:
             return 0
         if self.meter is not None:

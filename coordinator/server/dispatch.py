@@ -7,6 +7,7 @@ from typing import Any, Final
 from _wire.apis import APIS, Api
 from _wire.errors import ErrorCode
 from coordinator.server.authorization import Requirement
+from coordinator.server.partial_denials import has_row
 from coordinator.server.request_context import RequestContext
 from coordinator.server.requirements import REQUIREMENTS
 
@@ -102,6 +103,7 @@ class DispatchTable:
         """
         api = APIS.named(name)
         assert name in REQUIREMENTS, f"{name} does not say what it needs to be allowed"
+        assert has_row(name), f"{name} does not say what becomes of a part that is denied"
         oldest, newest = versions
         assert api.min_version <= oldest <= newest <= api.max_version, (name, versions)
         answer_error = error_response or top_level_error(api.key)

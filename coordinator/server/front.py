@@ -3,9 +3,12 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from coordinator.config.server_keys import AUTO_CREATE_TOPICS_ENABLE, NODE_ID
 from coordinator.config.settings import Config
 from coordinator.server.api_table import HandlerParts, dispatch_table
+from coordinator.server.authorization_step import AuthorizationStep
 from coordinator.server.data_plane import DataPlane
+from coordinator.server.denial_log import DenialLog
 from coordinator.server.group_parts import GroupParts
 from coordinator.server.handlers.certificate_reload import CertificateReload
 from coordinator.server.host import Host
@@ -33,6 +36,7 @@ class Front:
     chain: RequestChain
     dispatcher: RequestDispatcher
     rejections: RejectionLog
+    denials: DenialLog
     listeners: Listeners
 
 
@@ -66,11 +70,27 @@ def make_front(
             certificates=certificates,
         )
     )
-    chain = RequestChain(table, groups.sessions, throttling)
+    denials = DenialLog(
+        storage.authorizer,
+        scheduler,
+        now_ms,
+        report=lambda event: groups.coordinator.report(event, everywhere=False),
+        node_id=config[NODE_ID],
+        coordinator_epoch=groups.coordinator_epoch,
+    )
+    authorization = AuthorizationStep(
+        storage.authorizer,
+        storage.image,
+        denials,
+        groups.sessions,
+        creates_topics=config[AUTO_CREATE_TOPICS_ENABLE],
+    )
+    storage.authorizer.on_change(groups.sessions.take_back_authorizations)
+    chain = RequestChain(table, groups.sessions, throttling, authorization)
     limits = ConnectionLimits(config, scheduler)
     slow_peers = SlowPeers(config, scheduler, now_ms)
     rejections = RejectionLog(scheduler, now_ms)
-    for due in (limits.due, slow_peers.due, rejections.due, throttling.due):
+    for due in (limits.due, slow_peers.due, rejections.due, denials.due, throttling.due):
         scheduler.on_due(due)
     dispatcher = RequestDispatcher(
         chain,
@@ -96,4 +116,11 @@ def make_front(
         descriptors=host.descriptors,
     )
     certificates.stores = listeners.tls
-    return Front(runner=runner, chain=chain, dispatcher=dispatcher, rejections=rejections, listeners=listeners)
+    return Front(
+        runner=runner,
+        chain=chain,
+        dispatcher=dispatcher,
+        rejections=rejections,
+        denials=denials,
+        listeners=listeners,
+    )

@@ -24,6 +24,7 @@ from coordinator.groups.sessions import SessionTable
 from coordinator.groups.target_computer import TargetComputer
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.log.data_dirs.checkpoints import GROUP_AUDIT
+from coordinator.server.authorizers import describes_topics
 from coordinator.server.coordinators import make_group_coordinator, unload_offline_groups
 from coordinator.server.node_loop import NodeLoop
 from coordinator.server.pending_requests import PendingRequests
@@ -77,7 +78,12 @@ def make_groups(config: Config, loop: NodeLoop, storage: Storage, metrics: "Node
         request_iteration=(drain_meter or loop.scheduler).request_iteration,
         coordinator_epoch=coordinator_epoch,
         checkpoints=AuditCheckpoints(storage.directories.metadata_checkpoint(GROUP_AUDIT)),
-        pattern_resolver=PatternResolver(storage.image, lambda: storage.metadata.end_offset, loop.slices.start),
+        pattern_resolver=PatternResolver(
+            storage.image,
+            lambda: storage.metadata.end_offset,
+            loop.slices.start,
+            describes_topics(storage.authorizer),
+        ),
         target_computer=TargetComputer(storage.image, loop.slices.start),
         when_durable=storage.when_durable,
         metrics=metrics,

@@ -1,6 +1,6 @@
 """What a node has that is read at each scrape. The library of the metrics is imported only where there are any."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from coordinator.server.data_plane import DataPlane
@@ -13,7 +13,13 @@ if TYPE_CHECKING:
 
 
 def measure_node(
-    metrics: "NodeMetrics", loop: NodeLoop, storage: Storage, groups: GroupParts, data_plane: DataPlane | None
+    metrics: "NodeMetrics",
+    loop: NodeLoop,
+    storage: Storage,
+    groups: GroupParts,
+    *,
+    data_plane: DataPlane | None,
+    denials: Mapping[tuple[str, str], int],
 ) -> None:
     """Have a node read at each scrape."""
     from coordinator.metrics.node_metrics import Measured
@@ -34,6 +40,7 @@ def measure_node(
             now_ms=loop.now_ms,
             wall_ms=loop.wall_ms,
             compaction=storage.cleaner.counts,
+            denials=denials,
             offline_log_directories=lambda: len(storage.directories.offline_paths()),
         )
     )

@@ -20,6 +20,7 @@ from coordinator.server.host import Host, this_host
 from coordinator.server.measured_node import measure_node
 from coordinator.server.metered import bind_admin
 from coordinator.server.node_loop import NodeLoop
+from coordinator.server.security_warnings import security_warnings
 from coordinator.server.storage import Storage, commit_metadata_in_threads, open_directories, open_storage
 from coordinator.server.wall_clock import WallClockWatch
 
@@ -116,6 +117,8 @@ class Node:
         if checks_are_armed():
             logger.warning("coordinator checks are enabled; the server is slow", switch=SWITCH)
         admin = {} if self.admin is None else {"admin": self.admin}
+        for warning in security_warnings(config, self.front.listeners.listeners):
+            logger.warning("security", problem=warning)
         logger.info("serving", bootstrap=self.bootstrap, **admin, data=",".join(map(str, directories.paths)))
 
     def _make_parts(self) -> None:
@@ -168,7 +171,14 @@ class Node:
         await self._load_before_listening()
         await self.front.listeners.open()
         if self._admin is not None and self._metrics is not None:
-            measure_node(self._metrics, self.loop, self.storage, self.groups, self.data_plane)
+            measure_node(
+                self._metrics,
+                self.loop,
+                self.storage,
+                self.groups,
+                data_plane=self.data_plane,
+                denials=self.front.denials.counts,
+            )
             await self._admin.start(self._metrics, self._admin_routes(self), secure=self.front.listeners.secure_admin())
 
     async def _load_before_listening(self) -> None:

@@ -13,6 +13,7 @@ from coordinator.config.network_keys import SOCKET_REQUEST_MAX_ELEMENTS
 from coordinator.core.decision import Environment
 from coordinator.runtime.pauses import Pause, in_steps
 from coordinator.runtime.slices import Slices, Steps
+from coordinator.server.authorization_step import ResponseChanges
 from coordinator.server.connection import Connection
 from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, Route, refused
 from coordinator.server.handlers.cluster import unsupported_api_versions
@@ -165,7 +166,7 @@ class RequestDispatcher:
         def failed(problem: Exception) -> None:
             connection.reject_response(problem)
 
-        steps = in_steps(partial(connection.encode, response, apart))
+        steps = _encoded(connection, response, apart)
         if connection.charge is not None:
             steps = connection.charge.measured(steps)
         sent = partial(connection.send_encoded, response, apart)
@@ -205,6 +206,14 @@ class RequestDispatcher:
         """None if the request has no response: its connection is closed then."""
         response = refused(call, error)
         return None if response is NO_RESPONSE else response
+
+
+def _encoded(connection: Connection, response: Any, apart: list[Any]) -> Steps[Any]:
+    """Encode in steps, after what is left to be changed in the response."""
+    call = connection.call
+    if call is not None and isinstance(call.route.downgrade, ResponseChanges):
+        yield from call.route.downgrade.finish()
+    return (yield from in_steps(partial(connection.encode, response, apart)))
 
 
 def _release(messages: list[Any], pause: Pause) -> None:

@@ -37,6 +37,8 @@ from coordinator.metadata.producer_ids import ProducerIds
 from coordinator.metadata.store import MetadataStore
 from coordinator.runtime.slices import Slices
 from coordinator.runtime.store import WhenDurable
+from coordinator.server.authorization import Authorizer
+from coordinator.server.authorizers import make_authorizer
 from coordinator.server.host import Host
 from coordinator.server.node_loop import NodeLoop
 
@@ -56,6 +58,8 @@ class Storage:
     cleaner: LogCleaner
     replica_moves: ReplicaMoves
     topics: Topics
+    authorizer: Authorizer
+    """Decides by the ACLs of the metadata."""
 
     @property
     def image(self) -> MetadataImage:
@@ -181,6 +185,7 @@ def _open_logs(
         cleaner=cleaner,
         replica_moves=moves,
         topics=Topics(metadata, partitions, config),
+        authorizer=make_authorizer(config, metadata),
     )
 
 

@@ -17,6 +17,7 @@ from _wire.messages.produce import ProduceRequest
 from coordinator.broker.topics import TopicError
 from coordinator.config.settings import Config
 from coordinator.metadata.image import MetadataImage
+from coordinator.quotas.limits import Client
 from coordinator.quotas.usage import QuotaUsage
 from coordinator.runtime.pauses import Pause
 from coordinator.runtime.slices import Steps
@@ -170,6 +171,10 @@ class Charge:
         assert call is not None, "it is the request in progress that is measured"
         return call
 
+    @property
+    def _client(self) -> Client:
+        return Client(self._connection.principal.name, self._call.client_id)
+
     def handle(self, handler: Handler, request: Any, call: RequestContext) -> Any:
         """Call the handler, and measure its time, also that of its steps."""
         if isinstance(request, FetchRequest):
@@ -183,7 +188,7 @@ class Charge:
 
     def _bound(self, request: FetchRequest) -> None:
         """Fetch no more than can be sent without being throttled for certain: it could never be sent at all."""
-        bytes_max = self._usage.consumer.value_max(self._call.client_id)
+        bytes_max = self._usage.consumer.value_max(self._client)
         if bytes_max is not None:
             request.max_bytes = min(request.max_bytes, int(bytes_max))
             request.min_bytes = min(request.min_bytes, request.max_bytes)
@@ -215,7 +220,7 @@ class Charge:
             TopicError: THROTTLING_QUOTA_EXCEEDED; they may not be.
         """
         now_ms = self._now_ms()
-        is_allowed, throttle_ms = self._usage.mutation.consume(self._call.client_id, partitions, is_strict, now_ms)
+        is_allowed, throttle_ms = self._usage.mutation.consume(self._client, partitions, is_strict, now_ms)
         if throttle_ms:
             self._until_ms = now_ms + throttle_ms
         if not is_allowed:
@@ -251,19 +256,19 @@ class Charge:
         return self.throttle_time_ms
 
     def _throttle_time(self, response_bytes: int) -> int:
-        now_ms, client_id = self._now_ms(), self._call.client_id
-        request_ms = self._usage.request.record(client_id, self._spent_ns * PERCENT_PER_NS, now_ms)
+        now_ms, client = self._now_ms(), self._client
+        request_ms = self._usage.request.record(client, self._spent_ns * PERCENT_PER_NS, now_ms)
         throttle_ms = max(self._bandwidth_throttle_time(response_bytes, now_ms), request_ms, self._until_ms - now_ms, 0)
         if throttle_ms and isinstance(self._call.request, FetchRequest):
-            self._usage.consumer.unrecord(client_id, response_bytes, now_ms)
+            self._usage.consumer.unrecord(client, response_bytes, now_ms)
         return throttle_ms
 
     def _bandwidth_throttle_time(self, response_bytes: int, now_ms: int) -> int:
-        client_id, request = self._call.client_id, self._call.request
+        client, request = self._client, self._call.request
         if isinstance(request, ProduceRequest):
-            return self._usage.producer.record(client_id, self._frame_bytes, now_ms)
+            return self._usage.producer.record(client, self._frame_bytes, now_ms)
         if isinstance(request, FetchRequest):
-            return self._usage.consumer.record(client_id, response_bytes, now_ms)
+            return self._usage.consumer.record(client, response_bytes, now_ms)
         return 0
 
 

@@ -25,6 +25,21 @@ def examples() -> dict[str, bytes]:
     sim.coordinator.report(
         schema.CoordinatorPaused(from_ms=sim.now_ms - 5_750, until_ms=sim.now_ms, pause_kind="suspended", **IDENTITY)
     )
+    sim.coordinator.report(
+        schema.AuthorizationDenied(
+            number=1,
+            principal="User:alice",
+            client_id="billing-1",
+            client_host="/10.0.0.1",
+            api="JoinGroup",
+            operation="READ",
+            resource_type="GROUP",
+            resource_name="billing",
+            rule="DefaultDeny",
+            suppressed=41,
+            **IDENTITY,
+        )
+    )
     sim.coordinator.stop(sim.now_ms, schema.CoordinatorStopped(**IDENTITY))
     return _last_of_each_kind(_consumer_group()) | _last_of_each_kind(sim)
 

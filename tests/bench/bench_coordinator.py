@@ -33,13 +33,13 @@ from typing import NoReturn
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from tests.bench.coordinator import secured  # noqa: E402
 from tests.bench.coordinator.groupload import LoadFailed, LoadGenerator  # noqa: E402
 from tests.bench.coordinator.loads import (  # noqa: E402
     LOADS,
     STORM_GROWTH_MAX,
     STORM_LARGE,
     STORM_SMALL,
-    WARM_UP,
     Load,
 )
 from tests.bench.coordinator.scale import CHECKS, Bench, Check, LeftOut  # noqa: E402
@@ -128,14 +128,26 @@ class Comparison:
 
 def compare(loads: Sequence[Load], generator: LoadGenerator, scratch: Path, server_core: int) -> tuple[Figures, bool]:
     """All loads on all servers; and whether a run of our server failed."""
-    with ExitStack() as stack:
-        (scratch / OURS).mkdir()
-        targets = [ours(scratch / OURS, stack), *start_peers(chosen("PEERS", STARTERS), scratch, stack)]
-        for target in targets:
-            pin(target.pid, server_core)
-        comparison = Comparison(generator, targets)
-        comparison.warm_up(WARM_UP)
-        return {load.key: comparison.medians(load) for load in loads}, comparison.failed
+    figures: Figures = {}
+    failed = False
+    for is_secured, folder, start, starters in (
+        (False, scratch / "plain", ours, STARTERS),
+        (True, scratch / "secured", secured.ours, secured.SECURED),
+    ):
+        of_servers = [load for load in loads if load.is_secured is is_secured]
+        if not of_servers:
+            continue
+        with ExitStack() as stack:
+            (folder / OURS).mkdir(parents=True)
+            peers = {name: starters[name] for name in chosen("PEERS", STARTERS) if name in starters}
+            targets = [start(folder / OURS, stack), *start_peers(peers, folder, stack)]
+            for target in targets:
+                pin(target.pid, server_core)
+            comparison = Comparison(generator, targets)
+            comparison.warm_up(of_servers[0])
+            figures |= {load.key: comparison.medians(load) for load in of_servers}
+            failed |= comparison.failed
+    return figures, failed
 
 
 def check(names: Iterable[str], bench: Bench) -> tuple[list[Check], bool]:

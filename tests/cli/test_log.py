@@ -306,7 +306,7 @@ def test_a_folder_goes_to_kafka_and_back(run, tmp_path):
         server._process = None
         imported = run("import-kafka", b, a)
         assert (imported.exit_code, imported.stderr) == (0, "")
-        told = "imported 3 topics with 102 partitions, 0 quotas, 0 SCRAM credentials; "
+        told = "imported 3 topics with 102 partitions, 0 quotas, 0 SCRAM credentials, 0 ACLs; "
         told += f"serve them with --data-dir {a},{b}\n"
         assert imported.stdout == told
         server.start()

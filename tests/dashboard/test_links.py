@@ -3,6 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from coordinator.client.bootstrap import Bootstrap
+from coordinator.client.security import ClientSecurity
 from coordinator.dashboard.links import Origin, command_for, page_url, shell_quoted
 
 SERVER = Origin("127.0.0.1:9092", Path("/tables"))
@@ -44,3 +46,10 @@ def test_a_shell_reads_the_name_as_it_is(name):
     assert quoted.isprintable()
     printed = subprocess.run(["bash", "-c", f"printf %s {quoted}"], capture_output=True, check=True).stdout
     assert printed.decode() == name
+
+
+def test_the_command_says_that_the_server_needs_a_file_of_settings():
+    origin = Origin(Bootstrap("kafka:9093", ClientSecurity({"sasl.mechanism": "PLAIN"})))
+    assert command_for(origin, "g", None, has_events=True) == (
+        "coordinator groups why g --bootstrap kafka:9093 --command-config FILE"
+    )

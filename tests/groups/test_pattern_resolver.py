@@ -7,7 +7,12 @@ import pytest
 
 from coordinator.core.consumer.patterns import TOPIC_NAME_BYTES_MAX, ResolvedTopics
 from coordinator.groups import pattern_resolver as module
-from coordinator.groups.pattern_resolver import MATCH_STEPS_AT_ONCE, SORTED_AT_ONCE, PatternResolver
+from coordinator.groups.pattern_resolver import (
+    MATCH_STEPS_AT_ONCE,
+    SORTED_AT_ONCE,
+    VISIBLE_AT_ONCE,
+    PatternResolver,
+)
 from coordinator.log.names import TOPIC_NAME_LENGTH_MAX
 from coordinator.logger import logger
 from coordinator.patterns import Pattern
@@ -84,6 +89,23 @@ def test_the_whole_name_has_to_match_and_internal_topics_do_too(loop: Loop):
         OFFSET,
         5,
     )
+
+
+def test_topics_that_the_client_may_not_describe_match_nothing(loop: Loop):
+    asked: list[tuple[object, str, str]] = []
+
+    def may_describe(principal: object, client_host: str, topic: str) -> bool:
+        asked.append((principal, client_host, topic))
+        return topic.endswith("7")
+
+    names = [f"topic-{number:03}" for number in range(3 * VISIBLE_AT_ONCE)]
+    resolving = Resolving(loop, *names)
+    resolver = PatternResolver(resolving.topics, lambda: OFFSET, loop.slices.start, may_describe)
+    results: list[ResolvedTopics] = []
+    resolver.resolve(["topic-.*", "none"], HOST, lambda: True, results.append, "alice")
+    loop.finish()
+    assert results[0].topics == {"topic-.*": tuple(name for name in names if name.endswith("7")), "none": ()}
+    assert asked == [("alice", HOST, name) for name in names]
 
 
 def test_a_pattern_that_re2_does_not_know_matches_nothing(loop: Loop, monkeypatch: pytest.MonkeyPatch):

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from tests.hostile import consumer_groups, logins, peers, requests, tls, transactions
+from tests.hostile import acls, consumer_groups, logins, peers, requests, tls, transactions
 from tests.hostile.target import MIB, Target
 
 ATTACKS: Final = (
@@ -22,6 +22,7 @@ ATTACKS: Final = (
     *peers.ATTACKS,
     *tls.ATTACKS,
     *logins.ATTACKS,
+    *acls.ATTACKS,
 )
 BOUND_MS: Final = 50
 
@@ -33,7 +34,10 @@ def main() -> int:
     for attack in ATTACKS:
         if not re.search(only, attack.name):
             continue
-        with tempfile.TemporaryDirectory() as folder, Target(Path(folder), None, attack.open_files_max) as target:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            Target(Path(folder), attack.settings, attack.open_files_max) as target,
+        ):
             harm = attack.play(target, scale)
         longest_wait_ms = max(longest_wait_ms, harm.longest_wait_ms)
         longest_turn_ms = max(longest_turn_ms, harm.longest_turn_ms)

@@ -1,6 +1,6 @@
 """What an attack is, and how it is measured."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tests.hostile.target import Harm, Target
@@ -17,6 +17,8 @@ class Attack:
     steps: Steps
     open_files_max: int | None = None
     """The limit on open files of the server; that of the attacker without it."""
+    settings: Mapping[str, str] | None = None
+    """Settings of the server beside those of all attacks."""
 
     def play(self, target: Target, scale: float) -> Harm:
         steps = self.steps(target, scale)

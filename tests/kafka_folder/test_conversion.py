@@ -16,12 +16,14 @@ from coordinator.kafka_folder.change import METADATA_FOLDER, NEW_FOLDER
 from coordinator.kafka_folder.conversion import export_kafka, import_kafka
 from coordinator.kafka_folder.metadata_log import SNAPSHOT_FOOTER, read_kafka_metadata
 from coordinator.kafka_folder.records import (
+    KafkaAcl,
     KafkaConfig,
     KafkaMetadataError,
     KafkaPartition,
     KafkaProducerIds,
     KafkaQuota,
     KafkaRecord,
+    KafkaRemovedAcl,
     KafkaRemovedScramCredential,
     KafkaScramCredential,
     KafkaTopic,
@@ -57,6 +59,10 @@ RECORDS: list[KafkaRecord] = [
     KafkaConfig(32, "gone", "consumer.heartbeat.interval.ms", "6000"),
     KafkaConfig(32, "gone", "consumer.heartbeat.interval.ms", None),
     KafkaQuota((("user", "alice"),), "producer_byte_rate", 1000.0),
+    KafkaAcl(ID, 2, "orders", 3, "User:alice", "*", 3, 3),
+    KafkaAcl(ID[::-1], 3, "bill", 4, "User:*", "10.0.0.1", 2, 2),
+    KafkaAcl(ID[:8] * 2, 2, "orders", 3, "User:bob", "*", 3, 3),
+    KafkaRemovedAcl(ID[:8] * 2),
     KafkaScramCredential("alice", 1, b"salt", b"stored", b"server", 4096),
     KafkaScramCredential("alice", 2, b"salt", b"stored", b"server", 8192),
     KafkaScramCredential("bob", 1, b"salt", b"stored", b"server", 4096),
@@ -64,6 +70,10 @@ RECORDS: list[KafkaRecord] = [
     KafkaRemovedScramCredential("bob", 1),
     KafkaProducerIds(4000),
 ]
+ACLS = {
+    (2, "orders", 3, "User:alice", "*", 3, 3): ID.hex(),
+    (3, "bill", 4, "User:*", "10.0.0.1", 2, 2): ID[::-1].hex(),
+}
 CREDENTIALS = {
     ScramMechanism.SCRAM_SHA_256: ScramCredential(b"salt", b"stored", b"server", 4096),
     ScramMechanism.SCRAM_SHA_512: ScramCredential(b"salt", b"stored", b"server", 8192),
@@ -121,6 +131,8 @@ def test_a_folder_of_kafka_is_imported_with_topics_configs_quotas_and_producer_i
     assert (topic.topic_id, topic.partitions, topic.configs) == (ID, 2, {"retention.ms": "5000"})
     assert image.group_configs == GROUP_CONFIGS
     assert image.next_producer_id == 4000
+    assert imported.acls == 2
+    assert image.acls == ACLS
     assert image.quotas == {(("user", "alice"),): {"producer_byte_rate": 1000.0}}
     assert image.scram_credentials == {"alice": CREDENTIALS}
     directory = LogDirectory.open(kafka)
@@ -181,6 +193,7 @@ def test_a_folder_goes_to_kafka_and_back(kafka):
     import_kafka([kafka], accept, accept, NOW_MS)
     after = image_of(kafka)
     assert (after.topics, after.quotas, after.next_producer_id) == (before.topics, before.quotas, 4000)
+    assert after.acls == before.acls == ACLS
     assert after.scram_credentials == before.scram_credentials == {"alice": CREDENTIALS}
     assert after.group_configs == GROUP_CONFIGS
 

@@ -9,6 +9,7 @@ from coordinator.kafka_folder.records import (
     ABORT_TRANSACTION,
     BEGIN_TRANSACTION,
     END_TRANSACTION,
+    KafkaAcl,
     KafkaConfig,
     KafkaFeature,
     KafkaMetadataError,
@@ -17,6 +18,7 @@ from coordinator.kafka_folder.records import (
     KafkaProducerIds,
     KafkaQuota,
     KafkaRecord,
+    KafkaRemovedAcl,
     KafkaRemovedScramCredential,
     KafkaRemovedTopic,
     KafkaScramCredential,
@@ -41,6 +43,8 @@ RECORDS: list[KafkaRecord] = [
     KafkaScramCredential("alice", 2, b"salt", bytes(64), bytes(range(64)), 8192),
     KafkaScramCredential("", 1, b"", b"", b"", -1),
     KafkaRemovedScramCredential("alice", 1),
+    KafkaAcl(ID, 2, "*", 3, "User:CN=ü,O=x", "::1", 15, 2),
+    KafkaRemovedAcl(ID),
     KafkaTransaction(BEGIN_TRANSACTION),
 ]
 
@@ -78,6 +82,14 @@ WRITTEN_BY_KAFKA: list[tuple[str, KafkaRecord | None]] = [
         ),
     ),
     ("0116000a6b61666b61757365720200", KafkaRemovedScramCredential("kafkauser", 2)),
+    (
+        "0112000010962d1eb34b5d8477f8264d20704b040e6b61666b612d636c7573746572040b557365723a616c696365022a030300",
+        KafkaAcl(bytes.fromhex("0010962d1eb34b5d8477f8264d20704b"), 4, "kafka-cluster", 4, "User:alice", "*", 3, 3),
+    ),
+    (
+        "0113000ab28eefa0aa435f88b63d89b53db8da00",
+        KafkaRemovedAcl(bytes.fromhex("0ab28eefa0aa435f88b63d89b53db8da")),
+    ),
     ("01140000", None),
     ("01170001001212426f6f747374726170207265636f726473", KafkaTransaction(BEGIN_TRANSACTION)),
     ("01180000", KafkaTransaction(END_TRANSACTION)),

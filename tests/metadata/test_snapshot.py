@@ -18,6 +18,7 @@ from coordinator.metadata import compaction as compaction_module
 from coordinator.metadata.compaction import AtOnce, MetadataCompaction
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.records import (
+    AclBinding,
     LeaderEpochRecord,
     LogDirectoriesRecord,
     MetadataRecord,
@@ -60,6 +61,13 @@ class Server:
         credentials = [ScramCredentialRecord(name, 1, 4096, b"salt", b"stored", b"server") for name in ("u", "v")]
         store.change_scram_credentials(credentials, NOW_MS)
         store.change_scram_credentials([RemoveScramCredentialRecord("v", 1)], NOW_MS)
+        acls: list[AclBinding] = [
+            (2, "t", 3, "User:u", "*", 3, 3),
+            (2, "t", 3, "User:v", "*", 3, 3),
+            (3, "g", 4, "User:*", "1.2.3.4", 2, 2),
+        ]
+        store.create_acls(acls, NOW_MS)
+        store.delete_acls(acls[1:2], NOW_MS)
         store.change_features({"transaction.version": 1}, NOW_MS)
         store.change_features({"transaction.version": 0}, NOW_MS)
         directories: list[MetadataRecord] = [
@@ -100,7 +108,7 @@ class Thread:
 def facts(image: MetadataImage) -> dict[str, object]:
     """All that it knows, as values that do not change with it; not how often it changed."""
     known = deepcopy(vars(image))
-    del known["topics_version"], known["created_version"]
+    del known["topics_version"], known["created_version"], known["acls_version"]
     return known
 
 

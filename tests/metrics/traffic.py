@@ -5,6 +5,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from _wire.errors import ErrorCode
+from _wire.messages.create_acls import AclCreation, CreateAclsRequest
+from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.heartbeat import HeartbeatRequest
 from _wire.messages.join_group import JoinGroupResponse
 from _wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
@@ -14,12 +17,16 @@ from _wire.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
+from coordinator.config.authorizer_keys import STANDARD_AUTHORIZER
 from tests.admin.http_client import Scrape
 from tests.servers import QUICK_GROUPS, RunningServer
 from tests.waiting import wait_for
 from tests.wire_client import WireClient, fetch_request, join_request
 
-SETTINGS: Final = {**QUICK_GROUPS, "admin.listener": "127.0.0.1:0", "offsets.topic.num.partitions": "4"}
+SETTINGS: Final = {**QUICK_GROUPS, "admin.listener": "127.0.0.1:0", "offsets.topic.num.partitions": "4"} | {
+    "authorizer.class.name": STANDARD_AUTHORIZER,
+    "allow.everyone.if.no.acl.found": "true",
+}
 GROUP: Final = "billing"
 TOPIC: Final = "orders"
 HEARTBEATS: Final = 7
@@ -49,6 +56,7 @@ def play(server: RunningServer) -> str:
         client.request(commit_request(member_id, COMMITTED, generation_id=9), 8)
         client.request(OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=GROUP, topics=None)]), 8)
         client.request(fetch_request(TOPIC, max_wait_ms=0), 11)
+        forbid_a_group(client)
         other.join_alone("silent", session_timeout_ms=500)
         left = other.join_alone("leaving")
         other.request(LeaveGroupRequest(group_id="leaving", members=[MemberIdentity(member_id=left)]), 4)
@@ -61,6 +69,16 @@ def play(server: RunningServer) -> str:
         "the silent member to be removed",
     )
     return member_id
+
+
+def forbid_a_group(client: WireClient) -> None:
+    """Have a group that belongs to somebody else, and be denied it."""
+    acl = AclCreation(
+        resource_type=3, resource_name="forbidden", principal="User:a", host="*", operation=2, permission_type=3
+    )
+    assert client.request(CreateAclsRequest(creations=[acl]), 3).results[0].error_code == 0
+    denied = client.request(FindCoordinatorRequest(coordinator_keys=["forbidden"]), 4).coordinators
+    assert denied[0].error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
 
 
 @contextmanager

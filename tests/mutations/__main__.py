@@ -60,7 +60,9 @@ TESTS: Final = (
         "tests/broker/test_replica_moves_crash.py",
         "tests/server/test_failing_log_dir.py",
     ),
-    ("tests/quotas", "tests/server/test_throttling.py", "tests/server/test_request_chain.py"),
+    ("tests/quotas", *(f"tests/server/test_{each}.py" for each in ("throttling", "request_chain", "principals"))),
+    ("tests/security/acls", "tests/server/test_denial_log.py", "tests/server/handlers/test_acls.py"),
+    ("tests/server/test_authorization.py", "tests/differential/acls"),
     ("tests/metadata", "tests/kafka_folder", "tests/server/test_metadata_commits.py"),
     (
         *("tests/config", "tests/security/tls", "tests/test_http_login.py", "tests/server/handlers/test_configs.py"),

@@ -245,4 +245,22 @@ MUTANTS: Final = (
         "report.group_ids + audit_of(shard).pop_committed_groups()",
         "report.group_ids",
     ),
+    Mutant(
+        "the audit has no principals",
+        "RequestContext.client_details",
+        "str(principal)",
+        '""',
+    ),
+    Mutant(
+        "the audit does not say who asked",
+        "OperationContext.requester",
+        "self.client_details.principal",
+        '""',
+    ),
+    Mutant(
+        "the audit forgets the principal of a member that is written again",
+        "member_text",
+        "known.text is None or (details is not known.text_details and details != known.text_details)",
+        "known.text is None",
+    ),
 )

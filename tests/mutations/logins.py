@@ -65,7 +65,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a user of one hash logs in by the other",
-        "SaslParts._scram",
+        "SaslMechanisms._scram",
         ".get(user, {}).get(mechanism)",
         ".get(user, {}).get(ScramMechanism.SCRAM_SHA_256)",
     ),

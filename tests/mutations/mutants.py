@@ -3,6 +3,7 @@
 from typing import Final
 
 from tests.mutations import (
+    acls,
     audit,
     bounds,
     checks,
@@ -61,6 +62,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *metadata.MUTANTS,
     *transactions.MUTANTS,
     *request_chain.MUTANTS,
+    *acls.MUTANTS,
     *exactly_once.MUTANTS,
     *secured_listeners.MUTANTS,
 )

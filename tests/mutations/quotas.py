@@ -35,8 +35,20 @@ RULE_MUTANTS: Final = (
     Mutant(
         "a quota of a user counts for each client id",
         "_levels",
-        'by_user = (ANONYMOUS, "")',
-        "by_user = (ANONYMOUS, client_id)",
+        'by_user = (user_name, "")',
+        "by_user = (user_name, client_id)",
+    ),
+    Mutant(
+        "all users have the quota of one",
+        "Charge._client",
+        "self._connection.principal.name",
+        '"ANONYMOUS"',
+    ),
+    Mutant(
+        "users share the default quota of users",
+        "_levels",
+        "user_name = _shortened(user_name)",
+        'user_name = "all"',
     ),
     Mutant(
         "a client without a client id has the default of client ids",
@@ -45,10 +57,10 @@ RULE_MUTANTS: Final = (
         "if False:",
     ),
     Mutant(
-        "long client ids are remembered as they are",
-        "_levels",
-        "short = client_id if len(client_id) <= NAME_LENGTH_MAX else",
-        "short = client_id if True else",
+        "long names are remembered as they are",
+        "limits._shortened",
+        "name if len(name) <= NAME_LENGTH_MAX else",
+        "name if True else",
     ),
     Mutant(
         "any number of clients is remembered",
@@ -140,7 +152,7 @@ THROTTLING_MUTANTS: Final = (
     Mutant(
         "a fetch that is not sent counts",
         "Charge._throttle_time",
-        "self._usage.consumer.unrecord(client_id, response_bytes, now_ms)",
+        "self._usage.consumer.unrecord(client, response_bytes, now_ms)",
         "pass",
     ),
     Mutant(

@@ -14,32 +14,26 @@ MUTANTS: Final = (
     Mutant(
         "requests are throttled before they are authorized",
         "RequestChain.__init__",
-        "[authorization(authorizer), throttling.step]",
-        "[throttling.step, authorization(authorizer)]",
+        "self._steps.insert(0, authorization)",
+        "self._steps.append(authorization)",
     ),
     Mutant(
         "a denied request is handled",
-        "_authorize",
-        "if not _is_allowed(authorizer, requirement, name, call):",
-        "if not _is_allowed(authorizer, requirement, name, call) and False:",
+        "_AuthorizedRoute._steps",
+        "return refused(call, requirement.resource_type.denied)",
+        "pass",
     ),
     Mutant(
         "only the first requirement of a request is asked",
-        "authorization",
-        "return partial(_authorize, authorizer, needed, proceed)",
-        "return partial(_authorize, authorizer, needed[:1], proceed)",
-    ),
-    Mutant(
-        "heartbeats are answered without the authorizer",
-        "RequestChain.compose",
-        "self._authorizer is not ALLOW_ALL or self._throttling.times_requests or self._has_added",
-        "self._throttling.times_requests or self._has_added",
+        "_AuthorizedRoute._steps",
+        "for requirement in self._whole:",
+        "for requirement in self._whole[:1]:",
     ),
     Mutant(
         "heartbeats are answered without being measured",
         "RequestChain.compose",
-        "self._authorizer is not ALLOW_ALL or self._throttling.times_requests or self._has_added",
-        "self._authorizer is not ALLOW_ALL or self._has_added",
+        "self._throttling.times_requests or self._has_added",
+        "self._has_added",
     ),
     Mutant(
         "a quota that is set later measures no request",
@@ -62,7 +56,7 @@ MUTANTS: Final = (
     Mutant(
         "topics that are named by id need nothing",
         "_topics",
-        "yield topic_id",
+        "yield topic.topic_id",
         "continue",
     ),
     Mutant(

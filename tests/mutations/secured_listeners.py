@@ -42,7 +42,7 @@ CERTIFICATE_MUTANTS: Final = (
     Mutant("a key may belong to another certificate", "stores._check", "if not is_pair:", "if False:"),
     Mutant(
         "clients of any authority are trusted",
-        "contexts._trust",
+        "_verify_clients",
         "context.verify_mode = VERIFY_MODES[wanted]",
         "context.verify_mode = ssl.CERT_NONE",
     ),

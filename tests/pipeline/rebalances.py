@@ -2,6 +2,7 @@
 
 from _wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from coordinator.client.bootstrap import Server
 from tests.wire_client import WireClient, join_request
 
 SYNC_VERSION, JOIN_VERSION, LEAVE_VERSION = 3, 3, 3
@@ -36,7 +37,7 @@ class OnlyMember:
         assert self._client.request(request, LEAVE_VERSION).error_code == 0
 
 
-def make_history(bootstrap: str, groups: int, rebalances: int) -> int:
+def make_history(bootstrap: Server, groups: int, rebalances: int) -> int:
     """Each group is created, rebalances so often and is emptied; the number of its generations of all groups."""
     with WireClient(bootstrap) as client:
         for number in range(groups):

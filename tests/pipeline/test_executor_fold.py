@@ -189,7 +189,7 @@ def test_a_task_that_runs_again_folds_nothing_twice(
     failures.mkdir()
     for part in range(PARTS):
         append(audit_topic, history, part)
-    command = [sys.executable, "-m", "tests.pipeline.failing_folds", source.bootstrap, source.topic]
+    command = [sys.executable, "-m", "tests.pipeline.failing_folds", str(source.bootstrap), source.topic]
     with running([*command, str(tables.root), str(failures)], tmp_path) as job:
         assert job.wait(JOB_SECONDS) == 0
     assert len(list(failures.iterdir())) >= 2, "not every task failed once"

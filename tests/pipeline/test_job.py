@@ -130,7 +130,7 @@ def test_a_batch_that_runs_again_doubles_nothing(
 def job_process(
     source: AuditSource, tables: Tables, *options: str, stderr: Any = None
 ) -> AbstractContextManager["subprocess.Popen[bytes]"]:
-    command = job_command(source.bootstrap, source.topic, tables.root, *options)
+    command = job_command(str(source.bootstrap), source.topic, tables.root, *options)
     return running(command, tables.root.parent, stderr)
 
 

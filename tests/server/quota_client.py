@@ -12,6 +12,7 @@ from _wire.messages.alter_client_quotas import (
 )
 from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.messages.describe_client_quotas import DescribeClientQuotasComponent, DescribeClientQuotasRequest
+from coordinator.client.bootstrap import Server
 from coordinator.client.wire import Sent
 from tests.wire_client import WireClient
 
@@ -24,7 +25,7 @@ QUIET_SECONDS: Final = 0.2
 class LimitedClient(WireClient):
     """A connection that finds out whether it is muted."""
 
-    def __init__(self, bootstrap: str, client_id: str = "limited") -> None:
+    def __init__(self, bootstrap: Server, client_id: str = "limited") -> None:
         super().__init__(bootstrap, client_id)
         self._asked: Sent | None = None
 
@@ -50,7 +51,7 @@ class LimitedClient(WireClient):
 class QuotaClient(WireClient):
     """A connection that also sets and tells quotas. Its own client id is "admin" if none is given."""
 
-    def __init__(self, bootstrap: str, client_id: str = "admin") -> None:
+    def __init__(self, bootstrap: Server, client_id: str = "admin") -> None:
         super().__init__(bootstrap, client_id)
 
     def alter(self, names: Names, *, validate_only: bool = False, **quotas: float | None) -> Any:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from types import GeneratorType
 from typing import Any, Final
 
 import pytest
@@ -22,22 +23,21 @@ from _wire.messages.offset_fetch import (
     OffsetFetchRequestTopic,
     OffsetFetchRequestTopics,
 )
-from _wire.messages.produce import ProduceRequest, TopicProduceData
+from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from _wire.messages.txn_offset_commit import TxnOffsetCommitRequest
+from _wire.primitives import Message
+from _wire.records import build_batch
+from coordinator.runtime.slices import at_once
+from coordinator.security.acls.model import CLUSTER_NAME, AclOperation, ResourceType
 from coordinator.security.principal import ANONYMOUS, Principal
-from coordinator.server.authorization import (
-    ALLOW_ALL,
-    CLUSTER_NAME,
-    AclOperation,
-    Requirement,
-    ResourceType,
-    WhenDenied,
-)
+from coordinator.server.authorization import ALLOW_ALL, Requirement, WhenDenied
 from coordinator.server.dispatch import DispatchTable, Handler, Route
+from coordinator.server.partial_denials import ROWS
 from coordinator.server.request_chain import RequestChain
 from coordinator.server.request_context import RequestContext
 from coordinator.server.requirements import REQUIREMENTS
 from coordinator.server.throttling import Throttling
+from tests.server.authorizing import authorization
 from tests.server.handlers.group_node import GroupNode
 from tests.server.test_dispatch import CASES, ROUTES, error_codes, named, names_anything, recorded
 from tests.server.test_throttling_timers import set_quota
@@ -52,7 +52,7 @@ NEEDED: Final = {
     "Metadata": "each TOPIC DESCRIBE; found TOPIC DESCRIBE; each missing TOPIC CREATE or CLUSTER CREATE",
     "OffsetCommit": "GROUP READ; each TOPIC READ",
     "OffsetFetch": "each GROUP DESCRIBE; each TOPIC DESCRIBE; found TOPIC DESCRIBE",
-    "FindCoordinator": "each GROUP DESCRIBE; each TRANSACTIONAL_ID DESCRIBE; CLUSTER CLUSTER_ACTION",
+    "FindCoordinator": "each GROUP DESCRIBE; each TRANSACTIONAL_ID DESCRIBE; each CLUSTER CLUSTER_ACTION",
     "JoinGroup": "GROUP READ",
     "Heartbeat": "GROUP READ",
     "LeaveGroup": "GROUP READ",
@@ -62,8 +62,8 @@ NEEDED: Final = {
     "DescribeGroups": "each GROUP DESCRIBE",
     "ListGroups": "found GROUP DESCRIBE or CLUSTER DESCRIBE",
     "ApiVersions": "",
-    "CreateTopics": "each TOPIC CREATE or CLUSTER CREATE",
-    "DeleteTopics": "each TOPIC DELETE or CLUSTER DELETE",
+    "CreateTopics": "each TOPIC CREATE or CLUSTER CREATE; found TOPIC DESCRIBE_CONFIGS",
+    "DeleteTopics": "each TOPIC DELETE or CLUSTER DELETE; each TOPIC DESCRIBE or CLUSTER DELETE",
     "DeleteRecords": "each TOPIC DELETE",
     "InitProducerId": "TRANSACTIONAL_ID WRITE; CLUSTER IDEMPOTENT_WRITE or TOPIC WRITE",
     "OffsetForLeaderEpoch": "each TOPIC DESCRIBE or CLUSTER CLUSTER_ACTION",
@@ -108,7 +108,7 @@ class Denier:
     """Denies some operations, and remembers all that it was asked."""
 
     def __init__(self, *denied: tuple[AclOperation, ResourceType], allows_any: bool = False) -> None:
-        self._denied = denied
+        self._denied = set(denied)
         self._allows_any = allows_any
         self.asked: list[tuple[str, AclOperation, ResourceType, str]] = []
 
@@ -119,10 +119,22 @@ class Denier:
         self.asked.append((client_host, operation, resource_type, name))
         return (operation, resource_type) not in self._denied
 
+    def deny(self, operation: AclOperation, resource_type: ResourceType) -> None:
+        self._denied.add((operation, resource_type))
+
     def authorize_by_resource_type(
         self, principal: Principal, client_host: str, operation: AclOperation, resource_type: ResourceType
     ) -> bool:
         return self._allows_any
+
+    def decisions(self, principal: Principal, client_host: str) -> dict[tuple[int, str | None], bool]:
+        return {}  # it wants to be asked
+
+    def rule(self, *asked: Any) -> object:
+        return "Denier"
+
+    def on_change(self, changed: Any) -> None:
+        """It never changes."""
 
 
 class DenyAll(Denier):
@@ -161,6 +173,16 @@ def test_an_api_that_does_not_say_what_it_needs_is_not_served(monkeypatch):
         DispatchTable().add("Heartbeat", lambda request, call: None, versions=(0, 4))
 
 
+@pytest.mark.parametrize("name", sorted(ROWS))
+def test_an_api_that_does_not_say_what_becomes_of_a_denied_part_is_not_served(monkeypatch, name):
+    kinds = {requirement.when_denied for requirement in REQUIREMENTS[name]} - {WhenDenied.REJECT_REQUEST}
+    monkeypatch.delitem(ROWS, name)
+    api = APIS.named(name)
+    if kinds:
+        with pytest.raises(AssertionError, match="does not say what becomes of a part"):
+            DispatchTable().add(name, lambda request, call: None, versions=(api.min_version, api.max_version))
+
+
 @pytest.mark.parametrize(("route", "version"), CASES, ids=named)
 def test_the_names_of_recorded_requests_are_found_in_every_version(route, version):
     for request in [route.api.request(), *recorded(route.api.name).get(version, [])[:RECORDED_AT_MOST]]:
@@ -177,9 +199,15 @@ def test_the_names_of_recorded_requests_are_found_in_every_version(route, versio
                 assert set(found) <= {CLUSTER_NAME}
 
 
+def topic_data(*, is_transactional: bool) -> TopicProduceData:
+    records = build_batch([(None, b"v", [])], producer_id=1, producer_epoch=0, is_transactional=is_transactional)
+    return TopicProduceData(name="a", partition_data=[PartitionProduceData(index=0, records=records)])
+
+
 NAMED: Final = [
     (ProduceRequest(topic_data=[TopicProduceData(name="a"), TopicProduceData(name="b")]), 12, [[], ["a", "b"]]),
-    (ProduceRequest(transactional_id="x", topic_data=[TopicProduceData(topic_id=TOPIC_ID)]), 13, [["x"], [TOPIC_ID]]),
+    (ProduceRequest(transactional_id="x", topic_data=[TopicProduceData(topic_id=TOPIC_ID)]), 13, [[], [TOPIC_ID]]),
+    (ProduceRequest(transactional_id="x", topic_data=[topic_data(is_transactional=True)]), 12, [["x"], ["a"]]),
     (FetchRequest(topics=[FetchTopic(topic="a")]), 12, [[], ["a"]]),
     (FetchRequest(replica_id=1, topics=[FetchTopic(topic="a")]), 12, [[CLUSTER_NAME], []]),
     (FetchRequest(topics=[FetchTopic(topic_id=TOPIC_ID)]), 15, [[], [TOPIC_ID]]),
@@ -252,35 +280,80 @@ def handled_by(request: Any, call: RequestContext) -> str:
 def chain_of(node: GroupNode, handler: Handler, authorizer: Any) -> RequestChain:
     table = DispatchTable()
     table.routes = {route.api.key: replace(route, handler=handler) for route in ROUTES}
-    return RequestChain(table, node.server.sessions, node.throttling, authorizer)
+    return RequestChain(
+        table, node.server.sessions, node.throttling, authorization(authorizer, node.server.sessions, node.image)
+    )
+
+
+def answered(node: GroupNode, handler: Handler, request: Any, call: RequestContext) -> Any:
+    """The response as it is sent, with all steps of it taken at once."""
+    response = handler(request, call)
+    if type(response) is GeneratorType:
+        response = at_once(response)
+    if isinstance(response, Message) and call.route.downgrade is not None:
+        call.route.downgrade(response, call.api_version)
+    return response
+
+
+def denied_names(route: Route, request: Any, version: int, kind: WhenDenied) -> list[list[str]]:
+    """The names of each requirement of a kind; ids of topics that do not exist are no secret."""
+    return [
+        [name for name in requirement.names(request, version) if isinstance(name, str)]
+        for requirement in route.requirements
+        if requirement.when_denied is kind and requirement.names is not None
+    ]
 
 
 @pytest.mark.parametrize(("route", "version"), CASES, ids=named)
-def test_a_denied_request_is_answered_with_its_error_in_every_version_and_not_handled(node, route, version):
+def test_what_is_denied_is_answered_with_its_error_in_every_version_and_not_handled(node, route, version):
     handled: list[Any] = []
+
+    def handler(request: Any, call: RequestContext) -> Any:
+        handled.append(request)
+        return route.api.response()
+
     authorizer = DenyAll()
-    chain = chain_of(node, lambda request, call: handled.append(request), authorizer)
+    chain = chain_of(node, handler, authorizer)
     composed = chain.routes[route.api.key]
-    for request in [route.api.request(), *recorded(route.api.name).get(version, [])[:RECORDED_AT_MOST]]:
+    for sent in [route.api.request(), *recorded(route.api.name).get(version, [])[:RECORDED_AT_MOST]]:
+        request = deepcopy_of(sent, version)
+        if getattr(request, "acks", None) == 0:
+            continue  # it has no response
         handled.clear()
         authorizer.asked.clear()
-        response = composed.handler(request, call_of(node, composed, request, version))
-        names = [
-            (requirement, list(requirement.names(request, version)))
-            for requirement in route.requirements
-            if requirement.when_denied is WhenDenied.REJECT_REQUEST and requirement.names is not None
-        ]
-        needed = [requirement for requirement, found in names if found]
-        if not needed:
-            assert handled == [request]
-            assert not authorizer.asked
+        whole = denied_names(route, request, version, WhenDenied.REJECT_REQUEST)
+        parts = denied_names(route, request, version, WhenDenied.ANSWER_EACH)
+        call = call_of(node, composed, request, version)
+        response = answered(node, composed.handler, request, call)
+        if handled:
+            assert not any(whole)
+            left = denied_names(route, handled[0], version, WhenDenied.ANSWER_EACH)
+            assert not any(left), "what is denied is not handled"
+        if not any((*whole, *parts)):
+            assert handled == [request] or route.api.name == "DescribeTopicPartitions", "it may ask for all"
             continue
-        assert not handled
-        if route.downgrade is not None:
-            route.downgrade(response, version)
-        codes = set(error_codes(route.api.response.decode(response.encode(version), version))) - {ErrorCode.NONE}
-        assert codes <= {needed[0].resource_type.denied}, "the first requirement decides"
-        assert codes or not names_anything(request)
+        denied = {each.resource_type.denied for each in route.requirements}
+        if isinstance(response, Message):
+            codes = set(error_codes(route.api.response.decode(response.encode(version), version)))
+            assert codes & denied or not names_anything(request)
+            assert codes <= denied | {ErrorCode.NONE, *NOT_TRIED}
+        if any(whole):
+            needed = next(each for each, found in zip(of_whole(route), whole, strict=True) if found)
+            assert not handled
+            assert codes - {ErrorCode.NONE} <= {needed.resource_type.denied}, "the first requirement decides"
+
+
+NOT_TRIED: Final = (ErrorCode.OPERATION_NOT_ATTEMPTED, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+"""What AddPartitionsToTxn answers for the other partitions."""
+
+
+def of_whole(route: Route) -> list[Requirement]:
+    return [each for each in route.requirements if each.when_denied is WhenDenied.REJECT_REQUEST]
+
+
+def deepcopy_of(request: Any, version: int) -> Any:
+    """The same request once more: a step may change it, and recorded ones are shared."""
+    return type(request).decode(request.encode(version), version)
 
 
 def test_an_allowed_request_is_handled_after_all_of_its_requirements_were_asked(node):
@@ -326,15 +399,31 @@ def test_a_denied_client_is_answered_over_its_connection():
     assert client.request(HeartbeatRequest(group_id="g"), 4).error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
 
 
-def test_with_an_authorizer_no_heartbeat_is_answered_without_it():
+def test_heartbeats_are_answered_without_the_authorizer_until_an_acl_changes():
     authorizer = Denier()
     node = GroupNode(authorizer)
     member_id = node.make_stable("g")
     client = node.connect()
     beat = HeartbeatRequest(group_id="g", generation_id=1, member_id=member_id)
-    authorizer.asked.clear()
-    assert client.request(beat, 4).error_code == ErrorCode.NONE
-    assert authorizer.asked == [("/10.0.0.1", AclOperation.READ, ResourceType.GROUP, "g")]
+    question = ("/10.0.0.1", AclOperation.READ, ResourceType.GROUP, "g")
+
+    def asked(by: Any = client) -> list[Any]:
+        authorizer.asked.clear()
+        assert by.request(beat, 4).error_code == ErrorCode.NONE
+        return authorizer.asked
+
+    assert asked() == [question], "of this connection nothing is known yet"
+    assert asked() == []
+    assert asked(node.connect()) == [question], "who uses another connection may be somebody else"
+    assert asked() == [question]
+    assert asked() == []
+    node.server.sessions.take_back_authorizations()
+    assert asked() == [question]
+    authorizer.deny(AclOperation.READ, ResourceType.GROUP)
+    assert asked() == [], "who changes ACLs takes the authorizations back"
+    node.server.sessions.take_back_authorizations()
+    assert client.request(beat, 4).error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
+    assert client.request(beat, 4).error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
 
 
 # ---- what is off, and the order of what is on
@@ -396,7 +485,8 @@ def test_authorize_comes_first_then_throttle_then_what_tests_add_then_the_handle
         table = DispatchTable()
         (route,) = (each for each in ROUTES if each.api.name == "Heartbeat")
         table.routes[route.api.key] = replace(route, handler=noting(passed, "handle", lambda request, call: None))
-        chain = RequestChain(table, node.server.sessions, NotedThrottling(node, passed), NotedDenier(*denied))
+        step = authorization(NotedDenier(*denied), node.server.sessions)
+        chain = RequestChain(table, node.server.sessions, NotedThrottling(node, passed), step)
         chain.add(lambda route, proceed: noting(passed, "first", proceed))
         chain.add(lambda route, proceed: noting(passed, "second", proceed))
         composed = chain.routes[route.api.key]

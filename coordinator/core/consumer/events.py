@@ -155,13 +155,15 @@ class PatternForgotten(GroupEvent):
 class PatternResolutionStarted(GroupEvent):
     """The topics that match these regular expressions are to be found; `resolve patterns` brings them.
 
-    `member_id` is the member whose heartbeat asked.
+    `member_id` is the member whose heartbeat asked, and `principal` who sent it: topics that it may not describe are
+    left out.
     """
 
     group_id: str
     at_ms: int
     patterns: tuple[str, ...]
     member_id: str
+    principal: object = None
 
     def apply(self, group: Group[ConsumerGroup]) -> None:
         group.membership.is_resolving = True

@@ -189,7 +189,11 @@ class MemberUpdate:
         to_resolve = patterns_to_resolve(group, after, is_required, self._context)
         if to_resolve:
             started = PatternResolutionStarted(
-                group_id=group.group_id, at_ms=self._context.wall_ms, patterns=to_resolve, member_id=self._member_id
+                group_id=group.group_id,
+                at_ms=self._context.wall_ms,
+                patterns=to_resolve,
+                member_id=self._member_id,
+                principal=self._context.principal,
             )
             self.events.append(started)
         if (old or NO_PATTERN) == (new or NO_PATTERN):

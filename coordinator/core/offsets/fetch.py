@@ -10,6 +10,7 @@ from _wire.errors import NONE, ErrorCode
 from _wire.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
@@ -34,6 +35,9 @@ GROUPS_VERSION: Final = 8
 """From this version on one request asks for several groups (KIP-709)."""
 TOPIC_ID_VERSION: Final = 10
 """From this version on topics are named by id alone (KIP-848)."""
+NO_TOPIC_ID: Final = bytes(16)
+RequestedTopic = OffsetFetchRequestTopic | OffsetFetchRequestTopics
+"""The former before GROUPS_VERSION."""
 NO_OFFSETS: Final = CommittedOffsets()
 
 
@@ -121,6 +125,18 @@ def _failed(partitions: Iterable[int], error: ErrorCode) -> list[OffsetFetchResp
             partition_index=index, committed_offset=NO_OFFSET, committed_leader_epoch=-1, metadata="", error_code=error
         )
         for index in partitions
+    ]
+
+
+def failed_topics(topics: Iterable[RequestedTopic], error: ErrorCode) -> list[OffsetFetchResponseTopics]:
+    """The same error for each partition of topics, of a request of any version."""
+    return [
+        OffsetFetchResponseTopics(
+            name=topic.name,
+            topic_id=topic.topic_id if isinstance(topic, OffsetFetchRequestTopics) else NO_TOPIC_ID,
+            partitions=_failed(topic.partition_indexes, error),
+        )
+        for topic in topics
     ]
 
 

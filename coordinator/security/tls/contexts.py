@@ -3,10 +3,11 @@
 import os
 import ssl
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
+from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 
 from coordinator.config.key import ConfigError
@@ -50,17 +51,29 @@ def load_context(config: ListenerConfig) -> LoadedContext:
     if suites:
         choose_ciphers(context, suites, config.name_of(SSL_CIPHER_SUITES))
     key_store = read_key_store(config)
+    load_key(context, key_store, config)
+    _verify_clients(context, config)
+    return LoadedContext(context, key_store)
+
+
+def load_key(context: ssl.SSLContext, key_store: KeyStore, config: ListenerConfig) -> None:
+    """Give a context its key and its certificates. Raises ConfigError: OpenSSL does not accept them."""
     try:
         with _file_in_memory(key_store.pem()) as path:
             context.load_cert_chain(path)
     except ssl.SSLError as problem:
         place = config.name_of(SSL_KEYSTORE_LOCATION)
         raise ConfigError(f"{place}: OpenSSL does not accept the key or its certificate: {problem.reason}") from None
-    _trust(context, config)
-    return LoadedContext(context, key_store)
 
 
-def _trust(context: ssl.SSLContext, config: ListenerConfig) -> None:
+def trust(context: ssl.SSLContext, certificates: Iterable[x509.Certificate]) -> None:
+    """Let a context trust certificates; as for Java, whether they are those of a root or not."""
+    text = b"".join(each.public_bytes(serialization.Encoding.DER) for each in certificates)
+    context.load_verify_locations(cadata=text)
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+
+
+def _verify_clients(context: ssl.SSLContext, config: ListenerConfig) -> None:
     trusted = read_trust_store(config)
     wanted = config[SSL_CLIENT_AUTH]
     if wanted != "none":
@@ -69,10 +82,7 @@ def _trust(context: ssl.SSLContext, config: ListenerConfig) -> None:
                 f"{config.name_of(SSL_CLIENT_AUTH)}={wanted} needs the authorities of the clients: set "
                 f"{SSL_TRUSTSTORE_LOCATION.name} and {SSL_TRUSTSTORE_TYPE.name}"
             )
-        text = b"".join(each.public_bytes(serialization.Encoding.DER) for each in trusted)
-        context.load_verify_locations(cadata=text)
-        # As for Java, a certificate of the trust store is trusted, whether it is that of a root or not.
-        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        trust(context, trusted)
     context.verify_mode = VERIFY_MODES[wanted]
 
 

@@ -35,7 +35,7 @@ from coordinator.metadata.image import MetadataImage, Topic
 from coordinator.metadata.leadership import NO_LEADER, Leadership, RemoteNode
 from coordinator.metadata.store import MetadataStore
 from coordinator.runtime.slices import Steps
-from coordinator.server.authorization import AclOperation, as_bits
+from coordinator.security.acls.model import SUPPORTED_OPERATIONS, ResourceType, as_bits
 from coordinator.server.dispatch import DispatchTable, Route
 from coordinator.server.handlers.deferred import answer_when_committed, committed
 from coordinator.server.protocol_types import COORDINATOR_KEYS_VERSION, CoordinatorType
@@ -65,30 +65,9 @@ NO_NODE: Final = -1
 BROKER_ENDPOINTS: Final = 1
 CONTROLLER_ENDPOINTS: Final = 2
 
-CLUSTER_OPERATIONS: Final = as_bits(
-    {
-        AclOperation.CREATE,
-        AclOperation.ALTER,
-        AclOperation.DESCRIBE,
-        AclOperation.CLUSTER_ACTION,
-        AclOperation.DESCRIBE_CONFIGS,
-        AclOperation.ALTER_CONFIGS,
-        AclOperation.IDEMPOTENT_WRITE,
-    }
-)
-"""What anybody may do with the cluster where no authorizer forbids it (KIP-430, `AclEntry.supportedOperations`)."""
-TOPIC_OPERATIONS: Final = as_bits(
-    {
-        AclOperation.READ,
-        AclOperation.WRITE,
-        AclOperation.CREATE,
-        AclOperation.DELETE,
-        AclOperation.ALTER,
-        AclOperation.DESCRIBE,
-        AclOperation.DESCRIBE_CONFIGS,
-        AclOperation.ALTER_CONFIGS,
-    }
-)
+CLUSTER_OPERATIONS: Final = as_bits(SUPPORTED_OPERATIONS[ResourceType.CLUSTER])
+"""What anybody may do with the cluster where no authorizer forbids it (KIP-430)."""
+TOPIC_OPERATIONS: Final = as_bits(SUPPORTED_OPERATIONS[ResourceType.TOPIC])
 """The same for a topic."""
 
 

@@ -67,4 +67,4 @@ class FeatureHandlers:
 
 
 def _error(request: UpdateFeaturesRequest, error: ErrorCode, api_version: int) -> UpdateFeaturesResponse:
-    return UpdateFeaturesResponse(error_code=error, error_message=None)
+    return UpdateFeaturesResponse(error_code=error, error_message=error.description)

@@ -204,7 +204,9 @@ def _described_future(future: FutureReplica) -> DescribeLogDirsPartition:
 
 
 def _quorum_error(request: DescribeQuorumRequest, error: ErrorCode, api_version: int) -> DescribeQuorumResponse:
-    """The error of each partition that was asked for; Kafka has no other place for it."""
+    """The error of each partition that was asked for; but that of a client that may not ask is of the whole."""
+    if error is ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+        return DescribeQuorumResponse(error_code=error, error_message=error.description)
     message = NOT_HOSTED if error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION else error.description
     topics = [
         DescribeQuorumResponseTopic(

@@ -52,19 +52,16 @@ def _error_for_each(
     request: AlterReplicaLogDirsRequest, error: ErrorCode, api_version: int
 ) -> AlterReplicaLogDirsResponse:
     """The error of each partition that was asked for; there is no other place for it."""
-    wanted: dict[str, dict[int, None]] = {}
-    for directory in request.dirs:
-        for topic in directory.topics:
-            for index in topic.partitions:
-                wanted.setdefault(topic.name, {})[index] = None
     return AlterReplicaLogDirsResponse(
         results=[
             AlterReplicaLogDirTopicResult(
-                topic_name=name,
+                topic_name=topic.name,
                 partitions=[
-                    AlterReplicaLogDirPartitionResult(partition_index=index, error_code=error) for index in indexes
+                    AlterReplicaLogDirPartitionResult(partition_index=index, error_code=error)
+                    for index in topic.partitions
                 ],
             )
-            for name, indexes in wanted.items()
+            for directory in request.dirs
+            for topic in directory.topics
         ]
     )

@@ -20,6 +20,8 @@ from _wire.messages.elect_leaders import (
 from _wire.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
+    OngoingPartitionReassignment,
+    OngoingTopicReassignment,
 )
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.leadership import NO_LEADER, Leadership
@@ -52,7 +54,7 @@ class ReplicaHandlers:
     def add_to(self, table: DispatchTable) -> None:
         table.add("ElectLeaders", within_timeout(self.elect_leaders, _elect_error), _elect_error, versions=(0, 2))
         table.add("AlterPartitionReassignments", self.reassign, _reassign_error, versions=(0, 1))
-        table.add("ListPartitionReassignments", self.list_reassignments, versions=(0, 0))
+        table.add("ListPartitionReassignments", self.list_reassignments, _list_error, versions=(0, 0))
 
     def reassign(
         self, request: AlterPartitionReassignmentsRequest, call: RequestContext
@@ -127,17 +129,37 @@ def _not_moved(index: int, error: ErrorCode, message: str | None) -> Reassignabl
     return ReassignablePartitionResponse(partition_index=index, error_code=error, error_message=message)
 
 
+def _message_of(error: ErrorCode) -> str | None:
+    """Kafka has no words for a request that came too late."""
+    return None if error is ErrorCode.REQUEST_TIMED_OUT else error.description
+
+
 def _reassign_error(
     request: AlterPartitionReassignmentsRequest, error: ErrorCode, api_version: int
 ) -> AlterPartitionReassignmentsResponse:
     responses = [
         ReassignableTopicResponse(
             name=topic.name,
-            partitions=[_not_moved(partition.partition_index, error, None) for partition in topic.partitions],
+            partitions=[
+                _not_moved(partition.partition_index, error, _message_of(error)) for partition in topic.partitions
+            ],
         )
         for topic in request.topics
     ]
-    return AlterPartitionReassignmentsResponse(error_code=error, error_message=None, responses=responses)
+    return AlterPartitionReassignmentsResponse(error_code=error, error_message=_message_of(error), responses=responses)
+
+
+def _list_error(
+    request: ListPartitionReassignmentsRequest, error: ErrorCode, api_version: int
+) -> ListPartitionReassignmentsResponse:
+    topics = [
+        OngoingTopicReassignment(
+            name=topic.name,
+            partitions=[OngoingPartitionReassignment(partition_index=index) for index in topic.partition_indexes],
+        )
+        for topic in request.topics or ()
+    ]
+    return ListPartitionReassignmentsResponse(error_code=error, error_message=error.description, topics=topics)
 
 
 def _elect_error(
@@ -148,7 +170,7 @@ def _elect_error(
         ReplicaElectionResult(
             topic=topic.topic,
             partition_result=[
-                PartitionResult(partition_id=index, error_code=error, error_message=message)
+                PartitionResult(partition_id=index, error_code=error, error_message=message or _message_of(error))
                 for index in topic.partitions
             ],
         )

@@ -207,7 +207,11 @@ def _described(
 def _describe_error(
     request: DescribeUserScramCredentialsRequest, error: ErrorCode, api_version: int
 ) -> DescribeUserScramCredentialsResponse:
-    return DescribeUserScramCredentialsResponse(error_code=error, error_message=error.description)
+    """Kafka tells the error of the whole, and again of each user, without names."""
+    results = [DescribeUserScramCredentialsResult(user="", error_code=error, error_message=None)]
+    return DescribeUserScramCredentialsResponse(
+        error_code=error, error_message=None, results=results * len(request.users or ())
+    )
 
 
 def _alter_error(

@@ -26,6 +26,7 @@ class LoadGenerator:
         command = [str(self._binary), *arguments, "--bootstrap", target.bootstrap, "--pid", str(target.pid)]
         command += ["--raw"] if target.raw else []
         command += ["--cap", target.caps] if target.caps else []
+        command += target.options
         run = subprocess.run(command, capture_output=True, text=True, check=False, preexec_fn=self._pin)
         if run.returncode:
             why = (run.stderr.strip().splitlines() or [f"exit status {run.returncode}"])[-1]

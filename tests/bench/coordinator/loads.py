@@ -28,6 +28,8 @@ class Load(NamedTuple):
     asks_floors: bool = False
     only_ours: bool = False
     """Kafka's own settings refuse it: the record of so large a group is over max.message.bytes."""
+    is_secured: bool = False
+    """Over SASL_SSL, with an authorizer, beside a Kafka that has both too."""
 
     def command(self, seconds: float) -> list[str]:
         words = self.arguments.split()
@@ -129,6 +131,32 @@ LOADS: Final = (
         {KAFKA: 0.8},
     ),
     Load(
+        "hb64-sasl-ssl",
+        "SASL_SSL: Heartbeat, 64 connections, one outstanding",
+        f"heartbeat --conns 64 --pipeline 1 {HEARTBEATS}",
+        CPU_OF_OPERATION,
+        {KAFKA: 0.5},
+        seconds=1,
+        is_secured=True,
+    ),
+    Load(
+        "commit-sasl-ssl",
+        "SASL_SSL: OffsetCommit of 10 partitions, one outstanding",
+        f"commit --conns 16 --pipeline 1 {HEARTBEATS}",
+        CPU_OF_OPERATION,
+        {KAFKA: 0.5},
+        seconds=1,
+        is_secured=True,
+    ),
+    Load(
+        "connects-sasl-ssl",
+        "SASL_SSL: connects, with a login by PLAIN and ApiVersions",
+        "connect --conns 1000 --parallel 16 --hold 0",
+        CPU_OF_CONNECTION,
+        {KAFKA: 1.0},
+        is_secured=True,
+    ),
+    Load(
         "mixed",
         "mixed, 500 members: Heartbeat's p99 by the clock",
         "mixed --groups 100 --members 5 --parallel 16",
@@ -137,7 +165,6 @@ LOADS: Final = (
         seconds=MIXED_TIMES_LONGER,
     ),
 )
-WARM_UP: Final = LOADS[0]
 
 STORM_SMALL, STORM_LARGE, STORM_GROWTH_MAX = "storm100", "storm5000", 1.3
 """What a member of a large storm may cost, as a multiple of one of a small storm."""

@@ -5,7 +5,7 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from importlib import util
 from pathlib import Path
@@ -48,6 +48,8 @@ class Target(NamedTuple):
     """It answers any frame with a Heartbeat's answer, and knows no groups."""
     caps: str = ""
     """The highest version of each API, as groupload takes it."""
+    options: tuple[str, ...] = ()
+    """What else groupload has to know to connect."""
 
 
 Starter = Callable[[Path, ExitStack], Target]
@@ -128,14 +130,14 @@ def build_go(folder: Path, binary: Path) -> None:
     subprocess.run(command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True, check=True)
 
 
-def start_peers(names: Iterable[str], scratch: Path, stack: ExitStack) -> list[Target]:
+def start_peers(starters: Mapping[str, Starter], scratch: Path, stack: ExitStack) -> list[Target]:
     """Those that can be had; of the others a line each says why not."""
     found = []
-    for name in names:
+    for name, start in starters.items():
         folder = scratch / name
-        folder.mkdir()
+        folder.mkdir(parents=True)
         try:
-            found.append(STARTERS[name](folder, stack))
+            found.append(start(folder, stack))
         except PeerMissing as missing:
             print(f"{name} is left out: {missing}")
     return found

@@ -97,6 +97,7 @@ class World(Simulation):
         client_host: str,
         is_wanted: Callable[[], bool],
         done: Callable[[ResolvedTopics], None],
+        principal: object = None,
     ) -> None:
         """The resolver of the coordinator, without a delay."""
         if self.resolves_patterns and is_wanted():

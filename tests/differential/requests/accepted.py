@@ -63,9 +63,6 @@ ACCEPTED: Final = (
     # ---- Kafka never answers
     Accepted("AddPartitionsToTxn", "transactions=[]", "", SILENT_IN_KAFKA, _only_kafka_is_silent),
     Accepted("AlterConfigs", "resources doubled", "", SILENT_IN_KAFKA, _only_kafka_is_silent),
-    Accepted("CreateAcls", "creations[0].*=0", "", SILENT_IN_KAFKA, _only_kafka_is_silent),
-    Accepted("DeleteAcls", "filters[0].*=0", "", SILENT_IN_KAFKA, _only_kafka_is_silent),
-    Accepted("DescribeAcls", "*=0", "", SILENT_IN_KAFKA, _only_kafka_is_silent),
     Accepted("JoinGroup", "protocols doubled", "", SILENT_IN_KAFKA, _only_kafka_is_silent),
     Accepted("Produce", "*.records=null", "", SILENT_IN_KAFKA, _only_kafka_is_silent),
     # ---- what is served

@@ -76,10 +76,10 @@ class State:
         return not any(partition.error_code for topic in listed for partition in topic.partitions)
 
 
-def start(name: str, bootstrap: str) -> State:
+def start(name: str, bootstrap: str, client: WireClient | None = None) -> State:
     """Wait until the server coordinates groups and transactions, and make the topic that all cases share."""
-    state = State(name, bootstrap, WireClient(bootstrap, "prepare"))
-    client = state.client
+    client = client or WireClient(bootstrap, "prepare")
+    state = State(name, bootstrap, client)
     served = client.request(ApiVersionsRequest(), 0).api_keys
     state.versions = {each.api_key: (each.min_version, each.max_version) for each in served}
     wait_for(lambda: is_coordinator(client), START_SECONDS, f"{name} to coordinate groups")

@@ -35,6 +35,7 @@ from coordinator.server.request_dispatcher import RequestDispatcher
 from coordinator.server.request_runner import RequestRunner
 from coordinator.server.slow_peers import SlowPeers
 from coordinator.server.throttling import Throttling
+from tests.server.authorizing import authorization
 from tests.server.handlers.group_messages import commit_request
 from tests.simulation.server import SimulatedServer
 from tests.wire_client import BEFORE_MEMBER_ID_REQUIRED, join_request
@@ -68,7 +69,8 @@ class GroupNode:
         scheduler = self.scheduler = cast(LoopScheduler, self.server.wheel)
         self.image = MetadataImage()
         self.throttling = Throttling(config, self.image, scheduler, lambda: self.server.now_ms)
-        self.chain = RequestChain(self.table, self.server.sessions, self.throttling, authorizer)
+        step = authorization(authorizer, self.server.sessions, self.image)
+        self.chain = RequestChain(self.table, self.server.sessions, self.throttling, step)
         limits = ConnectionLimits(config, scheduler)
         slices = Slices(self._no_callback)
         self.dispatcher = RequestDispatcher(

@@ -8,9 +8,9 @@ from tests.server.handlers.test_configs import ConfigClient
 
 
 @contextmanager
-def client_of(topics: dict[str, int]) -> Iterator[ConfigClient]:
+def client_of(topics: dict[str, int], settings: dict[str, str] | None = None) -> Iterator[ConfigClient]:
     """A client of a server with these topics, by number of partitions."""
-    with Coordinator() as server, ConfigClient(server.bootstrap) as connected:
+    with Coordinator(settings) as server, ConfigClient(server.bootstrap) as connected:
         for name, partitions in topics.items():
             connected.create_topic(name, partitions)
         yield connected

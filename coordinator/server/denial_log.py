@@ -1,0 +1,156 @@
+"""Reports what the authorizer denies: counts, log lines in the form of Kafka's, and events of the audit.
+
+Who is denied may ask again as often as it likes. So each principal, operation and resource has one line and one event
+at once, then one for each minute with the number of those that were suppressed.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from coordinator.audit.schema import AuthorizationDenied
+from coordinator.logger import logger
+from coordinator.printable import printable
+from coordinator.security.acls.model import AclOperation, ResourceType
+from coordinator.security.principal import Principal
+from coordinator.server.authorization import Authorizer
+from coordinator.server.loop_scheduler import LoopScheduler
+from coordinator.server.request_context import RequestContext
+
+INTERVAL_MS: Final = 60_000
+DENIALS_MAX: Final = 1_000
+"""Principals, operations and resources that have lines and events of their own in a minute."""
+NAME_CHARACTERS_MAX: Final = 256
+"""How much of a name, a principal or a client id is reported: requests may bring 32 KiB."""
+RESOURCE_WORDS: Final = {
+    ResourceType.TOPIC: "Topic",
+    ResourceType.GROUP: "Group",
+    ResourceType.CLUSTER: "Cluster",
+    ResourceType.TRANSACTIONAL_ID: "TransactionalId",
+    ResourceType.DELEGATION_TOKEN: "DelegationToken",
+    ResourceType.USER: "User",
+}
+"""As the log of Kafka's authorizer writes types of resources (`SecurityUtils.resourceTypeName`)."""
+
+
+class DenialLogKey(NamedTuple):
+    """The timer key at the end of a minute."""
+
+
+class _Denial(NamedTuple):
+    """What was denied to whom. One of each kind has a line in a minute."""
+
+    principal: Principal
+    operation: AclOperation
+    resource_type: ResourceType
+    name: str
+
+
+class _Last:
+    """The request that was denied last, and how many were since the last line."""
+
+    __slots__ = ("api", "client_host", "client_id", "count")
+
+    def __init__(self, call: RequestContext) -> None:
+        self.count = 0
+        self.set(call)
+
+    def set(self, call: RequestContext) -> None:
+        self.api, self.client_id, self.client_host = call.route.api.name, call.client_id, call.client_host
+
+
+class DenialLog:
+    """Belongs to the event loop."""
+
+    def __init__(
+        self,
+        authorizer: Authorizer,
+        scheduler: LoopScheduler,
+        now_ms: Callable[[], int],
+        *,
+        report: Callable[[AuthorizationDenied], None],
+        node_id: int,
+        coordinator_epoch: int,
+    ) -> None:
+        """`authorizer` says which rule it was; `report` writes an event to the audit."""
+        self.counts: Final[Counter[tuple[str, str]]] = Counter()
+        """Operation and type of resource → how often it was denied."""
+        self._authorizer = authorizer
+        self._scheduler = scheduler
+        self._now_ms = now_ms
+        self._report = report
+        self._node_id = node_id
+        self._coordinator_epoch = coordinator_epoch
+        self._last: dict[_Denial, _Last] = {}
+        self._others = 0
+        self._number = 0
+        self._has_timer = False
+
+    def denied(self, call: RequestContext, operation: AclOperation, resource_type: ResourceType, name: str) -> None:
+        """An operation was denied to the client of a request."""
+        self.counts[operation.name, resource_type.name] += 1
+        denial = _Denial(call.principal, operation, resource_type, name[:NAME_CHARACTERS_MAX])
+        last = self._last.get(denial)
+        if last is not None:
+            last.count += 1
+            last.set(call)
+        elif len(self._last) < DENIALS_MAX:
+            last = self._last[denial] = _Last(call)
+            self._tell(denial, last, 0)
+            self._watch()
+        else:
+            self._others += 1
+            self._watch()
+
+    def due(self, key: object, now_ms: int) -> None:
+        if isinstance(key, DenialLogKey):
+            self._has_timer = False
+            self._end_interval()
+
+    def _end_interval(self) -> None:
+        ended, self._last = self._last, {}
+        for denial, last in ended.items():
+            if last.count:
+                self._last[denial] = last
+                self._tell(denial, last, last.count - 1)
+                last.count = 0
+        others, self._others = self._others, 0
+        if others:
+            logger.info("further operations were denied", count=others)
+        if self._last:
+            self._watch()
+
+    def _tell(self, denial: _Denial, last: _Last, suppressed: int) -> None:
+        principal, operation, resource_type, name = denial
+        rule = str(self._authorizer.rule(principal, last.client_host, operation, resource_type, name))
+        whom = str(principal)[:NAME_CHARACTERS_MAX]
+        others = {"suppressed": suppressed} if suppressed else {}
+        logger.info(
+            f"Principal = {printable(whom)} is Denied operation = {operation.name} "
+            f"from host = {last.client_host[1:]} on resource = {RESOURCE_WORDS[resource_type]}:LITERAL:"
+            f"{printable(name)} for request = {last.api} with resourceRefCount = 1 based on rule {printable(rule)}",
+            **others,
+        )
+        self._number += 1
+        self._report(
+            AuthorizationDenied(
+                time_ms=0,
+                node_id=self._node_id,
+                coordinator_epoch=self._coordinator_epoch,
+                number=self._number,
+                principal=whom,
+                client_id=last.client_id[:NAME_CHARACTERS_MAX],
+                client_host=last.client_host,
+                api=last.api,
+                operation=operation.name,
+                resource_type=resource_type.name,
+                resource_name=name,
+                rule=rule,
+                suppressed=suppressed,
+            )
+        )
+
+    def _watch(self) -> None:
+        if not self._has_timer:
+            self._has_timer = True
+            self._scheduler.start(DenialLogKey(), self._now_ms() + INTERVAL_MS)

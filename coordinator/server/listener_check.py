@@ -1,0 +1,37 @@
+"""Makes all that listeners need, as a start does, without binding an address: for `coordinator config check`."""
+
+from coordinator.config.key import ConfigError
+from coordinator.config.settings import Config
+from coordinator.config.ssl_keys import SSL_PRINCIPAL_MAPPING_RULES
+from coordinator.metadata.image import MetadataImage
+from coordinator.server.listener import Listener, parse_listeners
+from coordinator.server.sasl_mechanisms import SaslMechanisms
+
+
+def make_listeners(config: Config) -> list[Listener]:
+    """Read keys and certificates, and the users and the keys of logins.
+
+    Raises:
+        ConfigError: a start would fail with the same message.
+    """
+    listeners = parse_listeners(config)
+    mechanisms = SaslMechanisms(MetadataImage(), lambda: 0)
+    for listener in listeners:
+        if listener.security_protocol.has_tls:
+            _make_tls(listener)
+        if listener.security_protocol.has_sasl:
+            mechanisms.of(listener.config)
+    return listeners
+
+
+def _make_tls(listener: Listener) -> None:
+    try:
+        from coordinator.security.tls.contexts import load_context
+        from coordinator.security.tls.principal_mapper import PrincipalMapper
+    except ModuleNotFoundError as problem:
+        raise ConfigError(
+            f"listeners with TLS need the library {problem.name}: pip install 'kafka-group-coordinator[security]'"
+        ) from None
+    config = listener.config
+    load_context(config)
+    PrincipalMapper(config[SSL_PRINCIPAL_MAPPING_RULES], config.name_of(SSL_PRINCIPAL_MAPPING_RULES))
