@@ -326,7 +326,7 @@ class TlsTransport(asyncio.Protocol):
             encrypted = 0
             while unsent and encrypted < RECORDS_BYTES:
                 data = unsent[0]
-                count = self._ssl.write(data)  # a record at most
+                count = self._ssl.write(data if len(data) <= RECORDS_BYTES else memoryview(data)[:RECORDS_BYTES])
                 encrypted += count
                 if count < len(data):
                     unsent[0] = memoryview(data)[count:]

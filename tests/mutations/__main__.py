@@ -67,7 +67,7 @@ TESTS: Final = (
     (
         *("tests/config", "tests/security/tls", "tests/test_http_login.py", "tests/server/handlers/test_configs.py"),
         *("tests/server/test_listeners.py", "tests/server/test_tls_listeners.py"),
-        *("tests/server/test_tls.py", "tests/server/test_tls_handshakes.py"),
+        *(f"tests/server/test_{each}.py" for each in ("tls_transport", "tls", "tls_handshakes")),
     ),
     ("tests/security/sasl", "tests/server/test_logins.py", "tests/differential/logins"),
 )

@@ -21,6 +21,7 @@ from _wire.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
+from coordinator.config.authorizer_keys import AUTHORIZER_CLASS_NAME, SUPER_USERS
 from coordinator.config.consumer_group_keys import (
     GROUP_CONSUMER_ASSIGNMENT_INTERVAL_MS,
     GROUP_CONSUMER_HEARTBEAT_INTERVAL_MS,
@@ -79,6 +80,8 @@ UNBOUNDED: Final = {
         if key.scope is not Scope.BROKER and isinstance(key.default, str | tuple) and not key.one_of
     ),
     *(key for key in ALL_KEYS if key.is_secret),
+    AUTHORIZER_CLASS_NAME,
+    SUPER_USERS,
 }
 """Texts of any form."""
 
