@@ -65,7 +65,12 @@ TESTS: Final = (
     ("tests/server/test_authorization.py", "tests/differential/acls"),
     ("tests/metadata", "tests/kafka_folder", "tests/server/test_metadata_commits.py"),
     (
-        *("tests/config", "tests/security/tls", "tests/test_http_login.py", "tests/server/handlers/test_configs.py"),
+        *(
+            "tests/config",
+            "tests/security/tls",
+            "tests/test_http_login.py",
+            "tests/server/handlers/test_broker_configs.py",
+        ),
         *("tests/server/test_listeners.py", "tests/server/test_tls_listeners.py"),
         *(f"tests/server/test_{each}.py" for each in ("tls_transport", "tls", "tls_handshakes")),
     ),

@@ -145,6 +145,7 @@ def test_what_was_written_is_sent_before_the_end_of_the_session(session):
     session.transport.write(b"too late")
     assert not session.socket.is_closed
     assert session.read_all() == MIB
+    assert session.client.read(1) == b"", "the end of the session"
     assert session.socket.is_closed
     assert not session.socket.is_aborted
 
