@@ -20,7 +20,8 @@ from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatReques
 from coordinator.client.wire import WireConnection  # noqa: E402
 from coordinator.config.authorizer_keys import STANDARD_AUTHORIZER  # noqa: E402
 from coordinator.pipeline.java import require_java  # noqa: E402
-from tests.differential.kafka import VERSION, kafka_jars  # noqa: E402
+from tests.certificates import tls_settings  # noqa: E402
+from tests.differential.kafka import VERSION, free_port, kafka_jars  # noqa: E402
 from tests.servers import QUICK_GROUPS, RunningServer  # noqa: E402
 
 PAGE: Final = ROOT / "docs" / "kafka-tools.md"
@@ -33,12 +34,22 @@ MODERN: Final = "modern"
 SETTINGS: Final = QUICK_GROUPS | {
     "authorizer.class.name": STANDARD_AUTHORIZER,
     "super.users": "User:ANONYMOUS",
+    "sasl.enabled.mechanisms": "SCRAM-SHA-512",
     "group.consumer.max.session.timeout.ms": "1800000",
     "group.consumer.session.timeout.ms": "1800000",
 }
 """The member of MODERN sends no heartbeats while the tools run."""
 SERVER: Final = "SERVER"
 """Stands for the address of the server in arguments and in what is shown."""
+SECURED: Final = "SECURED"
+"""The same for that of its listener with TLS and a login."""
+USER_SETTINGS: Final = """\
+security.protocol=SASL_SSL
+ssl.truststore.type=PEM
+ssl.truststore.location={authority}
+sasl.mechanism=SCRAM-SHA-512
+sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required username="erin" password="{password}";
+"""
 CONFIGS: Final = "kafka.admin.ConfigCommand"
 TOOLS: Final = "org.apache.kafka.tools"
 GROUPS: Final = f"{TOOLS}.consumer.group.ConsumerGroupCommand"
@@ -272,6 +283,7 @@ def commands(scratch: Path) -> list[Tool]:
         Tool("kafka-metadata-quorum", f"{TOOLS}.MetadataQuorumCommand", f"{at} describe --status", "HighWatermark"),
         Tool("kafka-metadata-quorum", f"{TOOLS}.MetadataQuorumCommand", f"{at} describe --replication", "Leader"),
         *acl_commands(),
+        *secured_commands(scratch),
         Tool("kafka-topics", topics, f"{by} --delete", r"\A\Z"),
     ]
 
@@ -302,6 +314,55 @@ def acl_commands() -> list[Tool]:
         ),
         acls("--remove --group * --force", r"\A\Z"),
         acls("--list --group *", r"\A\Z"),
+    ]
+
+
+def secured_commands(scratch: Path) -> list[Tool]:
+    """As a user that logs in, which may do what its ACLs say; its file is that of --command-config."""
+    authority = scratch / "authority.pem"
+    for name, password in (("erin", "secret"), ("wrong", "another")):
+        text = USER_SETTINGS.format(authority=authority, password=password)
+        (scratch / f"{name}.properties").write_text(text, encoding="utf-8")
+    at = f"--bootstrap-server {SECURED} --command-config {scratch / 'erin.properties'}"
+    scripts = {
+        "kafka-acls": f"{TOOLS}.AclCommand",
+        "kafka-configs": CONFIGS,
+        "kafka-topics": f"{TOOLS}.TopicCommand",
+        "kafka-consumer-groups": GROUPS,
+    }
+
+    def secured(script: str, arguments: str, expected: str) -> Tool:
+        return Tool(f"{script}, with a login", scripts[script], arguments, expected)
+
+    alter_users = "--alter --entity-type users --entity-name"
+    by_super_user = f"--bootstrap-server {SERVER}"
+    return [
+        secured(
+            "kafka-configs",
+            f"{by_super_user} {alter_users} erin --add-config SCRAM-SHA-512=[password=secret]",
+            "Completed",
+        ),
+        secured("kafka-configs", f"{at} {alter_users} frank --add-config SCRAM-SHA-512=[password=x]", "authoriz"),
+        secured("kafka-acls", f"{at} --list", "authoriz"),
+        secured(
+            "kafka-acls",
+            f"{by_super_user} --add --allow-principal User:erin --operation Alter --operation Describe --cluster",
+            "operation=ALTER, permissionType=ALLOW",
+        ),
+        secured("kafka-configs", f"{at} {alter_users} frank --add-config SCRAM-SHA-512=[password=x]", "Completed"),
+        secured("kafka-acls", f"{at} --list --cluster", "principal=User:erin"),
+        secured(
+            "kafka-acls",
+            f"{at} --add --allow-principal User:erin --operation Describe --topic secret --group *",
+            "resourceType=TOPIC, name=secret",
+        ),
+        secured("kafka-consumer-groups", f"{at} --list", r"(?m)^\S"),
+        secured("kafka-topics", f"{at} --list", r"\A\Z"),
+        secured(
+            "kafka-topics",
+            f"--bootstrap-server {SECURED} --command-config {scratch / 'wrong.properties'} --list",
+            "Authentication failed",
+        ),
     ]
 
 
@@ -370,10 +431,13 @@ def consumer_group_commands() -> list[Tool]:
     ]
 
 
-def run(tool: Tool, bootstrap: str) -> str:
+def run(tool: Tool, addresses: dict[str, str]) -> str:
     """What the tool prints, without warnings about Java."""
+    arguments = tool.arguments
+    for name, address in addresses.items():
+        arguments = arguments.replace(name, address)
     java = [str(require_java()), "-Xmx256m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
-    command = [*java, "-cp", f"{kafka_jars()}/*", tool.program, *tool.arguments.replace(SERVER, bootstrap).split()]
+    command = [*java, "-cp", f"{kafka_jars()}/*", tool.program, *arguments.split()]
     try:
         done = subprocess.run(
             command, input=tool.stdin, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -399,8 +463,10 @@ def join(bootstrap: str) -> None:
     assert joined.error_code == 0, joined
 
 
-def shown(printed: str, bootstrap: str, scratch: Path) -> str:
-    lines = printed.replace(bootstrap, SERVER).replace(str(scratch), "DIR").splitlines()
+def shown(printed: str, addresses: dict[str, str], scratch: Path) -> str:
+    for name, address in addresses.items():
+        printed = printed.replace(address, name)
+    lines = printed.replace(str(scratch), "DIR").splitlines()
     if len(lines) > LINES_SHOWN:
         lines = [*lines[: LINES_SHOWN - 1], "…"]
     return "\n".join(line if len(line) <= CHARACTERS_SHOWN else line[: CHARACTERS_SHOWN - 1] + "…" for line in lines)
@@ -413,7 +479,8 @@ def page(results: list[tuple[Tool, bool, str]]) -> str:
         "",
         "<!-- Made by interop/kafka_tools.py (`make kafka-tools`). -->",
         "",
-        f"The tools of Apache Kafka {VERSION}, run against this server one after the other; `{SERVER}` is its address.",
+        f"The tools of Apache Kafka {VERSION}, run against this server one after the other; `{SERVER}` is its address, "
+        f"`{SECURED}` that of its listener with TLS and logins.",
         f"{working} of {len(results)} commands printed what they print about a Kafka of one node.",
         "",
     ]
@@ -435,12 +502,15 @@ def main() -> int:
     results = []
     with tempfile.TemporaryDirectory(prefix="kafka-tools-") as name:
         scratch = Path(name)
-        with RunningServer(scratch, SETTINGS, log_dirs=LOG_DIRS) as server:
+        addresses = {SERVER: f"127.0.0.1:{free_port()}", SECURED: f"127.0.0.1:{free_port()}"}
+        listeners = f"PLAINTEXT://{addresses[SERVER]},SASL_SSL://{addresses[SECURED]}"
+        settings = tls_settings(scratch) | SETTINGS | {"listeners": listeners}
+        with RunningServer(scratch, settings, log_dirs=LOG_DIRS) as server:
             for tool in commands(scratch):
                 tool.before(server.bootstrap)
-                printed = run(tool, server.bootstrap)
+                printed = run(tool, addresses)
                 works = re.search(tool.expected, printed) is not None
-                results.append((tool, works, shown(printed, server.bootstrap, scratch)))
+                results.append((tool, works, shown(printed, addresses, scratch)))
                 print(f"{'ok  ' if works else 'FAIL'} {tool.script} {tool.arguments}", flush=True)
                 if not works:
                     print(printed)
