@@ -63,7 +63,7 @@ def answer_heartbeats_in_place(bytes frame not None, SessionTable sessions, int6
             break
         if sessions is not None and not sessions.heartbeat(
             fields.group_id.data, fields.group_id.size, fields.member_id.data, fields.member_id.size,
-            fields.group_instance_id.data, fields.group_instance_id.size, fields.generation_id, now_ms,
+            fields.group_instance_id.data, fields.group_instance_id.size, fields.generation_id, now_ms, 0,
         ):
             break
         made += write_heartbeat_answer(answers + made, &fields)
