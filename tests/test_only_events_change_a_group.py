@@ -59,6 +59,9 @@ NOT_A_GROUP: Final = {
         "answer.member_id",
         "identity.member_id",
     },
+    "coordinator/server/denied_elements.py": {"setattr"},  # a request
+    "coordinator/server/denied_requests.py": {"setattr"},  # a request
+    "coordinator/server/hidden_resources.py": {"setattr"},  # a response
     "coordinator/server/request_context.py": {"connection.client_connection"},  # a connection
     "coordinator/groups/sessions.pyx": {
         "fields.client_id.data",

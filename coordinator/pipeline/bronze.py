@@ -16,6 +16,7 @@ from coordinator.pipeline.source_marker import AUDIT, CONSUMER_OFFSETS
 RECORDS_PER_BATCH: Final = 50_000
 TASKS_PER_BATCH: Final = 2
 
+OLDER_OFFSETS: Final = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
 _CONSUMER: Final = {
     # The connector reads one partition after the other, and at the end of each waits for an empty fetch: with the
     # default of 500 ms about 15 s for 50 partitions on two cores. It polls only for records that are there.
@@ -58,7 +59,11 @@ class AuditSource:
         return bootstrap_of(self.bootstrap).security.settings | _CONSUMER
 
     def _what(self, spark: SparkSession) -> tuple[str, str]:
-        """The connector's option that names what to read."""
+        """The connector's option that names what to read.
+
+        Offsets are asked by its admin client: the older way needs the right to read a group of its own.
+        """
+        spark.conf.set(OLDER_OFFSETS, "false")
         return "subscribe", self.topic
 
     def reading(self) -> Reading:
@@ -79,7 +84,7 @@ class ConsumerOffsetsSource(AuditSource):
         The connector leaves out internal topics where it asks the cluster by its admin client. The older way, by a
         consumer, does not; with partitions that are assigned it joins no group, so it writes nothing to the topic.
         """
-        spark.conf.set("spark.sql.streaming.kafka.useDeprecatedOffsetFetching", "true")
+        spark.conf.set(OLDER_OFFSETS, "true")
         return "assign", json.dumps({self.topic: partitions_of(self.bootstrap, self.topic)})
 
     def reading(self) -> Reading:

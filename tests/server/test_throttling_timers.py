@@ -6,6 +6,7 @@ import pytest
 
 from _wire.messages.heartbeat import HeartbeatRequest
 from coordinator.metadata.records import QuotaRecord
+from coordinator.quotas.limits import Client
 from coordinator.quotas.usage import UNUSED_MS_MAX
 from coordinator.server.throttling import EXPIRY_CHECK_INTERVAL_MS, MuteKey, UsageExpiryKey
 from tests.server.handlers.group_node import GroupNode
@@ -67,7 +68,7 @@ def test_a_muted_connection_sends_no_second_response(node):
 
 def test_what_clients_used_is_forgotten_by_a_timer_that_ends_with_the_quotas(node):
     set_quota(node, "5.0", "producer_byte_rate")
-    node.throttling.usage.producer.record("client", 1, node.server.now_ms)
+    node.throttling.usage.producer.record(Client("alice", "client"), 1, node.server.now_ms)
     set_quota(node, None, "producer_byte_rate")
     for after_ms in range(EXPIRY_CHECK_INTERVAL_MS, UNUSED_MS_MAX + EXPIRY_CHECK_INTERVAL_MS, EXPIRY_CHECK_INTERVAL_MS):
         (key,) = due_keys(node, after_ms)
