@@ -342,7 +342,11 @@ def secured_commands(scratch: Path) -> list[Tool]:
             f"{by_super_user} {alter_users} erin --add-config SCRAM-SHA-512=[password=secret]",
             "Completed",
         ),
-        secured("kafka-configs", f"{at} {alter_users} frank --add-config SCRAM-SHA-512=[password=x]", "ClusterAuthorizationException"),
+        secured(
+            "kafka-configs",
+            f"{at} {alter_users} frank --add-config SCRAM-SHA-512=[password=x]",
+            "ClusterAuthorizationException",
+        ),
         secured("kafka-acls", f"{at} --list", "ClusterAuthorizationException"),
         secured(
             "kafka-acls",
