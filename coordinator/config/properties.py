@@ -71,7 +71,11 @@ def logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 def unescaped(text: str) -> str:
     r"""Replace `\n`, `\uXXXX` and the like; a backslash before any other character is left out (Properties.load)."""
-    return ESCAPED.sub(lambda match: _character(match[1], match[2]), text) if "\\" in text else text
+    if "\\" not in text:
+        return text
+    replaced = ESCAPED.sub(lambda match: _character(match[1], match[2]), text)
+    # Java's characters are UTF-16 units: two escapes stand for one character above U+FFFF.
+    return replaced.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
 def _character(code: str | None, letter: str) -> str:

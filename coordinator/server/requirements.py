@@ -83,7 +83,7 @@ def _topics(*path: str, name: str = "name") -> Names:
 
 
 def _once(names: Names) -> Names:
-    """The names that occur once: a request that repeats one is told that, whoever sends it."""
+    """The names that occur once: a repeated name is answered with its own error, without an ACL check."""
 
     def once(request: Any, api_version: int) -> Iterator[str | bytes]:
         return (name for name, times in Counter(names(request, api_version)).items() if times == 1)
@@ -197,7 +197,7 @@ def _cluster_without_transaction(request: Any, api_version: int) -> Iterable[str
 
 
 def _config_resources(config_type: ConfigResourceType) -> Names:
-    """Resources of a type; those whose changes cannot be made are told that, whoever sends them."""
+    """Resources of a type; changes that cannot be made are answered with their own error, without an ACL check."""
 
     def names(request: Any, api_version: int) -> Iterable[str]:
         return (

@@ -25,6 +25,8 @@ def test_reads_a_file_in_the_form_of_server_properties(tmp_path):
         ("a=x\rb=y", "x"),
         ("a=x=y", "x=y"),
         ("a=\\u12", "u12"),
+        ("a=\\ud83d\\ude00", "\U0001f600"),
+        ("a=\\ud83d", "\ud83d"),
     ],
 )
 def test_lines_are_continued_and_unescaped_as_by_java(tmp_path, text, value):

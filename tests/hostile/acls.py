@@ -13,6 +13,7 @@ from coordinator.client.wire import ClientError
 from coordinator.config.authorizer_keys import ACLS_MAX, STANDARD_AUTHORIZER
 from tests.hostile.attack import Attack
 from tests.hostile.target import CountingClient, Target
+from tests.security.acls.filter_fields import filter_fields
 
 SETTINGS: Final = {
     "authorizer.class.name": STANDARD_AUTHORIZER,
@@ -21,7 +22,7 @@ SETTINGS: Final = {
 """Everybody may create ACLs, as long as nobody creates one about the cluster."""
 MILLION: Final = 1_000_000
 AT_ONCE: Final = 10_000
-ANY, MATCH, LITERAL, PREFIXED = 1, 2, 3, 4
+MATCH, LITERAL, PREFIXED = 2, 3, 4
 TOPIC, WRITE, DESCRIBE, DENY, ALLOW = 2, 4, 8, 2, 3
 
 
@@ -43,19 +44,6 @@ def _create(client: CountingClient, count: int, **fields: Any) -> None:
         client.request(CreateAclsRequest(creations=[_acl(f"name-{number}", **fields) for number in names]), 3)
 
 
-def _filter(**fields: Any) -> dict[str, Any]:
-    given: dict[str, Any] = {
-        "resource_type_filter": ANY,
-        "resource_name_filter": None,
-        "pattern_type_filter": ANY,
-        "principal_filter": None,
-        "host_filter": None,
-        "operation": ANY,
-        "permission_type": ANY,
-    }
-    return given | fields
-
-
 def _most(scale: float) -> int:
     return int(ACLS_MAX.default * scale)
 
@@ -71,7 +59,7 @@ def _describe_all(target: Target, scale: float) -> Iterator[None]:
         _create(client, _most(scale))
         yield
         for _ in range(3):
-            client.request(DescribeAclsRequest(**_filter()), 3)
+            client.request(DescribeAclsRequest(**filter_fields()), 3)
 
 
 def _filters_that_match_nothing(target: Target, scale: float) -> Iterator[None]:
@@ -79,7 +67,7 @@ def _filters_that_match_nothing(target: Target, scale: float) -> Iterator[None]:
         _create(client, _most(scale), resource_pattern_type=PREFIXED)
         yield
         long = "name" * 8_000
-        filters = [DeleteAclsFilter(**_filter(resource_name_filter=long, pattern_type_filter=MATCH))] * 100
+        filters = [DeleteAclsFilter(**filter_fields(resource_name_filter=long, pattern_type_filter=MATCH))] * 100
         client.request(DeleteAclsRequest(filters=filters), 3)
 
 
@@ -88,7 +76,7 @@ def _filters_that_match_all(target: Target, scale: float) -> Iterator[None]:
         _create(client, int(AT_ONCE * scale))
         yield
         try:
-            client.request(DeleteAclsRequest(filters=[DeleteAclsFilter(**_filter())] * 1_000), 3)
+            client.request(DeleteAclsRequest(filters=[DeleteAclsFilter(**filter_fields())] * 1_000), 3)
         except ClientError:
             return  # the response would be larger than any may be
 

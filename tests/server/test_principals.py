@@ -1,4 +1,4 @@
-"""Who a client is, wherever that counts: in the audit, in what is told of a group, and in quotas."""
+"""The principal of a client: in the audit, in descriptions of groups, and in quotas."""
 
 from collections.abc import Iterator
 from typing import Final

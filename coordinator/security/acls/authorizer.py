@@ -19,7 +19,10 @@ from coordinator.security.principal import Principal
 DECISIONS_MAX: Final = 100_000
 """Decisions that are kept, some 150 bytes each. One more, and all are made again: clients choose the names."""
 ANY_NAME: Final = "hardcode"
-"""The name that Kafka asks about first for `authorizeByResourceType`: who may use it may use any, whoever is denied."""
+"""The name that Kafka asks about first for `authorizeByResourceType`.
+
+A principal that may use it may use any, whatever DENY other names have.
+"""
 
 NO_DECISIONS: Final[Mapping[tuple[int, str | None], bool]] = {}
 

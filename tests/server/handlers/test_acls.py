@@ -12,11 +12,11 @@ from _wire.messages.describe_acls import DescribeAclsRequest
 from coordinator.client.wire import ConnectionClosed
 from coordinator.config.authorizer_keys import STANDARD_AUTHORIZER
 from coordinator.security.acls.filters import TEXT_CHARACTERS_MAX
+from tests.security.acls.filter_fields import ANY, filter_fields
 from tests.server.handlers.inspecting import client_of
 from tests.server.handlers.test_configs import ConfigClient
 
 NONE, INVALID = ErrorCode.NONE, ErrorCode.INVALID_REQUEST
-ANY: Final = 1
 NUMBERS: Final = ("resource_type", "resource_pattern_type", "operation", "permission_type")
 ACLS_MAX: Final = 30
 
@@ -42,19 +42,6 @@ def creation(**fields: Any) -> AclCreation:
         "permission_type": 3,
     }
     return AclCreation(**(given | fields))
-
-
-def filter_fields(**fields: Any) -> dict[str, Any]:
-    given: dict[str, Any] = {
-        "resource_type_filter": ANY,
-        "resource_name_filter": None,
-        "pattern_type_filter": ANY,
-        "principal_filter": None,
-        "host_filter": None,
-        "operation": ANY,
-        "permission_type": ANY,
-    }
-    return given | fields
 
 
 def create(client: ConfigClient, *creations: AclCreation) -> list[tuple[int, str | None]]:
