@@ -10,7 +10,9 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Final, NamedTuple
@@ -79,7 +81,10 @@ TESTS: Final = (
 """Fast ones first: the next round runs only for a mutant that no test of this one notices."""
 TEST_SECONDS: Final = 60
 """For one test: a mutant that never ends is noticed too."""
-ROUND_SECONDS: Final = 180
+BASELINE_SECONDS: Final = 900
+"""For a round without a mutant."""
+SLOWDOWN: Final = 3
+"""With a mutant a round has this times what the longest one takes without: a mutant may also make everything slow."""
 NEAREST_MAX: Final = 15
 """So many test files that cover the file of a mutant make the first round."""
 PROJECT: Final = Project(ROOT)
@@ -112,10 +117,13 @@ def main() -> int:
             copy = Path(folder, str(number))
             copy_tree(copy)
             copies.put(copy)
-        if problem := first_failure(copy, rounds):
-            print(f"the tests fail without a mutant: {problem}", file=sys.stderr)
+        try:
+            round_seconds = SLOWDOWN * longest_round_seconds(copy, rounds)
+        except BaselineError as error:
+            print(f"the tests fail without a mutant: {error}", file=sys.stderr)
             return 1
-        noticed = list(pool.map(lambda change: kill_in_one_of(copies, change, rounds, killers), changes))
+        runner = MutantRunner(copies, rounds, round_seconds, killers)
+        noticed = list(pool.map(runner.kill, changes))
     survived = [change for change, was_noticed in zip(changes, noticed, strict=True) if not was_noticed]
     print(f"{len(changes) - len(survived)} of {len(changes)} mutants were noticed")
     for change in survived:
@@ -157,6 +165,24 @@ def copy_tree(copy: Path) -> None:
             shutil.copy(source, copy / name)
 
 
+class BaselineError(Exception):
+    """A round of tests fails, or does not end, without a mutant."""
+
+
+def longest_round_seconds(copy: Path, rounds: tuple[tuple[str, ...], ...]) -> float:
+    """
+    Raises:
+        BaselineError: a round fails, or does not end.
+    """
+    seconds = []
+    for tests in rounds:
+        began = time.monotonic()
+        if problem := first_failure(copy, (tests,), BASELINE_SECONDS):
+            raise BaselineError(problem)
+        seconds.append(time.monotonic() - began)
+    return max(seconds)
+
+
 class Killers:
     """Which test noticed which mutant, kept in a file from run to run."""
 
@@ -168,17 +194,8 @@ class Killers:
     def knows(self, change: Change) -> bool:
         return change.mutant.name in self._tests
 
-    def still_fails(self, change: Change, copy: Path) -> str | None:
-        """The test that noticed it last, if it does so again."""
-        test = self._tests.get(change.mutant.name)
-        if test is None:
-            return None
-        try:
-            # One that was renamed is a usage error to pytest, and notices nothing.
-            has_failed = run_tests(copy, (test,)).returncode == pytest.ExitCode.TESTS_FAILED
-        except subprocess.TimeoutExpired:
-            has_failed = True
-        return test if has_failed else None
+    def test_of(self, change: Change) -> str | None:
+        return self._tests.get(change.mutant.name)
 
     def remember(self, change: Change, test: str) -> None:
         if "::" not in test or self._tests.get(change.mutant.name) == test:
@@ -189,35 +206,60 @@ class Killers:
             self._path.write_text(text + "\n", encoding="utf-8")
 
 
-def kill_in_one_of(
-    copies: SimpleQueue[Path], change: Change, rounds: tuple[tuple[str, ...], ...], killers: Killers
-) -> bool:
-    """As `kill`, in a copy that no other mutant is tested in."""
-    copy = copies.get()
-    try:
-        return kill(change, copy, rounds, killers)
-    finally:
-        copies.put(copy)
+class MutantRunner:
+    """Tests mutants, each in a copy that no other mutant is tested in meanwhile."""
+
+    def __init__(
+        self, copies: SimpleQueue[Path], rounds: tuple[tuple[str, ...], ...], round_seconds: float, killers: Killers
+    ) -> None:
+        self._copies = copies
+        self._rounds = rounds
+        self._round_seconds = round_seconds
+        self._killers = killers
+
+    def kill(self, change: Change) -> bool:
+        """Whether a test fails with the mutant."""
+        copy = self._copies.get()
+        began = time.monotonic()
+        try:
+            with applied(change, copy):
+                killer = self._known_killer(change, copy) or first_failure(
+                    copy, nearest_first(self._rounds, change.file), self._round_seconds
+                )
+        finally:
+            self._copies.put(copy)
+        print(f"{time.monotonic() - began:5.1f} s  {change.mutant.name}: {killer or 'SURVIVED'}", flush=True)
+        self._killers.remember(change, killer or "")
+        return killer is not None
+
+    def _known_killer(self, change: Change, copy: Path) -> str | None:
+        """The test that noticed it last, if it does so again."""
+        test = self._killers.test_of(change)
+        if test is None:
+            return None
+        try:
+            # One that was renamed is a usage error to pytest, and notices nothing.
+            has_failed = run_tests(copy, (test,), self._round_seconds).returncode == pytest.ExitCode.TESTS_FAILED
+        except subprocess.TimeoutExpired:
+            has_failed = True
+        return test if has_failed else None
 
 
-def kill(change: Change, copy: Path, rounds: tuple[tuple[str, ...], ...], killers: Killers) -> bool:
-    """Whether a test fails with the mutant."""
+@contextmanager
+def applied(change: Change, copy: Path) -> Iterator[None]:
+    """With the mutant in the copy, compiled if it has to be."""
     path = copy / change.file
     extensions = {each: each.read_bytes() for each in path.parent.glob(f"{path.stem}.*.so") if path.suffix == ".pyx"}
-    began = time.monotonic()
     path.write_text(change.after, encoding="utf-8")
     try:
         if extensions:
             compile_again = [sys.executable, "-m", "tests.mutations.compile", change.file]
             subprocess.run(compile_again, cwd=copy, check=True, capture_output=True)
-        killer = killers.still_fails(change, copy) or first_failure(copy, nearest_first(rounds, change.file))
+        yield
     finally:
         path.write_text(change.before, encoding="utf-8")
         for extension, compiled in extensions.items():
             extension.write_bytes(compiled)
-    print(f"{time.monotonic() - began:5.1f} s  {change.mutant.name}: {killer or 'SURVIVED'}", flush=True)
-    killers.remember(change, killer or "")
-    return killer is not None
 
 
 def nearest_first(rounds: tuple[tuple[str, ...], ...], file: str) -> tuple[tuple[str, ...], ...]:
@@ -228,11 +270,11 @@ def nearest_first(rounds: tuple[tuple[str, ...], ...], file: str) -> tuple[tuple
     return (nearest, *rounds) if nearest else rounds
 
 
-def first_failure(copy: Path, rounds: tuple[tuple[str, ...], ...]) -> str | None:
+def first_failure(copy: Path, rounds: tuple[tuple[str, ...], ...], round_seconds: float) -> str | None:
     """The name of a test that fails."""
     for tests in rounds:
         try:
-            done = run_tests(copy, tests)
+            done = run_tests(copy, tests, round_seconds)
         except subprocess.TimeoutExpired:
             return f"no end of {' '.join(tests)}"
         if done.returncode:
@@ -241,18 +283,18 @@ def first_failure(copy: Path, rounds: tuple[tuple[str, ...], ...]) -> str | None
     return None
 
 
-def run_tests(copy: Path, tests: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
+def run_tests(copy: Path, tests: tuple[str, ...], round_seconds: float) -> subprocess.CompletedProcess[str]:
     """Run tests until the first one that fails.
 
     Raises:
-        TimeoutExpired: they do not end within ROUND_SECONDS.
+        TimeoutExpired: they do not end within `round_seconds`.
     """
     options = ("-x", "-q", "-p", "no:cacheprovider", f"--timeout={TEST_SECONDS}")
     command = [sys.executable, "-m", "pytest", *options, *tests]
     # Byte code is looked up by the time and size of its source, which two mutants may share.
     environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(
-        command, cwd=copy, env=environment, capture_output=True, text=True, timeout=ROUND_SECONDS, check=False
+        command, cwd=copy, env=environment, capture_output=True, text=True, timeout=round_seconds, check=False
     )
 
 
