@@ -11,6 +11,9 @@ TRANSACTIONS_TOPIC: Final = "__transaction_state"
 AUDIT_TOPIC: Final = "__group_audit"
 """What happened to each group; `audit.schema` describes its records."""
 
+MEMBERSHIP_TOPIC: Final = "__group_membership"
+"""The groups of nodes in front of a cluster, in Kafka's own records, in the cluster. It has no committed offsets."""
+
 INTERNAL_TOPICS: Final = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
 """Marked internal in Metadata, so that consumers by pattern pass them over. The audit topic is meant to be read."""
 

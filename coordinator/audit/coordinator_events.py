@@ -4,7 +4,14 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from coordinator.audit.schema import AuthorizationDenied, CoordinatorEvent, CoordinatorPaused, Record, encode_event
+from coordinator.audit.schema import (
+    AuthorizationDenied,
+    CoordinatorEvent,
+    CoordinatorPaused,
+    LeadershipTaken,
+    Record,
+    encode_event,
+)
 
 
 def coordinator_record(event: CoordinatorEvent, now_ms: int) -> Record:
@@ -19,6 +26,8 @@ def coordinator_record(event: CoordinatorEvent, now_ms: int) -> Record:
         number = f"/{event.from_ms}"
     elif isinstance(event, AuthorizationDenied):
         number = f"/{event.number}"
+    elif isinstance(event, LeadershipTaken):
+        number = f"/{event.partition}/{event.producer_id}/{event.producer_epoch}"
     time = datetime.fromtimestamp(now_ms / 1000, UTC).isoformat(timespec="milliseconds")
     headers = (
         ("ce_specversion", b"1.0"),

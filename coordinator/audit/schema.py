@@ -694,6 +694,18 @@ class CoordinatorPaused(CoordinatorEvent, frozen=True, kw_only=True, tag="coordi
     pause_kind: str
 
 
+class LeadershipTaken(CoordinatorEvent, frozen=True, kw_only=True, tag="leadership.taken"):
+    """A node in front of a cluster leads a partition of the log from here on: no other node can append to it any more.
+
+    `partition` is that of the log of the groups and of this topic, `producer_id` and `producer_epoch` are what the node
+    writes it with. It is in that partition, and the first record of the epoch.
+    """
+
+    partition: int
+    producer_id: int
+    producer_epoch: int
+
+
 class AuthorizationDenied(CoordinatorEvent, frozen=True, kw_only=True, tag="authorization.denied"):
     """The authorizer denied a client an operation. It is in partition 0 alone.
 
@@ -715,7 +727,9 @@ class AuthorizationDenied(CoordinatorEvent, frozen=True, kw_only=True, tag="auth
     suppressed: int = 0
 
 
-AnyCoordinatorEvent = CoordinatorStarted | CoordinatorStopped | CoordinatorPaused | AuthorizationDenied
+AnyCoordinatorEvent = (
+    CoordinatorStarted | CoordinatorStopped | CoordinatorPaused | LeadershipTaken | AuthorizationDenied
+)
 
 NEVER_VOID: Final[frozenset[type[AuditEvent]]] = frozenset(
     {GroupSnapshot, OffsetsCommitted, OffsetsExpired, OffsetsDeleted, OffsetsReset, PatternsResolved, RequestRejected}

@@ -50,7 +50,8 @@ class ClientSecurity:
         """
         self.settings: Final = {name: text for name, text in settings.items() if name.startswith(PREFIXES)}
         protocol = _protocol(settings)
-        self._tls = client_context(settings) if protocol.has_tls else None
+        self.tls_context: Final = client_context(settings) if protocol.has_tls else None
+        """None: connections are without TLS."""
         self.login: Final[Login | None] = _login(settings) if protocol.has_sasl else None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -62,7 +63,7 @@ class ClientSecurity:
         Raises:
             OSError: the handshake failed, as with a certificate that is not trusted (`ssl.SSLError`).
         """
-        return connected if self._tls is None else self._tls.wrap_socket(connected, server_hostname=host)
+        return connected if self.tls_context is None else self.tls_context.wrap_socket(connected, server_hostname=host)
 
 
 def tls_problem(problem: OSError) -> str:

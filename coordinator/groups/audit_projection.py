@@ -1,22 +1,52 @@
 """The audit of a shard: what happens to its groups, projected to the audit topic, and gone on with after a start."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 from coordinator.audit.projector import AuditProjector
 from coordinator.audit.resume import AuditReplay
-from coordinator.audit.schema import CoordinatorEvent
+from coordinator.audit.schema import CoordinatorEvent, Record
 from coordinator.core.causes import Cause
 from coordinator.core.groups.group import Group
-from coordinator.groups.audit_stream import AuditStream
+from coordinator.log.config import LogConfig
 from coordinator.runtime.slices import Steps
 from coordinator.wall_time import ONE_CLOCK, WallTime
+
+
+class AuditLog(Protocol):
+    """The log of the audit of a shard."""
+
+    @property
+    def log(self) -> "EndedLog": ...
+
+    def replay_offsets(self) -> list[int]:
+        """Where to start to read: first a checkpoint if one is known, last the start of the log."""
+
+    def replay_to(self, apply: Callable[[list[Record]], Steps[None]], from_offset: int) -> Steps[None]:
+        """Have each batch applied, in order.
+
+        Raises:
+            StoreError: the log cannot be read.
+        """
+
+    def note_checkpoint(self, offset: int) -> bool:
+        """Let later loads read from `offset` on; return False if they do already."""
+
+
+class EndedLog(Protocol):
+    """A log of which the end is known."""
+
+    @property
+    def log_end_offset(self) -> int: ...
+
+    @property
+    def config(self) -> LogConfig: ...
 
 
 class AuditProjection(AuditProjector):
     """The projector of a shard, with the stream that it writes and reads."""
 
-    def __init__(self, stream: AuditStream, wall: WallTime = ONE_CLOCK, **settings: Any) -> None:
+    def __init__(self, stream: AuditLog, wall: WallTime = ONE_CLOCK, **settings: Any) -> None:
         """`settings` are those of the projector. Times of the audit are those of the `wall` clock."""
         super().__init__(**settings)
         self.stream = stream
@@ -27,9 +57,7 @@ class AuditProjection(AuditProjector):
     def load(self, stored: Mapping[str, Group[Any]], now_ms: int, cause: Cause | None) -> Steps[None]:
         for from_offset in self.stream.replay_offsets():
             self.start_replay(from_offset)
-            for records in self.stream.replay(from_offset):
-                yield from self.apply(records)
-                yield
+            yield from self.stream.replay_to(self.apply, from_offset)
             if self.knows(stored):
                 break
         end_offset = self.stream.log.log_end_offset
@@ -39,9 +67,7 @@ class AuditProjection(AuditProjector):
     def rebuild(self, stored: Mapping[str, Group[Any]]) -> Steps[None]:
         for from_offset in self.stream.replay_offsets():
             self._rebuild_replay = self.start_rebuild(from_offset)
-            for records in self.stream.replay(from_offset):
-                yield from self._rebuild_replay.apply(records)
-                yield
+            yield from self.stream.replay_to(self._rebuild_replay.apply, from_offset)
             if self._rebuild_replay.knows(stored):
                 break
 

@@ -1,6 +1,6 @@
 """The log of the audit of a shard: a partition of `__group_audit`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from _wire.errors import MalformedMessage
@@ -11,6 +11,7 @@ from coordinator.groups.audit_checkpoints import AuditCheckpoints
 from coordinator.log.partition_log import REPLAY_BYTES, PartitionLog
 from coordinator.log.segments.segment_file import PrebuiltBatch
 from coordinator.runtime.interfaces import StoreError
+from coordinator.runtime.slices import Steps
 
 COMPRESSED_BYTES_MIN: Final = 1024
 """A single event below it is not compressed: that saves a fifth of it. Two events have most of it in common."""
@@ -109,6 +110,12 @@ class AuditStream:
                     yield [(record.key, record.value or b"", record.headers) for record in parse_records(batch)]
         except (OSError, MalformedMessage) as problem:
             raise StoreError(f"{self.log.name}: {problem}") from problem
+
+    def replay_to(self, apply: Callable[[list[Record]], Steps[None]], from_offset: int) -> Steps[None]:
+        """Have each batch applied, in order. Raises as `replay`."""
+        for records in self.replay(from_offset):
+            yield from apply(records)
+            yield
 
     def note_checkpoint(self, offset: int) -> bool:
         """Let later starts read from `offset` on; return False if they do already."""

@@ -26,7 +26,7 @@ from coordinator.groups.state_machine import GroupObserver, GroupStateMachine, O
 from coordinator.runtime.batch import QueuedOperation
 from coordinator.runtime.interfaces import Replay, Store
 from coordinator.runtime.key_timers import KeyTimers
-from coordinator.runtime.slices import Steps
+from coordinator.runtime.slices import Awaited, Steps
 
 SWITCH: Final = "COORDINATOR_DEBUG"
 """The environment variable that arms the checks: 1 is on; 0, nothing or absent is off."""
@@ -252,11 +252,12 @@ class _ReadTwice:
         self._store = store
         self._groups = groups
 
-    def replay(self, replay: Replay, from_offset: int = 0) -> Steps[None]:
+    def replay(self, replay: Replay[Any], from_offset: int = 0) -> Steps[None]:
         yield from self._store.replay(replay, from_offset)
-        # In the same turn as the last step, so nothing was appended since.
-        for _ in self._store.replay(GroupReplay(self._groups), from_offset):
-            continue
+        # On this node in the same turn as the last step, so nothing was appended since.
+        for waits_for in self._store.replay(GroupReplay(self._groups), from_offset):
+            if isinstance(waits_for, Awaited):
+                yield waits_for
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)

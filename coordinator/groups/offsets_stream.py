@@ -11,7 +11,7 @@ from coordinator.core.groups.stored import StoredGroups
 from coordinator.core.stored import Producer, Stored, StoredRecord, TransactionMarker
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.segments.segment_file import PrebuiltBatch
-from coordinator.runtime.interfaces import StoreError
+from coordinator.runtime.interfaces import ReplayedLog, StoreError
 from coordinator.runtime.slices import Steps
 
 NO_PRODUCER: Final = Producer(-1, -1)
@@ -67,7 +67,7 @@ class GroupReplay:
     def __init__(self, groups: StoredGroups) -> None:
         self._groups = groups
 
-    def read(self, log: PartitionLog, from_offset: int, load_bytes: int) -> Steps[None]:
+    def read(self, log: ReplayedLog, from_offset: int, load_bytes: int) -> Steps[None]:
         """A step is some hundred records, the read of `load_bytes`, or the metadata of a group.
 
         Raises:
@@ -77,7 +77,7 @@ class GroupReplay:
         replay = BatchReplay(self._groups)
         try:
             while offset < log.log_end_offset:
-                data = log.read(offset, load_bytes, before_offset=log.log_end_offset)
+                data = yield from log.read_steps(offset, load_bytes)
                 replay.open(data, log.log_end_offset)
                 yield
                 while replay.step(REPLAYED_AT_ONCE):

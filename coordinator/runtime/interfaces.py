@@ -1,11 +1,10 @@
 """What a shard depends on beside its state machine: a log, and a way to send responses."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from _wire.errors import ErrorCode
 from coordinator.core.stored import Stored
-from coordinator.log.partition_log import PartitionLog
 from coordinator.runtime.slices import Steps
 
 
@@ -18,10 +17,33 @@ class StoreError(OSError):
         self.is_logged = is_logged
 
 
-class Replay(Protocol):
+class ReplayedLog(Protocol):
+    """A log that is replayed: one of this node, or a partition of a cluster."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def log_start_offset(self) -> int: ...
+
+    @property
+    def log_end_offset(self) -> int: ...
+
+    def read_steps(self, offset: int, bytes_max: int) -> Steps[bytes]:
+        """Whole batches, from the one on that has `offset`; empty at the end of the log.
+
+        Raises:
+            OSError, CorruptBatch: the log cannot be read.
+        """
+
+
+LogT = TypeVar("LogT", contravariant=True)
+
+
+class Replay(Protocol[LogT]):
     """Takes in what a log says of the state of keys."""
 
-    def read(self, log: PartitionLog, from_offset: int, load_bytes: int) -> Steps[None]:
+    def read(self, log: LogT, from_offset: int, load_bytes: int) -> Steps[None]:
         """Apply the batches and markers from an offset on, in order, in steps that read `load_bytes` at a time.
 
         Raises:
@@ -72,7 +94,10 @@ class Store(Protocol):
     def drop_held(self) -> None:
         """Forget what is held back: what it is about is forgotten, too."""
 
-    def replay(self, replay: Replay, from_offset: int = 0) -> Steps[None]:
+    def prepare(self) -> Steps[None]:
+        """Before a load: become the only one that appends to these logs. Raises StoreError."""
+
+    def replay(self, replay: Replay[Any], from_offset: int = 0) -> Steps[None]:
         """Apply what is stored from an offset on, in steps, with what is appended meanwhile.
 
         `from_offset` is 0, or an `end_offset` while nothing was in flight. Raises StoreError.

@@ -180,6 +180,7 @@ class Shard(Generic[Machine]):
         return self.state is not ShardState.LOADING
 
     def _load_steps(self) -> Steps[None]:
+        yield from self.store.prepare()
         yield from self.machine.load(self.store)
         if self.projection is not None:
             yield from self.projection.load(self.machine.loaded, self._load_now_ms, self._load_cause)

@@ -166,7 +166,11 @@ class LogStore:
                 log.append_prebuilt(piece, at_ms)
         self._appended(log)
 
-    def replay(self, replay: Replay, from_offset: int = 0) -> Steps[None]:
+    def prepare(self) -> Steps[None]:
+        """The log directories of a node are locked: nobody else appends to its logs."""
+        yield from ()
+
+    def replay(self, replay: Replay[PartitionLog], from_offset: int = 0) -> Steps[None]:
         """Apply the batches and markers of the log of the state from an offset on, in order.
 
         Raises:

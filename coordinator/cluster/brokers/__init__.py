@@ -1,0 +1,1 @@
+"""An asynchronous client of the brokers of a cluster, over the codecs of `_wire`."""

@@ -1,0 +1,174 @@
+"""The brokers of a cluster: who they are, a connection to each, who leads which partition, who coordinates what."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+from _wire.errors import ErrorCode
+from _wire.messages.find_coordinator import FindCoordinatorRequest
+from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from coordinator.client.bootstrap import Bootstrap
+from coordinator.cluster.brokers.connecting import connect
+from coordinator.cluster.brokers.connection import BrokerConnection
+from coordinator.cluster.brokers.errors import BrokerError
+
+METADATA_VERSION_MAX: Final = 9
+"""The latest version in which topics are known by their names alone."""
+FIND_COORDINATOR_VERSION_MAX: Final = 3
+"""The latest version in which one key is asked for."""
+
+
+class Broker(NamedTuple):
+    """A broker, and where it is reached."""
+
+    broker_id: int
+    host: str
+    port: int
+    rack: str | None = None
+
+    @property
+    def address(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+class Brokers:
+    """Connections by broker, made when they are needed, and what the cluster last said of itself."""
+
+    def __init__(
+        self,
+        bootstrap: Bootstrap,
+        *,
+        client_id: str,
+        timeout_seconds: float,
+        before_responses: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`before_responses` is called whenever responses come, before they are handled."""
+        self._bootstrap = bootstrap
+        self._client_id = client_id
+        self._timeout_seconds = timeout_seconds
+        self._before_responses = before_responses
+        self._connections: dict[object, BrokerConnection] = {}
+        self._connecting: dict[object, asyncio.Task[BrokerConnection]] = {}
+        self.by_id: dict[int, Broker] = {}
+        self.controller_id = -1
+        self.cluster_id: str | None = None
+        self._leaders: dict[tuple[str, int], int] = {}
+        self._on_brokers: list[Callable[[Sequence[Broker]], None]] = []
+
+    def on_brokers(self, listener: Callable[[Sequence[Broker]], None]) -> None:
+        """Call `listener` with all brokers when one has come, gone or moved."""
+        self._on_brokers.append(listener)
+
+    def close(self) -> None:
+        for task in self._connecting.values():
+            task.cancel()
+        for connection in self._connections.values():
+            connection.close()
+
+    # ---- connections
+
+    async def connection(self, broker_id: int, purpose: str = "") -> BrokerConnection:
+        """The connection to a broker; one for each `purpose`, so that what takes long does not delay other requests.
+
+        Raises:
+            BrokerError: there is no such broker, or it cannot be reached.
+        """
+        broker = self.by_id.get(broker_id)
+        if broker is None:
+            raise BrokerError(f"the cluster has no broker {broker_id}")
+        return await self._connected((broker_id, purpose), broker.address)
+
+    async def any_connection(self) -> BrokerConnection:
+        """A connection to some broker that can be reached.
+
+        Raises:
+            BrokerError: none can; the message is about the last one that was tried.
+        """
+        for connection in self._connections.values():
+            if connection.is_open:
+                return connection
+        problem = BrokerError("no broker is known")
+        for broker in [*self.by_id.values()]:
+            try:
+                return await self.connection(broker.broker_id)
+            except BrokerError as failure:
+                problem = failure
+        for server in self._bootstrap.servers():
+            try:
+                return await self._connected(server.address, server.address)
+            except BrokerError as failure:
+                problem = failure
+        raise problem
+
+    async def _connected(self, key: object, address: str) -> BrokerConnection:
+        known = self._connections.get(key)
+        if known is not None and known.is_open and known.broker == address:
+            return known
+        task = self._connecting.get(key)
+        if task is None:
+            task = self._connecting[key] = asyncio.create_task(self._connect(key, address))
+        # Several may wait for it: one that is cancelled does not cancel it for the others.
+        return await asyncio.shield(task)
+
+    async def _connect(self, key: object, address: str) -> BrokerConnection:
+        try:
+            connection = await connect(
+                self._bootstrap.at(address), self._client_id, self._timeout_seconds, self._before_responses
+            )
+        finally:
+            del self._connecting[key]
+        old = self._connections.get(key)
+        if old is not None:
+            old.close()
+        self._connections[key] = connection
+        return connection
+
+    # ---- what the cluster says of itself
+
+    async def refresh(self, topics: Iterable[str] = (), *, creates: bool = False) -> MetadataResponse:
+        """Ask for the brokers and the leaders of the partitions of these topics.
+
+        Raises:
+            BrokerError: no broker answers.
+        """
+        asked = [MetadataRequestTopic(name=name) for name in topics]
+        connection = await self.any_connection()
+        request = MetadataRequest(topics=asked, allow_auto_topic_creation=creates)
+        response = await connection.request(request, METADATA_VERSION_MAX)
+        self._learn(response)
+        return response  # type: ignore[no-any-return]
+
+    def _learn(self, response: MetadataResponse) -> None:
+        self.controller_id, self.cluster_id = response.controller_id, response.cluster_id
+        for topic in response.topics:
+            for partition in topic.partitions:
+                self._leaders[topic.name or "", partition.partition_index] = partition.leader_id
+        brokers = {each.node_id: Broker(each.node_id, each.host, each.port, each.rack) for each in response.brokers}
+        if brokers and brokers != self.by_id:
+            self.by_id = brokers
+            for listener in self._on_brokers:
+                listener(list(brokers.values()))
+
+    def leader_of(self, topic: str, partition: int) -> int | None:
+        """The broker that led a partition when it was last asked for; None if none is known."""
+        leader = self._leaders.get((topic, partition), -1)
+        return leader if leader in self.by_id else None
+
+    def forget_leader(self, topic: str, partition: int) -> None:
+        """The broker does not lead the partition any more."""
+        self._leaders.pop((topic, partition), None)
+
+    async def coordinator_of(self, key: str, key_type: int) -> int:
+        """The id of the broker that coordinates a group or a transactional id.
+
+        Raises:
+            BrokerError: the cluster does not know it now.
+        """
+        connection = await self.any_connection()
+        request = FindCoordinatorRequest(key=key, key_type=key_type)
+        response: Any = await connection.request(request, FIND_COORDINATOR_VERSION_MAX)
+        if response.error_code != ErrorCode.NONE:
+            raise BrokerError(f"the cluster names no coordinator of {key}: {ErrorCode(response.error_code).name}")
+        if response.node_id not in self.by_id:
+            await self.refresh()
+        return int(response.node_id)

@@ -1,0 +1,168 @@
+"""One connection to a broker: requests leave at once, and are answered in their order."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from _wire.apis import APIS
+from _wire.errors import MalformedMessage
+from _wire.frames import FrameSplitter, FrameTooLarge
+from _wire.headers import decode_response_header, encode_request
+from _wire.primitives import Message
+from coordinator.cluster.brokers.errors import BrokerError
+
+FRAME_BYTES_MAX: Final = 100 * 1024 * 1024
+"""Kafka's default limit of a request (socket.request.max.bytes). A larger frame is not Kafka's protocol."""
+VERSION_MAX: Final = (1 << 15) - 1
+"""Versions are 16 bits."""
+
+Answered: TypeAlias = Callable[[Any], None]
+"""Gets the response, or a BrokerError. Called once for each request."""
+Versions: TypeAlias = dict[int, tuple[int, int]]
+"""API key → lowest and highest version that the broker supports."""
+
+
+class Asked(NamedTuple):
+    """A request that was sent and has no response yet."""
+
+    correlation_id: int
+    api_key: int
+    version: int
+    answered: Answered
+    timeout: asyncio.TimerHandle
+
+
+class BrokerConnection(asyncio.Protocol):
+    """An asyncio protocol. Each response or failure reaches the function that was given with its request."""
+
+    def __init__(
+        self, broker: str, client_id: str, timeout_seconds: float, before_responses: Callable[[], None]
+    ) -> None:
+        """`broker` is its HOST:PORT, for messages.
+
+        A request that is not answered within `timeout_seconds` closes the connection, as later responses would come
+        out of step. `before_responses` is called before responses are handled: what has expired meanwhile is over.
+        """
+        self.broker = broker
+        self.versions: Versions = {}
+        """What the broker supports; set when the connection is made (`connecting.py`)."""
+        self._client_id = client_id
+        self._timeout_seconds = timeout_seconds
+        self._before_responses = before_responses
+        self._loop = asyncio.get_running_loop()
+        self._splitter = FrameSplitter(FRAME_BYTES_MAX)
+        self._asked: deque[Asked] = deque()
+        self._correlation_id = 0
+        self._transport: asyncio.Transport | None = None
+        self._problem: str | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self._transport is not None and self._problem is None
+
+    @property
+    def outstanding(self) -> int:
+        """Requests without a response yet."""
+        return len(self._asked)
+
+    # ---- requests
+
+    def latest_version(self, message: Message, version_max: int = VERSION_MAX) -> int:
+        """The latest version of a request, up to `version_max`, that both sides support.
+
+        Raises:
+            BrokerError: there is none.
+        """
+        api = APIS[message.API_KEY]
+        lowest, highest = self.versions.get(api.key, (0, -1))
+        version = min(highest, api.max_version, version_max)
+        if version < max(lowest, api.min_version):
+            raise BrokerError(f"{self.broker} supports no version of {api.name} that this node supports")
+        return version
+
+    def send(self, message: Message, version: int, answered: Answered, timeout_seconds: float | None = None) -> None:
+        """Send a request. `answered` is never called before this returns."""
+        if not self.is_open:
+            self._loop.call_soon(answered, BrokerError(self._problem or f"{self.broker} is not connected"))
+            return
+        assert self._transport is not None
+        self._correlation_id = self._correlation_id % 0x7FFFFFFF + 1
+        timeout = self._loop.call_later(timeout_seconds or self._timeout_seconds, self._timed_out)
+        self._asked.append(Asked(self._correlation_id, message.API_KEY, version, answered, timeout))
+        self._transport.write(encode_request(self._correlation_id, self._client_id, message, version))
+
+    async def request(
+        self, message: Message, version_max: int = VERSION_MAX, timeout_seconds: float | None = None
+    ) -> Any:
+        """Send a request in the latest version that both sides support; return the response.
+
+        Raises:
+            BrokerError: there is no such version, or no valid response.
+        """
+        return await self.request_in(message, self.latest_version(message, version_max), timeout_seconds)
+
+    async def request_in(self, message: Message, version: int, timeout_seconds: float | None = None) -> Any:
+        """Send a request in a version; return the response. Raises as `request`."""
+        answer: asyncio.Future[Any] = self._loop.create_future()
+
+        def answered(response: Any) -> None:
+            if answer.done():
+                return  # whoever waited was cancelled
+            if isinstance(response, BrokerError):
+                answer.set_exception(response)
+            else:
+                answer.set_result(response)
+
+        self.send(message, version, answered, timeout_seconds)
+        return await answer
+
+    def close(self, problem: str | None = None) -> None:
+        """Close the connection; what is not answered fails."""
+        if self._problem is None:
+            self._problem = problem or f"the connection to {self.broker} was closed"
+        if self._transport is not None:
+            self._transport.abort()
+
+    # ---- asyncio.Protocol
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._before_responses()
+        if self._problem is not None:
+            return
+        try:
+            for frame in self._splitter.feed(data):
+                self._answer(frame)
+        except FrameTooLarge:
+            self.close(f"{self.broker} does not use Kafka's protocol")
+        except (MalformedMessage, BrokerError) as problem:
+            self.close(f"{self.broker} sent a response that cannot be decoded: {problem}")
+
+    def connection_lost(self, problem: Exception | None) -> None:
+        if self._problem is None:
+            reason = "" if problem is None else f": {problem}"
+            self._problem = f"{self.broker} closed the connection{reason}"
+        self._transport = None
+        asked, self._asked = self._asked, deque()
+        for each in asked:
+            each.timeout.cancel()
+            each.answered(BrokerError(self._problem))
+
+    def _answer(self, frame: bytes) -> None:
+        if not self._asked:
+            raise BrokerError("it answers nothing that was asked")
+        asked = self._asked[0]
+        correlation_id, body_start = decode_response_header(frame, asked.api_key, asked.version)
+        if correlation_id != asked.correlation_id:
+            raise BrokerError(f"correlation id {correlation_id} instead of {asked.correlation_id}")
+        response = APIS[asked.api_key].response.decode(frame, asked.version, body_start)
+        self._asked.popleft()
+        asked.timeout.cancel()
+        asked.answered(response)
+
+    def _timed_out(self) -> None:
+        self.close(f"{self.broker} did not respond within {self._timeout_seconds:g} s")

@@ -1,0 +1,246 @@
+"""The store of a shard whose logs are two partitions of the cluster: that of the audit, and that of the groups.
+
+A load begins by taking over: from its fences on, this node is the only one that can append. It reads up to them.
+"""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+from coordinator.audit.schema import LeadershipTaken, Record
+from coordinator.cluster.log.access import LogAccess, ProducerIdentity, Refused
+from coordinator.cluster.log.cluster_log import NO_IDENTITY, ClusterLog, LogRefused
+from coordinator.cluster.log.fences import Fence, SeenProducers, fence_record
+from coordinator.core.stored import Stored
+from coordinator.core.stored_batch import StoredBatch
+from coordinator.runtime.interfaces import Replay, ReplayedLog, StoreError
+from coordinator.runtime.slices import Steps, awaited
+from coordinator.runtime.waiting_steps import WaitingSteps
+from coordinator.wall_time import WallTime
+
+RENEWAL_MS: Final = 6 * 3_600_000
+"""How often a node takes a new producer epoch, and so writes to each partition that it leads. Brokers forget the epochs
+of a partition without appends after a day (`producer.id.expiration.ms`), and the transaction coordinator a
+transactional id after seven (`transactional.id.expiration.ms`)."""
+
+
+class Owner(NamedTuple):
+    """The node that a store is of, as its fences name it."""
+
+    node_id: int
+    coordinator_epoch: int
+
+
+class Queued(NamedTuple):
+    """Something to be written, after all that was queued before it."""
+
+    steps: Callable[[], Steps[None]]
+    completed: Callable[[StoreError | None], None]
+
+
+class ClusterStore:
+    """Appends each batch to the audit first, then to the groups' log, each acknowledged before the next is sent.
+
+    So the audit may have events of a batch that then fails, but it never lacks events that are stored.
+    """
+
+    held: Sequence[Any] = ()
+    has_files = True
+
+    def __init__(
+        self,
+        access: LogAccess,
+        groups: ClusterLog,
+        audit: ClusterLog,
+        owner: Owner,
+        *,
+        transactional_id: str,
+        audit_record: Callable[[LeadershipTaken], Record],
+        may_lead: Callable[[], bool],
+        fenced: Callable[[], None],
+        now_ms: Callable[[], int],
+        wall: WallTime,
+        load_bytes: int,
+        audit_compression: str = "none",
+    ) -> None:
+        """`may_lead` is asked before the partition is taken over; `fenced` is called when another node has done so.
+
+        `audit_record` makes the record that a takeover writes to the audit.
+        """
+        self._access = access
+        self._groups = groups
+        self._audit = audit
+        self._owner = owner
+        self._transactional_id = transactional_id
+        self._audit_record = audit_record
+        self._may_lead = may_lead
+        self._fenced = fenced
+        self._now_ms = now_ms
+        self._wall = wall
+        self._load_bytes = load_bytes
+        self._audit_compression = audit_compression
+        self._identity = NO_IDENTITY
+        self._renewed_ms = 0
+        self._queue: deque[Queued] = deque()
+        self._running: WaitingSteps | None = None
+
+    # ---- what a shard asks
+
+    @property
+    def batch_bytes_max(self) -> int:
+        return self._groups.config.max_message_bytes
+
+    @property
+    def end_offset(self) -> int:
+        return self._groups.log_end_offset
+
+    def makes_files(self, projected: Sequence[Any], stored: Sequence[Stored]) -> bool:
+        return False
+
+    def write_held(self, now_ms: int) -> None:
+        """Nothing is held back: each event is appended with the batch that it came in."""
+
+    def drop_held(self) -> None:
+        """As `write_held`."""
+
+    def append(
+        self,
+        projected: Sequence[Any],
+        stored: Sequence[Stored],
+        now_ms: int,
+        completed: Callable[[StoreError | None], None],
+    ) -> None:
+        at_ms = now_ms + self._wall.step_ms
+        self._enqueue(Queued(partial(self._append, projected, stored, at_ms), completed))
+
+    def prepare(self) -> Steps[None]:
+        """Take the partition over. Raises StoreError: this node may not lead it, or the cluster refuses."""
+        self.abandon()
+        yield from self._take_over()
+
+    def replay(self, replay: Replay[ReplayedLog], from_offset: int = 0) -> Steps[None]:
+        """Apply what is stored, up to the fences of this node.
+
+        Producers of other ids, as there are after a transactional id expired, are fenced when the log shows them.
+        """
+        seen = SeenProducers(self._identity.producer_id)
+        offset = from_offset
+        while True:
+            end_offset = self._groups.log_end_offset
+            yield from replay.read(seen.watching(self._groups), offset, self._load_bytes)
+            offset = end_offset
+            foreign = seen.to_fence()
+            if not foreign:
+                return
+            for identity in foreign:
+                yield from self._fence(identity)
+
+    # ---- renewal
+
+    def renew_if_due(self) -> None:
+        """Take a new epoch if that is due, after what is queued."""
+        if self._is_renewal_due:
+            self._enqueue(Queued(self._renew, _ignore))
+
+    @property
+    def _is_renewal_due(self) -> bool:
+        return self._identity is not NO_IDENTITY and self._now_ms() - self._renewed_ms >= RENEWAL_MS
+
+    def _renew(self) -> Steps[None]:
+        if self._is_renewal_due:
+            yield from self._take_over()
+
+    def abandon(self) -> None:
+        """Wait for no append any more, as when the partition is given up."""
+        running, self._running = self._running, None
+        if running is not None:
+            running.cancel()
+        self._queue.clear()
+        self._identity = NO_IDENTITY
+        self._groups.abandon()
+        self._audit.abandon()
+
+    # ---- writing
+
+    def _append(self, projected: Sequence[Record], stored: Sequence[Stored], at_ms: int) -> Steps[None]:
+        yield from self._renew()
+        if projected:
+            yield from self._audit.append(projected, at_ms, self._audit_compression)
+        for each in stored:
+            assert isinstance(each, StoredBatch) and each.producer is None, "committed offsets are in the cluster"
+            yield from self._groups.append(each.records, at_ms)
+
+    def _take_over(self) -> Steps[None]:
+        """Both logs get a batch of a new epoch, after which no other node can append to them."""
+        self._check_may_lead()
+        identity: ProducerIdentity | Refused = yield from awaited(
+            partial(self._access.init_producer_id, self._transactional_id)
+        )
+        if isinstance(identity, Refused):
+            raise StoreError(f"{self._groups.name}: no producer epoch: {identity.problem}")
+        self._check_may_lead()
+        at_ms = self._wall.at(self._now_ms())
+        taken = LeadershipTaken(
+            time_ms=at_ms,
+            node_id=self._owner.node_id,
+            coordinator_epoch=self._owner.coordinator_epoch,
+            partition=self._groups.partition,
+            producer_id=identity.producer_id,
+            producer_epoch=identity.producer_epoch,
+        )
+        yield from self._audit.begin(identity, self._audit_record(taken), at_ms)
+        yield from self._groups.begin(
+            identity, fence_record(identity.producer_id, Fence(**self._owner._asdict())), at_ms
+        )
+        self._identity, self._renewed_ms = identity, self._now_ms()
+
+    def _fence(self, identity: ProducerIdentity) -> Steps[None]:
+        """Refuse what another producer id may still send to the groups' log: it is what the other node is known by."""
+        at_ms = self._wall.at(self._now_ms())
+        record = fence_record(identity.producer_id, Fence(**self._owner._asdict()))
+        yield from self._groups.fence(identity, record, at_ms)
+
+    def _check_may_lead(self) -> None:
+        if not self._may_lead():
+            raise StoreError(f"{self._groups.name}: this node does not lead the partition now")
+
+    # ---- one after the other
+
+    def _enqueue(self, queued: Queued) -> None:
+        self._queue.append(queued)
+        if self._running is None:
+            self._run_next()
+
+    def _run_next(self) -> None:
+        if self._queue:
+            self._running = WaitingSteps(self._queue[0].steps(), self._go_on)
+            self._go_on()
+
+    def _go_on(self) -> None:
+        running = self._running
+        if running is None:
+            return
+        problem: StoreError | None = None
+        try:
+            if not running.run(_never):
+                return
+        except StoreError as failure:
+            problem = failure
+        if running is not self._running:
+            return  # the partition was given up by what the end of the append has caused
+        self._running = None
+        queued = self._queue.popleft()
+        if isinstance(problem, LogRefused) and problem.is_fenced:
+            self._fenced()
+        queued.completed(problem)
+        if self._running is None:
+            self._run_next()
+
+
+def _never() -> bool:
+    return False
+
+
+def _ignore(problem: StoreError | None) -> None:
+    """A renewal that fails is repeated by the next append, which then fails as it did."""
