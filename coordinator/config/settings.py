@@ -9,6 +9,7 @@ from coordinator.config import (
     audit_keys,
     authorizer_keys,
     cleaner_keys,
+    cluster_keys,
     consumer_group_keys,
     group_keys,
     listener_keys,
@@ -45,6 +46,7 @@ KEY_MODULES: Final = (
     transaction_keys,
     audit_keys,
     metrics_keys,
+    cluster_keys,
 )
 ALL_KEYS: Final[tuple[ConfigKey[Any], ...]] = tuple(
     value for module in KEY_MODULES for value in vars(module).values() if isinstance(value, ConfigKey)

@@ -5,12 +5,11 @@ Kafka has no counterpart, because it has no audit topic.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from coordinator.config.audit_keys import GROUP_AUDIT_LINGER_MS, GROUP_AUDIT_OFFSETS_INTERVAL_MS
 from coordinator.config.settings import Config
 from coordinator.core.groups.group import Group
-from coordinator.groups.audit_checkpoints import AuditCheckpoints
 from coordinator.groups.audit_projection import AuditProjection
 from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.groups.timer_keys import AuditCheckpointFileKey, AuditSnapshotKey, CommitReportKey, HeldAuditKey
@@ -27,6 +26,13 @@ FILE_DELAY_MS: Final = 1_000
 
 REPORTED_AT_ONCE: Final = 500
 """The number of groups in a slice of a commit report, which takes about 0.5 ms."""
+
+
+class WritesCheckpoints(Protocol):
+    """Where the checkpoints are kept that the streams of the shards have noted."""
+
+    def write(self) -> None:
+        """Make them last; a failure is logged."""
 
 
 @dataclass(slots=True)
@@ -53,7 +59,7 @@ class AuditSchedule:
         self,
         wheel: TimerWheel,
         config: Config,
-        checkpoints: AuditCheckpoints,
+        checkpoints: WritesCheckpoints,
         submit: Callable[[Shard[GroupStateMachine], ProjectionWrite], None],
         mark_dirty: Callable[[Shard[GroupStateMachine]], None],
         wall: WallTime = ONE_CLOCK,

@@ -25,8 +25,7 @@ from coordinator.core.offsets.delete import GoneTopics
 from coordinator.core.operation import Operation
 from coordinator.core.partitioning import partition_for
 from coordinator.deadlines import deadline_after
-from coordinator.groups.audit_checkpoints import AuditCheckpoints
-from coordinator.groups.audit_schedule import AuditSchedule, audit_of
+from coordinator.groups.audit_schedule import AuditSchedule, WritesCheckpoints, audit_of
 from coordinator.groups.deleted_topics import DeletedTopics
 from coordinator.groups.pattern_resolver import ResolvesPatterns
 from coordinator.groups.sessions import SessionTable
@@ -64,7 +63,7 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
         wheel: TimerWheel,
         timers: KeyTimers,
         *,
-        checkpoints: AuditCheckpoints,
+        checkpoints: WritesCheckpoints,
         request_iteration: Callable[[], None],
         pattern_resolver: ResolvesPatterns | None = None,
         target_computer: ComputesTargets | None = None,

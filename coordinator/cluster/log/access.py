@@ -47,6 +47,7 @@ class Fetched(NamedTuple):
 IdentityGiven: TypeAlias = Callable[[ProducerIdentity | Refused], None]
 AppendAnswered: TypeAlias = Callable[[Appended | Refused], None]
 FetchAnswered: TypeAlias = Callable[[Fetched | Refused], None]
+StartAnswered: TypeAlias = Callable[[int | Refused], None]
 
 
 class LogAccess(Protocol):
@@ -59,7 +60,10 @@ class LogAccess(Protocol):
         """Append one record batch, acks=all. A partition has one append at a time."""
 
     def fetch(self, topic: str, partition: int, offset: int, bytes_max: int, answered: FetchAnswered) -> None:
-        """Read from an offset on, at least one batch if there is any; offset -1: from the start of the log."""
+        """Read from an offset on, at least one batch if there is any."""
+
+    def log_start_offset(self, topic: str, partition: int, answered: StartAnswered) -> None:
+        """The first offset that the partition has."""
 
     def abandon(self, topic: str, partition: int) -> None:
         """Nobody waits for an answer about the partition any more; what was sent may still be done."""

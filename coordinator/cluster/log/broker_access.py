@@ -18,6 +18,7 @@ from coordinator.cluster.log.access import (
     IdentityGiven,
     ProducerIdentity,
     Refused,
+    StartAnswered,
 )
 from coordinator.cluster.log.backoff import Backoff
 from coordinator.cluster.log.produce_pipeline import ProducePipeline
@@ -65,6 +66,9 @@ class BrokerLogAccess:
     def fetch(self, topic: str, partition: int, offset: int, bytes_max: int, answered: FetchAnswered) -> None:
         self._start(self._tried(lambda: self._fetch(topic, partition, offset, bytes_max)), answered)
 
+    def log_start_offset(self, topic: str, partition: int, answered: StartAnswered) -> None:
+        self._start(self._tried(lambda: self._log_start_offset(topic, partition)), answered)
+
     def _start(self, asking: Coroutine[Any, Any, Any], answered: Callable[[Any], None]) -> None:
         async def ask() -> None:
             answered(await asking)
@@ -100,8 +104,6 @@ class BrokerLogAccess:
 
     async def _fetch(self, topic: str, partition: int, offset: int, bytes_max: int) -> Fetched | Refused:
         connection = await self._leader(topic, partition)
-        if offset < 0:
-            offset = await self._earliest(connection, topic, partition)
         asked = FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=bytes_max)
         request = FetchRequest(
             max_wait_ms=FETCH_WAIT_MS,
@@ -120,7 +122,8 @@ class BrokerLogAccess:
             return refused
         return Fetched(bytes(found.records or b""), found.log_start_offset, found.high_watermark)
 
-    async def _earliest(self, connection: BrokerConnection, topic: str, partition: int) -> int:
+    async def _log_start_offset(self, topic: str, partition: int) -> int:
+        connection = await self._leader(topic, partition)
         asked = ListOffsetsPartition(partition_index=partition, timestamp=EARLIEST)
         request = ListOffsetsRequest(replica_id=CLIENT, topics=[ListOffsetsTopic(name=topic, partitions=[asked])])
         response = await connection.request(request, LIST_OFFSETS_VERSION_MAX)

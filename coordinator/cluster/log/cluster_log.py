@@ -39,6 +39,10 @@ class ClusterLog:
         """
         self._writer = PartitionWriter(identity)
         yield from self._append(self._writer, [first], at_ms, "none")
+        start: int | Refused = yield from awaited(partial(self._access.log_start_offset, self.topic, self.partition))
+        if isinstance(start, Refused):
+            raise LogRefused(self.name, start)
+        self.log_start_offset = start
 
     def fence(self, identity: ProducerIdentity, first: StoredRecord, at_ms: int) -> Steps[None]:
         """Write one batch as another producer, so that its earlier epochs are refused. Raises as `begin`."""

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from coordinator.audit.schema import LeadershipTaken, Record
 from coordinator.cluster.log.access import LogAccess, ProducerIdentity, Refused
 from coordinator.cluster.log.cluster_log import NO_IDENTITY, ClusterLog, LogRefused
-from coordinator.cluster.log.fences import Fence, SeenProducers, fence_record
+from coordinator.cluster.log.notes import Notes, Owner, checkpoint_record, fence_record
 from coordinator.core.stored import Stored
 from coordinator.core.stored_batch import StoredBatch
 from coordinator.runtime.interfaces import Replay, ReplayedLog, StoreError
@@ -23,13 +23,6 @@ RENEWAL_MS: Final = 6 * 3_600_000
 """How often a node takes a new producer epoch, and so writes to each partition that it leads. Brokers forget the epochs
 of a partition without appends after a day (`producer.id.expiration.ms`), and the transaction coordinator a
 transactional id after seven (`transactional.id.expiration.ms`)."""
-
-
-class Owner(NamedTuple):
-    """The node that a store is of, as its fences name it."""
-
-    node_id: int
-    coordinator_epoch: int
 
 
 class Queued(NamedTuple):
@@ -82,6 +75,8 @@ class ClusterStore:
         self._audit_compression = audit_compression
         self._identity = NO_IDENTITY
         self._renewed_ms = 0
+        self.audit_checkpoint: int | None = None
+        """The offset of the audit from which the last replay says that a load may read."""
         self._queue: deque[Queued] = deque()
         self._running: WaitingSteps | None = None
 
@@ -124,17 +119,29 @@ class ClusterStore:
 
         Producers of other ids, as there are after a transactional id expired, are fenced when the log shows them.
         """
-        seen = SeenProducers(self._identity.producer_id)
-        offset = from_offset
+        notes = Notes(self._identity.producer_id)
+        offset = max(from_offset, self._groups.log_start_offset)
         while True:
             end_offset = self._groups.log_end_offset
-            yield from replay.read(seen.watching(self._groups), offset, self._load_bytes)
+            yield from replay.read(notes.watching(self._groups), offset, self._load_bytes)
             offset = end_offset
-            foreign = seen.to_fence()
+            foreign = notes.to_fence()
             if not foreign:
+                self.audit_checkpoint = notes.audit_checkpoint
                 return
             for identity in foreign:
                 yield from self._fence(identity)
+
+    def note_audit_checkpoint(self, offset: int) -> None:
+        """Leave a note for the next load, after what is queued."""
+        self.audit_checkpoint = offset
+        at_ms = self._wall.at(self._now_ms())
+        self._enqueue(Queued(partial(self._groups.append, [checkpoint_record(offset)], at_ms), _ignore))
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether all that was asked for is acknowledged."""
+        return self._running is None
 
     # ---- renewal
 
@@ -190,15 +197,13 @@ class ClusterStore:
             producer_epoch=identity.producer_epoch,
         )
         yield from self._audit.begin(identity, self._audit_record(taken), at_ms)
-        yield from self._groups.begin(
-            identity, fence_record(identity.producer_id, Fence(**self._owner._asdict())), at_ms
-        )
+        yield from self._groups.begin(identity, fence_record(identity.producer_id, self._owner), at_ms)
         self._identity, self._renewed_ms = identity, self._now_ms()
 
     def _fence(self, identity: ProducerIdentity) -> Steps[None]:
         """Refuse what another producer id may still send to the groups' log: it is what the other node is known by."""
         at_ms = self._wall.at(self._now_ms())
-        record = fence_record(identity.producer_id, Fence(**self._owner._asdict()))
+        record = fence_record(identity.producer_id, self._owner)
         yield from self._groups.fence(identity, record, at_ms)
 
     def _check_may_lead(self) -> None:
@@ -243,4 +248,4 @@ def _never() -> bool:
 
 
 def _ignore(problem: StoreError | None) -> None:
-    """A renewal that fails is repeated by the next append, which then fails as it did."""
+    """A renewal that fails is repeated by the next append; a note that is lost costs the next load some time."""

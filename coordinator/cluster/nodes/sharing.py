@@ -53,9 +53,7 @@ def _quotas(kept: Mapping[str, list[int]], partition_count: int) -> dict[str, in
     return {member_id: least + (position < odd) for position, member_id in enumerate(most_first)}
 
 
-def _kept(
-    claims: Mapping[str, Claim], owners: Mapping[int, list[str]], partition_count: int
-) -> dict[str, list[int]]:
+def _kept(claims: Mapping[str, Claim], owners: Mapping[int, list[str]], partition_count: int) -> dict[str, list[int]]:
     """What each goes on leading: what it alone leads, up to its quota."""
     alone: dict[str, list[int]] = {member_id: [] for member_id in claims}
     for partition, member_ids in sorted(owners.items()):

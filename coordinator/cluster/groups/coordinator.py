@@ -1,0 +1,144 @@
+"""The group coordinator of a node in front of a cluster: shards whose logs are partitions of the cluster."""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from coordinator.audit.coordinator_events import coordinator_record
+from coordinator.cluster.groups.audit_stream import ClusterAuditStream, NoCheckpointFile
+from coordinator.cluster.groups.topics import ClusterTopics
+from coordinator.cluster.log.access import LogAccess
+from coordinator.cluster.log.cluster_log import ClusterLog
+from coordinator.cluster.log.notes import Owner
+from coordinator.cluster.log.store import ClusterStore
+from coordinator.cluster.log.topics import LogTopics
+from coordinator.config.audit_keys import AUDIT_CHAIN, AUDIT_COMPRESSION_TYPE
+from coordinator.config.group_keys import OFFSETS_LOAD_BUFFER_SIZE
+from coordinator.config.key import ConfigError
+from coordinator.config.settings import Config
+from coordinator.core.causes import Cause
+from coordinator.core.decision import Environment
+from coordinator.groups.audit_projection import AuditProjection
+from coordinator.groups.checked import make_state_machine
+from coordinator.groups.coordinator import GroupCoordinator
+from coordinator.groups.sessions import SessionTable
+from coordinator.groups.state_machine import GroupStateMachine
+from coordinator.internal_topics import AUDIT_TOPIC, MEMBERSHIP_TOPIC
+from coordinator.runtime.key_timers import KeyTimers
+from coordinator.runtime.shard import RequestDrain, Shard, ShardState
+from coordinator.timers.wheel import TimerWheel
+
+if TYPE_CHECKING:
+    from coordinator.metrics.node_metrics import NodeMetrics
+
+TRANSACTIONAL_ID_PREFIX: Final = "__group_coordinator-"
+"""The transactional id of a partition is this with its number: it is written by who got its last producer epoch."""
+
+
+class ClusterGroupCoordinator(GroupCoordinator):
+    """Serves partitions that other nodes may take over at any time."""
+
+    def __init__(self, *args: Any, may_lead: Callable[[int], bool], **kwargs: Any) -> None:
+        """`may_lead` says whether this node leads a partition; the rest is that of `GroupCoordinator`."""
+        self._may_lead = may_lead
+        super().__init__(*args, **kwargs)
+
+    def load(self, partitions: Iterable[int], cause: Cause | None = None) -> None:
+        """A load that failed is not tried again where another node leads the partition by now."""
+        ours = []
+        for partition in partitions:
+            if self._may_lead(partition):
+                ours.append(partition)
+            else:
+                self.unload(partition)
+        super().load(ours, cause)
+
+    def unload(self, partition: int) -> None:
+        store = self.shards[partition].store
+        assert isinstance(store, ClusterStore)
+        # First of all: the answer to an append must not reach a shard that is served no more.
+        store.abandon()
+        super().unload(partition)
+
+    def renew_epochs(self) -> None:
+        """Have the epochs of partitions renewed that were not written to for long."""
+        for shard in self.shards:
+            if shard.is_active and isinstance(shard.store, ClusterStore):
+                shard.store.renew_if_due()
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether all that was decided is acknowledged by the cluster."""
+        return all(shard.is_idle for shard in self.shards if shard.state is ShardState.ACTIVE)
+
+    def _check_later(self, shard: Shard[GroupStateMachine], group_ids: tuple[str, ...], at_ms: int) -> None:
+        """Committed offsets are in the cluster, which also deletes them when they are too old."""
+
+
+def make_cluster_group_coordinator(
+    config: Config,
+    topics: LogTopics,
+    access: LogAccess,
+    environment: Environment,
+    sessions: SessionTable,
+    pending: Any,
+    *,
+    wheel: TimerWheel,
+    now_ms: Callable[[], int],
+    request_iteration: Callable[[], None],
+    owner: Owner,
+    cluster: ClusterTopics,
+    may_lead: Callable[[int], bool],
+    fenced: Callable[[int], None],
+    metrics: "NodeMetrics | None" = None,
+) -> ClusterGroupCoordinator:
+    """Make the group coordinator; it leads no partition yet.
+
+    Raises:
+        ConfigError: a setting that nodes in front of a cluster do not have.
+    """
+    if config[AUDIT_CHAIN]:
+        raise ConfigError(f"{AUDIT_CHAIN.name}=true: the audit of nodes in front of a cluster has no chain")
+    timers = KeyTimers(wheel, MEMBERSHIP_TOPIC)
+    load_bytes = config[OFFSETS_LOAD_BUFFER_SIZE]
+    on_applied = None if metrics is None else metrics.groups.applied
+
+    def make_shard(index: int, request_drain: RequestDrain) -> Shard[GroupStateMachine]:
+        audit_log = ClusterLog(access, AUDIT_TOPIC, index, topics.audit)
+        store = ClusterStore(
+            access,
+            ClusterLog(access, MEMBERSHIP_TOPIC, index, topics.groups),
+            audit_log,
+            owner,
+            transactional_id=f"{TRANSACTIONAL_ID_PREFIX}{index}",
+            audit_record=lambda taken: coordinator_record(taken, taken.time_ms),
+            may_lead=partial(may_lead, index),
+            fenced=partial(fenced, index),
+            now_ms=now_ms,
+            wall=environment.wall,
+            load_bytes=load_bytes,
+            audit_compression=config[AUDIT_COMPRESSION_TYPE],
+        )
+        audit = AuditProjection(
+            ClusterAuditStream(audit_log, store, load_bytes),
+            environment.wall,
+            node_id=owner.node_id,
+            coordinator_epoch=owner.coordinator_epoch,
+            cluster=cluster,
+        )
+        machine = make_state_machine(
+            sessions, audit, timers, environment.addresses, on_applied, environment.consumer_groups
+        )
+        return Shard(index, machine, store, timers, pending, request_drain=request_drain, projection=audit)
+
+    return ClusterGroupCoordinator(
+        make_shard,
+        topics.partition_count,
+        environment,
+        sessions,
+        wheel,
+        timers,
+        checkpoints=NoCheckpointFile(),
+        request_iteration=request_iteration,
+        may_lead=may_lead,
+    )

@@ -1,0 +1,108 @@
+"""What is known of the topics of the cluster: those that somebody has asked for, refreshed now and then."""
+
+import asyncio
+from collections.abc import Container
+from typing import Final, NamedTuple
+
+from _wire.errors import ErrorCode
+from coordinator.cluster.brokers.brokers import Brokers
+from coordinator.cluster.brokers.errors import BrokerError
+from coordinator.logger import logger
+
+REFRESH_SECONDS: Final = 30
+"""How soon a change of a topic is noticed. Kafka's clients: metadata.max.age.ms, 5 minutes."""
+NAMES_AT_ONCE: Final = 200
+"""Topics in one request: what comes back is decoded in a few milliseconds."""
+TOPICS_MAX: Final = 20_000
+"""So many are remembered; the rest counts as unknown."""
+NO_ID: Final = bytes(16)
+
+
+class KnownTopic(NamedTuple):
+    """What the cluster said of a topic; no partitions: there is none, or this node may not describe it."""
+
+    partitions: int
+    topic_id: bytes
+
+
+UNKNOWN: Final = KnownTopic(0, NO_ID)
+
+
+class ClusterTopics:
+    """Topics by name. Who asks for one that is not known yet is told that there is none; it is known a moment later."""
+
+    def __init__(self, brokers: Brokers) -> None:
+        self._brokers = brokers
+        self._known: dict[str, KnownTopic] = {}
+        self._names: dict[bytes, str] = {}
+        self._wanted: dict[str, None] = {}
+        self._is_wanted = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self.topics_version = 0
+        self.created_version = 0
+
+    def start(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._run())
+
+    def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    def partition_count(self, name: str) -> int:
+        return self._of(name).partitions
+
+    def topic_id(self, name: str) -> bytes:
+        return self._of(name).topic_id
+
+    def topic_name(self, topic_id: bytes) -> str | None:
+        return self._names.get(topic_id)
+
+    def names(self) -> Container[str]:
+        return {name for name, topic in self._known.items() if topic.partitions}
+
+    def log_end_offset(self, topic: str, partition: int) -> int | None:
+        """The logs of the data are not on this node."""
+        return None
+
+    def _of(self, name: str) -> KnownTopic:
+        known = self._known.get(name)
+        if known is None:
+            if len(self._known) + len(self._wanted) < TOPICS_MAX:
+                self._wanted[name] = None
+                self._is_wanted.set()
+            return UNKNOWN
+        return known
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                async with asyncio.timeout(REFRESH_SECONDS):
+                    await self._is_wanted.wait()
+                names = list(self._wanted)
+            except TimeoutError:
+                names = list(self._known)
+            self._is_wanted.clear()
+            self._wanted.clear()
+            for first in range(0, len(names), NAMES_AT_ONCE):
+                await self._refresh(names[first : first + NAMES_AT_ONCE])
+
+    async def _refresh(self, names: list[str]) -> None:
+        try:
+            response = await self._brokers.refresh(names)
+        except BrokerError as problem:
+            logger.warning("the topics of the cluster are not known", problem=str(problem))
+            return
+        for topic in response.topics:
+            is_there = topic.error_code == ErrorCode.NONE
+            self._learn(topic.name or "", KnownTopic(len(topic.partitions), topic.topic_id) if is_there else UNKNOWN)
+
+    def _learn(self, name: str, topic: KnownTopic) -> None:
+        before = self._known.get(name)
+        if before == topic:
+            return
+        self._known[name] = topic
+        if topic.topic_id != NO_ID:
+            self._names[topic.topic_id] = name
+        self.topics_version += 1
+        if before is None or topic.topic_id != before.topic_id:
+            self.created_version = self.topics_version

@@ -1,0 +1,257 @@
+"""This node as a member of the nodes' group: it joins, sends heartbeats, and learns what it leads.
+
+The heartbeats have a connection of their own, and go on while a JoinGroup waits for the other nodes: the lease is
+renewed by them alone.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from _wire.errors import ErrorCode
+from _wire.messages.heartbeat import HeartbeatRequest
+from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from _wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from coordinator.cluster.brokers.brokers import Brokers
+from coordinator.cluster.brokers.connection import BrokerConnection
+from coordinator.cluster.brokers.errors import BrokerError
+from coordinator.cluster.log.backoff import Backoff
+from coordinator.cluster.nodes.lease import Lease
+from coordinator.cluster.nodes.messages import (
+    PROTOCOL,
+    PROTOCOL_TYPE,
+    Assignment,
+    Claim,
+    decode_assignment,
+    decode_claim,
+    encode,
+)
+from coordinator.cluster.nodes.sharing import share_out
+from coordinator.logger import logger
+
+GROUP_KEY: Final = 0
+"""The type of key that FindCoordinator has for groups."""
+SESSION_MS: Final = 6_000
+"""Kafka's smallest by default (`group.min.session.timeout.ms`)."""
+REBALANCE_MS: Final = SESSION_MS
+"""A node that does not join again within it is removed. No shorter than the session, which the lease is as long as."""
+LEASE_MS: Final = SESSION_MS - 100
+HEARTBEAT_SECONDS: Final = 0.2
+"""How soon a node notices that another one has come or gone."""
+JOIN_TIMEOUT_SECONDS: Final = 30
+HEARTBEAT_TIMEOUT_SECONDS: Final = SESSION_MS / 1000
+JOIN_VERSION_MAX: Final = 7
+"""From version 5 on members have an instance id, from 4 on a first join is asked to repeat itself with its id."""
+STILL_MEMBER: Final = (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS)
+
+
+class Leads(Protocol):
+    """The partitions that this node leads."""
+
+    def claim(self) -> Claim:
+        """What this node says of itself, and what it leads now."""
+
+    def assigned(self, assignment: Assignment) -> bool:
+        """Lead what is assigned, give up the rest; return whether anything was given up."""
+
+    def confirmed(self, sent_ms: int) -> None:
+        """The group has answered a heartbeat that was sent then: the assignment was still valid."""
+
+    def give_up_all(self, reason: str) -> None:
+        """Lead nothing any more; `reason` is for the log."""
+
+
+class NotMember(Exception):
+    """The group does not know this member any more, or its coordinator has moved."""
+
+
+class NodesGroupMember:
+    """Runs until it is stopped."""
+
+    def __init__(
+        self,
+        brokers: Brokers,
+        group_id: str,
+        partition_count: int,
+        leads: Leads,
+        lease: Lease,
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._brokers = brokers
+        self._group_id = group_id
+        self._partition_count = partition_count
+        self._leads = leads
+        self._lease = lease
+        self._now_ms = now_ms
+        self._member_id = ""
+        self._generation = -1
+        self._coordinator_id: int | None = None
+        self._is_joining = False
+        self._rejoin = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._is_stopping = False
+
+    def start(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._tasks = [loop.create_task(self._run()), loop.create_task(self._heartbeats())]
+
+    async def stop(self) -> None:
+        """Leave the group, so that the others take over at once. What is led has to be given up before."""
+        self._is_stopping = True
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._lease.end()
+        if not self._member_id:
+            return
+        try:
+            connection = await self._connection("nodes")
+            members = [MemberIdentity(member_id=self._member_id)]
+            request = LeaveGroupRequest(group_id=self._group_id, member_id=self._member_id, members=members)
+            await connection.request(request, 4, timeout_seconds=2)
+        except BrokerError as problem:
+            logger.warning("cannot leave the group of the nodes; they notice it later", problem=str(problem))
+
+    def rejoin(self) -> None:
+        """Join again, as what this node leads has changed."""
+        self._rejoin.set()
+
+    # ---- joining
+
+    async def _run(self) -> None:
+        backoff = Backoff()
+        while True:
+            try:
+                self._rejoin.clear()
+                gave_up = await self._join()
+                backoff = Backoff()
+                if not gave_up:
+                    await self._rejoin.wait()
+            except NotMember as problem:
+                logger.info("joining the group of the nodes again", reason=str(problem))
+                await asyncio.sleep(backoff.next_seconds())
+            except BrokerError as problem:
+                logger.warning("the group of the nodes cannot be reached", problem=str(problem))
+                self._coordinator_id = None
+                await asyncio.sleep(backoff.next_seconds())
+
+    async def _join(self) -> bool:
+        """Join and sync once; return whether anything was given up, so that it has to be done again."""
+        self._is_joining = True
+        try:
+            connection = await self._connection("nodes")
+            joined = await connection.request(self._join_request(), JOIN_VERSION_MAX, JOIN_TIMEOUT_SECONDS)
+            if joined.error_code == ErrorCode.MEMBER_ID_REQUIRED:
+                self._member_id = joined.member_id
+                joined = await connection.request(self._join_request(), JOIN_VERSION_MAX, JOIN_TIMEOUT_SECONDS)
+            self._check(joined.error_code)
+            self._member_id, self._generation = joined.member_id, joined.generation_id
+            shares = self._shares(joined) if joined.leader == joined.member_id else []
+            sent_ms = self._now_ms()
+            synced = await connection.request(self._sync_request(shares), 5)
+            if synced.error_code == ErrorCode.REBALANCE_IN_PROGRESS:
+                return True
+            self._check(synced.error_code)
+            self._lease.renew(sent_ms)
+        finally:
+            self._is_joining = False
+        return self._leads.assigned(_decoded(synced.assignment))
+
+    def _join_request(self) -> JoinGroupRequest:
+        metadata = encode(self._leads.claim())
+        return JoinGroupRequest(
+            group_id=self._group_id,
+            session_timeout_ms=SESSION_MS,
+            rebalance_timeout_ms=REBALANCE_MS,
+            member_id=self._member_id,
+            protocol_type=PROTOCOL_TYPE,
+            protocols=[JoinGroupRequestProtocol(name=PROTOCOL, metadata=metadata)],
+        )
+
+    def _shares(self, joined: Any) -> list[SyncGroupRequestAssignment]:
+        """As the leader of the group: what each member leads."""
+        claims = {}
+        for member in joined.members:
+            try:
+                claims[member.member_id] = decode_claim(member.metadata)
+            except msgspec.DecodeError:
+                logger.warning("a member of the group of the nodes is no node", member=member.member_id)
+        return [
+            SyncGroupRequestAssignment(member_id=member_id, assignment=encode(assignment))
+            for member_id, assignment in share_out(claims, self._partition_count).items()
+        ]
+
+    def _sync_request(self, shares: list[SyncGroupRequestAssignment]) -> SyncGroupRequest:
+        return SyncGroupRequest(
+            group_id=self._group_id,
+            generation_id=self._generation,
+            member_id=self._member_id,
+            protocol_type=PROTOCOL_TYPE,
+            protocol_name=PROTOCOL,
+            assignments=shares,
+        )
+
+    def _check(self, error_code: int) -> None:
+        error = ErrorCode(error_code)
+        if error is ErrorCode.NONE:
+            return
+        if error in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.FENCED_INSTANCE_ID):
+            self._removed(error)
+        elif error is ErrorCode.NOT_COORDINATOR:
+            self._coordinator_id = None
+        elif not error.retriable:
+            logger.error("the cluster refuses this node in the group of the nodes", error=error.name)
+        raise NotMember(error.name)
+
+    def _removed(self, error: ErrorCode) -> None:
+        """The group has removed this member: others may lead its partitions by now."""
+        self._member_id, self._generation = "", -1
+        self._lease.end()
+        self._leads.give_up_all(f"the group of the nodes answers {error.name}")
+
+    async def _connection(self, purpose: str) -> BrokerConnection:
+        if self._coordinator_id is None:
+            self._coordinator_id = await self._brokers.coordinator_of(self._group_id, GROUP_KEY)
+        return await self._brokers.connection(self._coordinator_id, purpose)
+
+    # ---- heartbeats
+
+    async def _heartbeats(self) -> None:
+        while True:
+            await asyncio.sleep(HEARTBEAT_SECONDS)
+            if self._generation < 0:
+                continue
+            try:
+                await self._heartbeat()
+            except BrokerError as problem:
+                self._coordinator_id = None
+                logger.warning("no heartbeat to the group of the nodes", problem=str(problem))
+
+    async def _heartbeat(self) -> None:
+        connection = await self._connection("nodes heartbeat")
+        member_id, generation, sent_ms = self._member_id, self._generation, self._now_ms()
+        request = HeartbeatRequest(group_id=self._group_id, generation_id=generation, member_id=member_id)
+        response = await connection.request(request, 3, HEARTBEAT_TIMEOUT_SECONDS)
+        if (member_id, generation) != (self._member_id, self._generation):
+            return  # it joined meanwhile
+        error = ErrorCode(response.error_code)
+        if error in STILL_MEMBER:
+            self._lease.renew(sent_ms)
+            self._leads.confirmed(sent_ms)
+        if error is ErrorCode.REBALANCE_IN_PROGRESS and not self._is_joining:
+            self._rejoin.set()
+        elif error in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION) and not self._is_joining:
+            self._removed(error)
+            self._rejoin.set()
+        elif error in (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE):
+            self._coordinator_id = None
+
+
+def _decoded(data: bytes) -> Assignment:
+    """An empty assignment is that of a member which the leader did not know as a node."""
+    if not data:
+        return Assignment(leads=(), nodes=(), leaders={})
+    return decode_assignment(data)
