@@ -37,13 +37,13 @@ class ReplayedLog(Protocol):
         """
 
 
-LogT = TypeVar("LogT", contravariant=True)
+LogT_contra = TypeVar("LogT_contra", contravariant=True)
 
 
-class Replay(Protocol[LogT]):
+class Replay(Protocol[LogT_contra]):
     """Takes in what a log says of the state of keys."""
 
-    def read(self, log: LogT, from_offset: int, load_bytes: int) -> Steps[None]:
+    def read(self, log: LogT_contra, from_offset: int, load_bytes: int) -> Steps[None]:
         """Apply the batches and markers from an offset on, in order, in steps that read `load_bytes` at a time.
 
         Raises:
