@@ -1,0 +1,1 @@
+"""Coordinator nodes in front of an existing Kafka cluster."""
