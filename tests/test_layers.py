@@ -55,6 +55,10 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         " coordinator.broker coordinator.audit coordinator.metadata coordinator.quotas coordinator.core coordinator.log"
         " coordinator.timers coordinator.transactions coordinator.config coordinator.patterns"
         " coordinator.listen_address coordinator.http_guard coordinator.security uvloop",
+        "coordinator.cluster": "_wire",
+        "coordinator.cluster.relay": "_wire coordinator.core coordinator.runtime.slices coordinator.runtime.pauses"
+        " coordinator.listen_address coordinator.server.acceptor coordinator.server.connection"
+        " coordinator.server.connection_rate coordinator.server.descriptors coordinator.server.limits",
         "coordinator.client": "_wire coordinator.core coordinator.audit.schema coordinator.patterns coordinator.config"
         " coordinator.security msgspec kafka scramp",
         "coordinator.explain": "coordinator.audit.schema coordinator.core.causes msgspec",

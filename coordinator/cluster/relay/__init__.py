@@ -1,0 +1,1 @@
+"""The relay: clients reach every broker of the cluster through a node."""

@@ -1,0 +1,302 @@
+"""A connection of a client at the port of a broker, with the one connection to that broker that it has upstream."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from _wire.errors import MalformedMessage
+from coordinator.cluster.relay.directory import Directory
+from coordinator.cluster.relay.expected_responses import ExpectedResponses
+from coordinator.cluster.relay.held_bytes import HeldBytes
+from coordinator.cluster.relay.request_flow import RequestFlow
+from coordinator.cluster.relay.request_heads import InvalidRequest
+from coordinator.cluster.relay.response_flow import ResponseFlow
+from coordinator.cluster.relay.upstreams import Upstreams, UpstreamUnreachable, bound_write_buffer
+from coordinator.logger import logger
+from coordinator.runtime.slices import Slices
+
+LINGER_SECONDS: Final = 30
+"""How long one side has to read what the other one sent before it closed its connection."""
+INVALID: Final = (InvalidRequest, MalformedMessage)
+
+
+@dataclass(frozen=True, slots=True)
+class RelayParts:
+    """What all connections of the relay share."""
+
+    directory: Directory
+    upstreams: Upstreams
+    slices: Slices
+    held: HeldBytes
+    on_rejected: Callable[[str, str], None]
+    """(address, reason): a connection is closed because of what its client or broker sent. It bounds the log."""
+    request_bytes_max: int
+    """`socket.request.max.bytes`."""
+
+
+class RelayedConnection(asyncio.Protocol):
+    """The protocol of the client's transport, which may be that of TLS at a listener."""
+
+    def __init__(
+        self,
+        parts: RelayParts,
+        broker_id: int,
+        on_made: "Callable[[RelayedConnection], str | None]" = lambda connection: None,
+        on_lost: "Callable[[RelayedConnection], object]" = lambda connection: None,
+    ) -> None:
+        """`on_made` returns why there may not be one connection more; None: there may."""
+        self.broker_id: Final = broker_id
+        self.address = ""
+        self._parts = parts
+        self._on_made = on_made
+        self._on_lost = on_lost
+        self._loop = asyncio.get_running_loop()
+        self._client: Any = None
+        self._upstream: Any = None
+        self._connecting: asyncio.Task[None] | None = None
+        self._linger: asyncio.TimerHandle | None = None
+        self._expected = ExpectedResponses()
+        self._requests = RequestFlow(self, self._expected, parts.directory, parts.slices, parts.request_bytes_max)
+        self._responses = ResponseFlow(self, self._expected, parts.directory, parts.slices)
+        self._is_closed = False
+        self._is_upstream_lost = False
+        self._is_client_ended = False
+        self._is_client_full = False
+        self._is_upstream_full = False
+        self._is_client_read = True
+        self._is_upstream_read = True
+        self._has_resumption = False
+        self._is_held = False
+
+    # ------------------------------------------------------------------------------------------- of the client's side
+
+    def connection_made(self, transport: Any) -> None:
+        self._client = transport
+        peer = transport.get_extra_info("peername")
+        self.address = str(peer[0]) if peer else ""
+        bound_write_buffer(transport)
+        reason = self._on_made(self)
+        if reason is not None:
+            self.abort(reason)
+            return
+        self._update_reading()
+        self._connecting = self._loop.create_task(self._connect())
+
+    def data_received(self, data: bytes) -> None:
+        if not self._is_closed:
+            self._feed_requests(data)
+
+    def eof_received(self) -> bool:
+        """The client sends nothing more; the broker decides what that means."""
+        self._is_client_ended = True
+        if self._upstream is not None and not self._upstream.is_closing():
+            if self._upstream.can_write_eof():
+                self._upstream.write_eof()
+            else:
+                self._upstream.close()
+        return True
+
+    def connection_lost(self, problem: Exception | None) -> None:
+        self._end()
+        self._client = None
+        if self._linger is not None:
+            self._linger.cancel()
+        if self._connecting is not None:
+            self._connecting.cancel()
+        if self._upstream is not None:
+            # What the client has sent is delivered, if the broker reads it.
+            self._upstream.close()
+            self._linger = self._loop.call_later(LINGER_SECONDS, self._upstream.abort)
+        self._on_lost(self)
+
+    def pause_writing(self) -> None:
+        self._is_client_full = True
+        self._update_reading()
+        self._count_held()
+
+    def resume_writing(self) -> None:
+        self._is_client_full = False
+        self._update_reading()
+        self._count_held()
+
+    # ------------------------------------------------------------------------------------------- of the broker's side
+
+    async def _connect(self) -> None:
+        try:
+            await self._parts.upstreams.connect(self.broker_id, UpstreamEnd(self))
+        except UpstreamUnreachable:
+            self.close()
+        finally:
+            self._connecting = None
+
+    def upstream_made(self, transport: Any) -> None:
+        if self._is_closed:
+            transport.abort()
+            return
+        self._upstream = transport
+        bound_write_buffer(transport)
+        self._requests.open()
+        self._update_reading()
+        self.go_on()
+
+    def upstream_data(self, data: bytes) -> None:
+        if not self._is_closed:
+            self._feed_responses(data)
+
+    def upstream_lost(self) -> None:
+        """What the broker sent before is still delivered, also what is being rewritten."""
+        self._upstream = None
+        self._is_upstream_lost = True
+        if self._client is None and self._linger is not None:
+            self._linger.cancel()
+        if not self._responses.stream.is_stopped:
+            self.close()
+
+    def upstream_is_full(self, is_full: bool) -> None:
+        self._is_upstream_full = is_full
+        self._update_reading()
+
+    # ------------------------------------------------------------------------------------------------- for both ways
+
+    def write_client(self, data: bytes | memoryview) -> None:
+        if self._client is not None:
+            self._client.write(data)
+
+    def write_upstream(self, data: bytes | memoryview) -> None:
+        if self._upstream is not None:
+            self._upstream.write(data)
+
+    def go_on(self) -> None:
+        """Go on with the streams that need not wait any more, when the present one has been handled."""
+        if not self._has_resumption and not self._is_closed:
+            self._has_resumption = True
+            self._loop.call_soon(self._resume)
+
+    def abort(self, reason: str) -> None:
+        if not self._is_closed:
+            self._parts.on_rejected(self.address, reason)
+        self._end()
+        for transport in (self._client, self._upstream):
+            if transport is not None:
+                transport.abort()
+
+    def fail(self, problem: Exception) -> None:
+        if not isinstance(problem, INVALID):
+            try:
+                raise problem
+            except Exception:
+                logger.exception("unhandled exception in the relay", client=self.address, broker=self.broker_id)
+        self.abort(str(problem))
+
+    def close(self) -> None:
+        """Close the client's connection when it has read what was sent, or has not done so for a while."""
+        self._end()
+        if self._client is not None and self._linger is None:
+            self._client.close()
+            self._linger = self._loop.call_later(LINGER_SECONDS, self._client.abort)
+
+    def _end(self) -> None:
+        self._is_closed = True
+        self._requests.stop()
+        self._responses.stop()
+        self._parts.held.hold(self, 0)
+
+    def _feed_requests(self, data: bytes) -> None:
+        try:
+            self._requests.stream.feed(data)
+        except INVALID as problem:
+            self.abort(str(problem))
+            return
+        self._fed()
+
+    def _feed_responses(self, data: bytes) -> None:
+        try:
+            self._responses.stream.feed(data)
+        except INVALID as problem:
+            self.abort(str(problem))
+            return
+        if self._requests.stream.is_stopped:
+            self._requests.update()
+            if not self._requests.stream.is_stopped:
+                self.go_on()
+        self._fed()
+
+    def _fed(self) -> None:
+        self._update_reading()
+        if self._is_held or self._requests.held_bytes or self._responses.held_bytes:
+            self._count_held()
+
+    def _resume(self) -> None:
+        self._has_resumption = False
+        for flow, feed in ((self._responses, self._feed_responses), (self._requests, self._feed_requests)):
+            if not self._is_closed:
+                flow.update()
+                if not flow.stream.is_stopped:
+                    feed(b"")
+        if self._is_upstream_lost and not self._is_closed and not self._responses.stream.is_stopped:
+            self.close()
+
+    def _update_reading(self) -> None:
+        """Read from each side as long as the other one takes what is read.
+
+        Requests also wait for a client that does not read its responses: it may be sent answers of the relay.
+        """
+        if self._is_closed:
+            return
+        has_room = self._upstream is not None and not self._is_upstream_full and not self._is_client_full
+        wants_client = has_room and not self._is_client_ended and not self._requests.stream.is_stopped
+        if wants_client is not self._is_client_read:
+            self._is_client_read = wants_client
+            _read(self._client, wants_client)
+        wants_upstream = not self._is_client_full and not self._responses.stream.is_stopped
+        if wants_upstream is not self._is_upstream_read and self._upstream is not None:
+            self._is_upstream_read = wants_upstream
+            _read(self._upstream, wants_upstream)
+
+    def _count_held(self) -> None:
+        if self._is_closed:
+            return
+        held_bytes = self._requests.held_bytes + self._responses.held_bytes + self._expected.own_bytes
+        if self._is_client_full:
+            held_bytes += self._client.get_write_buffer_size()
+        self._is_held = bool(held_bytes)
+        self._parts.held.hold(self, held_bytes)
+
+
+class UpstreamEnd(asyncio.Protocol):
+    """The protocol of the transport to the broker."""
+
+    def __init__(self, connection: RelayedConnection) -> None:
+        self._connection = connection
+        self._transport: Any = None
+
+    def connection_made(self, transport: Any) -> None:
+        self._transport = transport
+        self._connection.upstream_made(transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._connection.upstream_data(data)
+
+    def eof_received(self) -> bool:
+        # The broker has closed the connection: it reads nothing of what is still to be written.
+        self._transport.abort()
+        return False
+
+    def connection_lost(self, problem: Exception | None) -> None:
+        self._connection.upstream_lost()
+
+    def pause_writing(self) -> None:
+        self._connection.upstream_is_full(True)
+
+    def resume_writing(self) -> None:
+        self._connection.upstream_is_full(False)
+
+
+def _read(transport: Any, is_on: bool) -> None:
+    """Read from a transport, or do not. The loop may have closed it, and not said so yet."""
+    if not transport.is_closing():
+        if is_on:
+            transport.resume_reading()
+        else:
+            transport.pause_reading()

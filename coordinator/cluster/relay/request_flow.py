@@ -1,0 +1,147 @@
+"""The way of requests, from a client to its broker."""
+
+from functools import partial
+from typing import Final, Protocol
+
+from _wire.headers import decode_request_header
+from coordinator.cluster.relay.directory import Directory
+from coordinator.cluster.relay.expected_responses import ExpectedResponses
+from coordinator.cluster.relay.frame_stream import INT32, FrameStream, Route
+from coordinator.cluster.relay.group_requests import GROUP_REQUESTS, not_coordinator_response
+from coordinator.cluster.relay.request_heads import HEAD, LENGTH_BYTES, InvalidRequest, produce_acks
+from coordinator.cluster.relay.responses import (
+    ForwardedRequest,
+    forwarded_request,
+    unserved,
+    unsupported_api_versions,
+)
+from coordinator.cluster.relay.rules import API_VERSIONS, PRODUCE, RULES
+from coordinator.runtime.slices import SlicedWork, Slices
+
+COLLECTED_BYTES_MAX: Final = 16 << 20
+"""The largest request that is read whole. Those of groups become records of at most message.max.bytes (1 MiB)."""
+
+
+class Ends(Protocol):
+    """What both ways need of the connection."""
+
+    address: str
+
+    def write_upstream(self, data: bytes | memoryview) -> None: ...
+
+    def write_client(self, data: bytes | memoryview) -> None: ...
+
+    def abort(self, reason: str) -> None:
+        """Close both sides because of `reason`, which is logged."""
+
+    def fail(self, problem: Exception) -> None:
+        """Close both sides because work for this connection failed."""
+
+    def go_on(self) -> None:
+        """A stream that was stopped may go on."""
+
+
+class RequestFlow:
+    """Handles the frames of a client. Requests for groups are inspected, one after the other."""
+
+    def __init__(
+        self, ends: Ends, expected: ExpectedResponses, directory: Directory, slices: Slices, request_bytes_max: int
+    ) -> None:
+        self._ends = ends
+        self._expected = expected
+        self._directory = directory
+        self._slices = slices
+        self._work: SlicedWork | None = None
+        self._inspected_bytes = 0
+        self._is_open = False
+        self.stream: Final = FrameStream(self, ends.write_upstream, HEAD.size, request_bytes_max)
+        self.update()
+
+    def open(self) -> None:
+        """There is a connection to the broker. Requests that came before have waited."""
+        self._is_open = True
+
+    @property
+    def held_bytes(self) -> int:
+        return self.stream.held_bytes + self._inspected_bytes
+
+    def begin(self, data: bytes, start: int, end: int, frame_bytes: int) -> Route | None:
+        api_key, version, correlation_id = HEAD.unpack_from(data, start + LENGTH_BYTES)
+        rule = RULES.get(api_key)
+        if rule is None:
+            self._expect(correlation_id, None)
+            return Route.PASS
+        if not rule.serves(version):
+            if api_key != API_VERSIONS:
+                raise InvalidRequest(unserved(api_key, version))
+            return self._collect(frame_bytes)
+        if rule.is_collected:
+            return self._collect(frame_bytes)
+        if api_key == PRODUCE:
+            acks = produce_acks(data, start, end, version)
+            if acks is None:
+                return None
+            if acks == 0:
+                return Route.PASS
+        self._expect(correlation_id, ForwardedRequest(api_key, version) if version >= rule.rewritten_from else None)
+        return Route.PASS
+
+    def _collect(self, frame_bytes: int) -> Route:
+        if frame_bytes > COLLECTED_BYTES_MAX:
+            raise InvalidRequest(f"a request of {frame_bytes} bytes is too large for its API")
+        return Route.COLLECT
+
+    def _expect(self, correlation_id: int, rewritten: ForwardedRequest | None) -> None:
+        self._expected.expect(correlation_id, rewritten)
+        self.update()
+
+    def collected(self, frame: bytes) -> None:
+        api_key, _, correlation_id = HEAD.unpack_from(frame)
+        if api_key == API_VERSIONS:
+            self._answer(unsupported_api_versions(correlation_id))
+        elif api_key in GROUP_REQUESTS:
+            self._inspect(frame)
+        else:
+            self._pass_on(frame, forwarded_request(frame))
+
+    def passed(self) -> bool:
+        return False
+
+    def insert(self) -> None:
+        """Nothing is inserted between requests."""
+
+    def update(self) -> None:
+        """Stop the stream while the next request has to wait."""
+        self.stream.is_stopped = self._expected.is_full or self._work is not None or not self._is_open
+
+    def stop(self) -> None:
+        """The connection has ended."""
+        self._is_open = False
+        self.stream.is_stopped = True
+        if self._work is not None:
+            self._work.cancel()
+
+    def _inspect(self, frame: bytes) -> None:
+        steps = not_coordinator_response(frame, self._directory)
+        self._inspected_bytes = len(frame)
+        self._work = self._slices.start(steps, partial(self._inspected, frame), self._ends.fail, self._ends.address)
+        self.update()
+
+    def _inspected(self, frame: bytes, response: bytes | None) -> None:
+        was_waiting, self._work = self._work is not None, None
+        self._inspected_bytes = 0
+        if response is None:
+            self._pass_on(frame, None)
+        else:
+            self._answer(response)
+        if was_waiting:
+            self._ends.go_on()
+
+    def _pass_on(self, frame: bytes, rewritten: ForwardedRequest | None) -> None:
+        self._expect(decode_request_header(frame)[0].correlation_id, rewritten)
+        self._ends.write_upstream(INT32.pack(len(frame)) + frame)
+
+    def _answer(self, response: bytes) -> None:
+        self._expected.answer(response)
+        self._expected.write_own(self._ends.write_client)
+        self.update()

@@ -1,0 +1,93 @@
+"""Which APIs the relay treats in a special way, and in which versions it offers them.
+
+An API that is not here is passed on, request and response, whatever its version.
+"""
+
+from typing import Final, NamedTuple
+
+from _wire.apis import APIS
+from _wire.messages.api_versions import ApiVersionsRequest
+from _wire.messages.fetch import FetchRequest
+from _wire.messages.find_coordinator import FindCoordinatorRequest
+from _wire.messages.produce import ProduceRequest
+from _wire.messages.sasl_handshake import SaslHandshakeRequest
+
+PRODUCE: Final = ProduceRequest.API_KEY
+FIND_COORDINATOR: Final = FindCoordinatorRequest.API_KEY
+API_VERSIONS: Final = ApiVersionsRequest.API_KEY
+
+REMOVED: Final = frozenset({68, 69, *range(76, 93)})
+"""ConsumerGroupHeartbeat and ConsumerGroupDescribe, share groups, changes of the controllers' quorum, groups of Kafka
+Streams: nodes do not serve these kinds of groups, and a client must not find another set of APIs on each port."""
+
+FETCH_VERSION_MAX: Final = 15
+"""From version 16 on a response ends with `node_endpoints` (KIP-951), after all its records. The versions above bring
+consumers nothing else (docs/decisions/036)."""
+SASL_HANDSHAKE_VERSION_MIN: Final = 1
+"""After version 0, tokens follow that are no requests (KIP-152)."""
+PRODUCE_ENDPOINTS_VERSION: Final = 10
+"""From this version on the response has `node_endpoints` (KIP-951)."""
+NEVER: Final = 1 << 15
+"""Above all versions."""
+
+REWRITTEN: Final = ("Metadata", "DescribeCluster", "FindCoordinator", "ApiVersions", "ListGroups")
+"""APIs whose responses are rewritten, in all versions."""
+
+INSPECTED: Final = (
+    "JoinGroup",
+    "LeaveGroup",
+    "OffsetCommit",
+    "TxnOffsetCommit",
+    "OffsetFetch",
+    "OffsetDelete",
+    "DescribeGroups",
+    "DeleteGroups",
+)
+"""APIs of groups whose requests are answered NOT_COORDINATOR if a node owns the group.
+
+SyncGroup and Heartbeat are not: the cluster answers UNKNOWN_MEMBER_ID, as its group has none of the node's members.
+Then the client joins again, and that request is inspected.
+"""
+
+
+class Rule(NamedTuple):
+    """How one API is treated."""
+
+    min_version: int
+    max_version: int
+    is_collected: bool = False
+    """Whether a request is read whole before it is passed on."""
+    rewritten_from: int = NEVER
+    """The first version whose response is rewritten."""
+
+    def serves(self, version: int) -> bool:
+        return self.min_version <= version <= self.max_version
+
+
+def _rules() -> dict[int, Rule]:
+    rules: dict[int, Rule] = {}
+    for name in REWRITTEN:
+        api = APIS.named(name)
+        rules[api.key] = Rule(api.min_version, api.max_version, api.key == FIND_COORDINATOR, api.min_version)
+    for name in INSPECTED:
+        api = APIS.named(name)
+        rules[api.key] = Rule(api.min_version, api.max_version, is_collected=True)
+    produce, fetch, handshake = APIS[PRODUCE], APIS.named("Fetch"), APIS.named("SaslHandshake")
+    rules[PRODUCE] = Rule(produce.min_version, produce.max_version, rewritten_from=PRODUCE_ENDPOINTS_VERSION)
+    rules[FetchRequest.API_KEY] = Rule(fetch.min_version, min(fetch.max_version, FETCH_VERSION_MAX))
+    rules[SaslHandshakeRequest.API_KEY] = Rule(SASL_HANDSHAKE_VERSION_MIN, handshake.max_version)
+    rules.update(dict.fromkeys(REMOVED, Rule(0, -1)))
+    return rules
+
+
+RULES: Final[dict[int, Rule]] = _rules()
+"""API key → rule."""
+
+
+def offered_versions(api_key: int, min_version: int, max_version: int) -> tuple[int, int] | None:
+    """The versions that clients are offered of an API that a broker has in these; None: it is taken away."""
+    rule = RULES.get(api_key)
+    if rule is None:
+        return min_version, max_version
+    lowest, highest = max(min_version, rule.min_version), min(max_version, rule.max_version)
+    return (lowest, highest) if lowest <= highest else None

@@ -1,0 +1,74 @@
+"""Connections to the brokers themselves."""
+
+import asyncio
+import ssl
+from typing import Any, Final
+
+from coordinator.cluster.relay.directory import Directory
+from coordinator.logger import logger
+
+CONNECT_SECONDS: Final = 10
+"""The default of socket.connection.setup.timeout.ms of Kafka's clients, after which they would give up."""
+LOG_INTERVAL_SECONDS: Final = 10
+WRITE_BUFFER_HIGH_BYTES: Final = 1 << 20
+WRITE_BUFFER_LOW_BYTES: Final = 1 << 18
+"""Above the first one, the relay reads no more of what is to be written there, until the second one is reached."""
+
+
+class UpstreamUnreachable(Exception):
+    """A broker cannot be reached. This has been logged."""
+
+
+class Upstreams:
+    """Connects to brokers. Lives in the running event loop."""
+
+    def __init__(self, directory: Directory, tls: ssl.SSLContext | None = None) -> None:
+        """`tls` is the context of a client (`coordinator.client.tls.client_context`) if the brokers' port has TLS."""
+        self._loop = asyncio.get_running_loop()
+        self._directory = directory
+        self._tls = tls
+        self._logged_at: dict[int, float] = {}
+        """Broker → when a failure was logged last."""
+        self._suppressed: dict[int, int] = {}
+
+    async def connect(self, broker_id: int, protocol: asyncio.Protocol) -> None:
+        """Connect a protocol to a broker.
+
+        Raises:
+            UpstreamUnreachable: there is no such broker, it does not answer in time, or its certificate is not trusted.
+        """
+        address = self._directory.broker_upstream(broker_id)
+        if address is None:
+            raise self._unreachable(broker_id, "it is not in the cluster")
+        host, port = address
+        tls: dict[str, Any] = {} if self._tls is None else {"ssl": self._tls, "server_hostname": host}
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS):
+                await self._loop.create_connection(lambda: protocol, host, port, **tls)
+        except TimeoutError:
+            raise self._unreachable(broker_id, f"{host}:{port} does not answer within {CONNECT_SECONDS} s") from None
+        except (OSError, UnicodeError) as problem:
+            reason = getattr(problem, "verify_message", "") or str(problem)
+            raise self._unreachable(broker_id, f"{host}:{port}: {reason}") from None
+
+    def _unreachable(self, broker_id: int, reason: str) -> UpstreamUnreachable:
+        """Log the failure, for each broker once in an interval: clients try again and again."""
+        now = self._loop.time()
+        logged_at = self._logged_at.get(broker_id)
+        if logged_at is None or now - logged_at >= LOG_INTERVAL_SECONDS:
+            suppressed = self._suppressed.pop(broker_id, 0)
+            others = {"suppressed": suppressed} if suppressed else {}
+            logger.warning(
+                "broker cannot be reached; its client is disconnected", broker=broker_id, reason=reason, **others
+            )
+            self._logged_at[broker_id] = now
+        else:
+            self._suppressed[broker_id] = self._suppressed.get(broker_id, 0) + 1
+        return UpstreamUnreachable(f"broker {broker_id}: {reason}")
+
+
+def bound_write_buffer(transport: Any) -> None:
+    """Let a transport tell its protocol when much is unsent. That of TLS at a listener has bounds of its own."""
+    set_limits = getattr(transport, "set_write_buffer_limits", None)
+    if set_limits is not None:
+        set_limits(high=WRITE_BUFFER_HIGH_BYTES, low=WRITE_BUFFER_LOW_BYTES)
