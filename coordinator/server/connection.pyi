@@ -56,6 +56,8 @@ class Connection(Protocol):
         """Encode the response to the request in progress; `pause` is called after each step."""
     def send_encoded(self, response: Any, apart: list[Any], frame: bytes) -> None:
         """Send what `encode` made of the response, then handle the next request; the response is freed."""
+    def send_frame(self, frame: bytes) -> None:
+        """Send a response that is encoded already, with its length, then handle the next request."""
     def release(self, messages: list[Any]) -> None:
         """Free messages with very many elements in steps, as far as nobody else holds them in the next iteration."""
     def reject_response(self, problem: Exception) -> None:

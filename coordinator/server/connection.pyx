@@ -255,6 +255,13 @@ cdef class Connection:
         self.release([response])
         self.finish()
 
+    def send_frame(self, bytes frame not None):
+        """Send a response that is encoded already, with its length, then handle the next request."""
+        if self.closing or not self.busy or self.muted:
+            return
+        self.buffer_response(frame)
+        self.finish()
+
     def reject_response(self, problem):
         """Close the connection, because of a defect of the server: the response cannot be encoded.
 

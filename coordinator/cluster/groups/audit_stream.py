@@ -23,7 +23,7 @@ class ClusterAuditStream:
 
     def replay_offsets(self) -> list[int]:
         """A checkpoint outside of the log is ignored: its retention has deleted what was there."""
-        start, checkpoint = self.log.log_start_offset, self._store.audit_checkpoint
+        start, checkpoint = self.log.log_start_offset, self._store.notes.audit_checkpoint
         if checkpoint is None or not start < checkpoint <= self.log.log_end_offset:
             return [start]
         return [checkpoint, start]
@@ -48,7 +48,7 @@ class ClusterAuditStream:
 
     def note_checkpoint(self, offset: int) -> bool:
         """It is appended at once, so there is never anything to be written later."""
-        if offset > self.log.log_start_offset and offset != self._store.audit_checkpoint:
+        if offset > self.log.log_start_offset and offset != self._store.notes.audit_checkpoint:
             self._store.note_audit_checkpoint(offset)
         return False
 

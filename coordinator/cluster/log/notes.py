@@ -1,15 +1,16 @@
-"""What nodes leave for each other in the log of the groups, beside the records of the groups.
+"""What nodes leave for each other in the log of the groups, beside the records of the groups: a batch for each note.
 
-A fence is the first batch that a node writes to a partition. From there on the broker refuses batches of earlier epochs
-of its producer id. An epoch means nothing to another producer id: where the log has batches of one, as after a
-transactional id expired (`transactional.id.expiration.ms`), the node writes a fence with that id, too, one epoch
-higher.
-
-An audit checkpoint is the offset of the audit from which a load has to read to know all groups. It is only a hint: the
-audit itself shows whether a completed checkpoint begins there.
+- A fence is the first batch that a node writes to a partition. From there on the broker refuses batches of earlier
+  epochs of its producer id. An epoch means nothing to another producer id: where the log has batches of one, as after a
+  transactional id expired (`transactional.id.expiration.ms`), the node writes a fence with that id, too, one epoch
+  higher.
+- The audit checkpoint is the offset of the audit from which a load has to read to know all groups. It is only a hint:
+  the audit itself shows whether a completed checkpoint begins there.
+- A rule says which groups the nodes coordinate: every partition has all of them.
+- The groups of the partition that the nodes own, each with a note of its own: its sentinel is in the cluster.
 """
 
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -21,9 +22,13 @@ from coordinator.core.stored import StoredRecord
 from coordinator.runtime.interfaces import ReplayedLog
 from coordinator.runtime.slices import Steps
 
-FENCE_KEY: Final = (10_000).to_bytes(2, "big") + b"fence"
-AUDIT_CHECKPOINT_KEY: Final = (10_001).to_bytes(2, "big") + b"audit checkpoint"
-"""Keys begin with a type of two bytes, as in all logs of Kafka's coordinators, whose types are below 100."""
+NOTE: Final = (10_000).to_bytes(2, "big") + b"node "
+"""How the key of a note begins: with a type of two bytes, as in all logs of Kafka's coordinators, whose types are below
+100."""
+FENCE_KEY: Final = NOTE + b"fence "
+AUDIT_CHECKPOINT_KEY: Final = NOTE + b"audit checkpoint"
+RULE_KEY: Final = NOTE + b"rule "
+OWNED_KEY: Final = NOTE + b"owned "
 EPOCH_MAX: Final = (1 << 15) - 1
 
 
@@ -40,8 +45,21 @@ class AuditCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
     offset: int
 
 
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether the groups that a name or pattern is about are coordinated by the nodes."""
+
+    is_adopted: bool
+    at_ms: int
+    by: str
+
+
+class Owned(msgspec.Struct, frozen=True, kw_only=True):
+    """Since when the nodes own a group."""
+
+    since_ms: int
+
+
 encode = msgspec.json.Encoder().encode
-decode_checkpoint = msgspec.json.Decoder(AuditCheckpoint).decode
 
 
 def fence_record(producer_id: int, owner: Owner) -> StoredRecord:
@@ -50,19 +68,29 @@ def fence_record(producer_id: int, owner: Owner) -> StoredRecord:
 
 
 def checkpoint_record(offset: int) -> StoredRecord:
-    """Written in a batch of its own, which is how `Notes` finds it."""
     return AUDIT_CHECKPOINT_KEY, encode(AuditCheckpoint(offset=offset))
 
 
-class Notes:
-    """What a replay comes across: the producer ids that have to be fenced, too, and the audit checkpoint."""
+def rule_record(pattern: str, rule: Rule) -> StoredRecord:
+    return RULE_KEY + pattern.encode(), encode(rule)
 
-    def __init__(self, own: int) -> None:
-        """`own` is the producer id of this node, whose earlier epochs are fenced already."""
-        self._own = own
+
+def owned_record(group_id: str, since_ms: int | None) -> StoredRecord:
+    """None: the nodes own the group no more."""
+    return OWNED_KEY + group_id.encode(), None if since_ms is None else encode(Owned(since_ms=since_ms))
+
+
+class Notes:
+    """What the notes of a partition say, and which producer ids have to be fenced."""
+
+    def __init__(self) -> None:
+        self.audit_checkpoint: int | None = None
+        self.rules: dict[str, Rule] = {}
+        """Name of a group, or pattern → rule."""
+        self.owned: set[str] = set()
+        """Ids of the groups that the nodes own."""
         self._last: dict[int, tuple[int, bool]] = {}
         """Producer id → epoch of its last batch, and whether that is a fence."""
-        self.audit_checkpoint: int | None = None
 
     def watching(self, log: ClusterLog) -> ReplayedLog:
         """The log, whose batches are noted as they are read."""
@@ -71,37 +99,45 @@ class Notes:
     def note(self, data: bytes) -> None:
         """Note whole batches."""
         for header in batch_headers(data, check_crc=False):
-            is_foreign = header.producer_id >= 0 and header.producer_id != self._own
-            key, value = None, None
-            if header.record_count == 1 and (
-                is_foreign or self._may_be_checkpoint(data, header.position, header.size_in_bytes)
-            ):
-                _, (record,) = parse_batch(data, header.position)
-                key, value = record.key or b"", record.value
-            if is_foreign:
-                self._last[header.producer_id] = header.producer_epoch, key is not None and key.startswith(FENCE_KEY)
-            if key == AUDIT_CHECKPOINT_KEY and value is not None:
-                self.audit_checkpoint = _offset(value)
+            start, end = header.position, header.position + header.size_in_bytes
+            key = b""
+            if header.record_count == 1 and data.find(NOTE, start, end) >= 0:
+                _, (record,) = parse_batch(data, start)
+                key = record.key or b""
+                self.apply(key, record.value)
+            self._last[header.producer_id] = header.producer_epoch, key.startswith(FENCE_KEY)
 
-    @staticmethod
-    def _may_be_checkpoint(data: bytes, position: int, size: int) -> bool:
-        return data.find(AUDIT_CHECKPOINT_KEY, position, position + size) >= 0
+    def apply(self, key: bytes, value: bytes | None) -> None:
+        """Apply a note; other records are passed over. One that is damaged counts as none."""
+        try:
+            if key == AUDIT_CHECKPOINT_KEY:
+                checkpoint = None if value is None else msgspec.json.decode(value, type=AuditCheckpoint)
+                self.audit_checkpoint = None if checkpoint is None else checkpoint.offset
+            elif key.startswith(RULE_KEY):
+                _set(self.rules, _name(key, RULE_KEY), value and msgspec.json.decode(value, type=Rule))
+            elif key.startswith(OWNED_KEY):
+                (self.owned.discard if value is None else self.owned.add)(_name(key, OWNED_KEY))
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return
 
-    def to_fence(self) -> list[ProducerIdentity]:
-        """The producer ids whose last batch is no fence, each with the epoch that fences it."""
+    def to_fence(self, own: int) -> list[ProducerIdentity]:
+        """The producer ids other than `own` whose last batch is no fence, each with the epoch that fences it."""
         return [
             ProducerIdentity(producer_id, min(epoch + 1, EPOCH_MAX))
             for producer_id, (epoch, is_fence) in self._last.items()
-            if not is_fence
+            if producer_id >= 0 and producer_id != own and not is_fence
         ]
 
 
-def _offset(value: bytes) -> int | None:
-    """None if the value is damaged: then the audit is read from its start."""
-    try:
-        return decode_checkpoint(value).offset
-    except msgspec.DecodeError:
-        return None
+def _name(key: bytes, prefix: bytes) -> str:
+    return key[len(prefix) :].decode()
+
+
+def _set(notes: dict[str, Any], name: str, value: Any) -> None:
+    if value:
+        notes[name] = value
+    else:
+        notes.pop(name, None)
 
 
 class _Watched:

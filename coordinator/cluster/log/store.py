@@ -12,7 +12,7 @@ from coordinator.audit.schema import LeadershipTaken, Record
 from coordinator.cluster.log.access import LogAccess, ProducerIdentity, Refused
 from coordinator.cluster.log.cluster_log import NO_IDENTITY, ClusterLog, LogRefused
 from coordinator.cluster.log.notes import Notes, Owner, checkpoint_record, fence_record
-from coordinator.core.stored import Stored
+from coordinator.core.stored import Stored, StoredRecord
 from coordinator.core.stored_batch import StoredBatch
 from coordinator.runtime.interfaces import Replay, ReplayedLog, StoreError
 from coordinator.runtime.slices import Steps, awaited
@@ -75,8 +75,8 @@ class ClusterStore:
         self._audit_compression = audit_compression
         self._identity = NO_IDENTITY
         self._renewed_ms = 0
-        self.audit_checkpoint: int | None = None
-        """The offset of the audit from which the last replay says that a load may read."""
+        self.notes: Notes = Notes()
+        """What nodes have left for each other, since the last load."""
         self._queue: deque[Queued] = deque()
         self._running: WaitingSteps | None = None
 
@@ -119,24 +119,32 @@ class ClusterStore:
 
         Producers of other ids, as there are after a transactional id expired, are fenced when the log shows them.
         """
-        notes = Notes(self._identity.producer_id)
+        notes = Notes() if from_offset == 0 else self.notes
         offset = max(from_offset, self._groups.log_start_offset)
         while True:
             end_offset = self._groups.log_end_offset
             yield from replay.read(notes.watching(self._groups), offset, self._load_bytes)
             offset = end_offset
-            foreign = notes.to_fence()
+            foreign = notes.to_fence(self._identity.producer_id)
             if not foreign:
-                self.audit_checkpoint = notes.audit_checkpoint
+                self.notes = notes
                 return
             for identity in foreign:
                 yield from self._fence(identity)
 
+    def leave_note(self, record: StoredRecord, completed: Callable[[StoreError | None], None] | None = None) -> None:
+        """Append a note, after what is queued, and apply it. `completed` is called as that of `append`."""
+
+        def steps() -> Steps[None]:
+            yield from self._groups.append([record], self._wall.at(self._now_ms()))
+            self.notes.apply(*record)
+
+        self._enqueue(Queued(steps, completed or _ignore))
+
     def note_audit_checkpoint(self, offset: int) -> None:
-        """Leave a note for the next load, after what is queued."""
-        self.audit_checkpoint = offset
-        at_ms = self._wall.at(self._now_ms())
-        self._enqueue(Queued(partial(self._groups.append, [checkpoint_record(offset)], at_ms), _ignore))
+        """Leave a note for the next load."""
+        self.notes.audit_checkpoint = offset
+        self.leave_note(checkpoint_record(offset))
 
     @property
     def is_idle(self) -> bool:

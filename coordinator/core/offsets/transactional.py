@@ -36,7 +36,7 @@ OFFSETS_PER_OPERATION: Final = 20
 
 def commit(group: Group[Any] | None, request: TxnOffsetCommitRequest, context: OperationContext) -> Decision:
     """Keep the offsets of a producer's transaction pending."""
-    error = _check(group, request, context)
+    error = check(group, request, context)
     if group is None and error is NONE and not context.environment.may_create_group(context.client_host):
         error = ErrorCode.POLICY_VIOLATION
     if error is not NONE:
@@ -80,7 +80,8 @@ def _too_much_error(api_version: int) -> ErrorCode:
     return ErrorCode.TRANSACTION_ABORTABLE if api_version >= KNOWS_ABORTABLE_VERSION else ErrorCode.POLICY_VIOLATION
 
 
-def _check(group: Group[Any] | None, request: TxnOffsetCommitRequest, context: OperationContext) -> ErrorCode:
+def check(group: Group[Any] | None, request: TxnOffsetCommitRequest, context: OperationContext) -> ErrorCode:
+    """Whether the commit comes from a member of the generation."""
     if group is None:
         return NONE if request.generation_id < 0 else ErrorCode.ILLEGAL_GENERATION
     return group.kind.offsets.validate_transactional_commit(

@@ -1,0 +1,140 @@
+"""Requests at a node's own port: those about groups are handled here, all others are forwarded to a broker.
+
+A client has one connection to a broker behind its own. Logins are forwarded on it like everything else.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from _wire.errors import ErrorCode, MalformedMessage
+from _wire.headers import decode_request_header, encode_response
+from _wire.messages.api_versions import ApiVersionsRequest
+from _wire.messages.find_coordinator import FindCoordinatorResponse
+from coordinator.cluster.ownership import GroupOwnership
+from coordinator.cluster.peers import OWNED_KEY_TYPE
+from coordinator.cluster.relay.directory import Directory
+from coordinator.cluster.relay.request_heads import InvalidRequest
+from coordinator.cluster.relay.responses import (
+    ForwardedRequest,
+    forwarded_request,
+    is_rewritten,
+    rewrite_response,
+    unsupported_api_versions,
+)
+from coordinator.cluster.relay.upstream_connection import UpstreamConnection
+from coordinator.runtime.slices import Slices
+from coordinator.server.connection import Connection
+from coordinator.server.handlers.cluster import has_valid_software
+from coordinator.server.request_dispatcher import RequestDispatcher
+
+INT16_BYTES: Final = 2
+API_VERSIONS: Final = ApiVersionsRequest.API_KEY
+
+
+class ClusterDispatcher(RequestDispatcher):
+    """The dispatcher of a node in front of a cluster."""
+
+    def __init__(
+        self,
+        *args: Any,
+        directory: Directory,
+        ownership: GroupOwnership,
+        new_upstream: Callable[[], UpstreamConnection | None],
+        before_request: Callable[[], None],
+        slices: Slices,
+        **kwargs: Any,
+    ) -> None:
+        """`new_upstream` is a connection to some broker; None: none is known. The rest is as for any node."""
+        super().__init__(*args, slices=slices, **kwargs)
+        self._directory = directory
+        self._ownership = ownership
+        self._new_upstream = new_upstream
+        self._before_request = before_request
+        self._rewriting = slices
+        self._upstreams: dict[int, UpstreamConnection] = {}
+        """Serial number of a connection → its connection to a broker."""
+
+    def closed(self, connection: Connection) -> None:
+        super().closed(connection)
+        upstream = self._upstreams.pop(connection.serial, None)
+        if upstream is not None:
+            upstream.close()
+
+    def _serve(self, connection: Connection, frame: bytes) -> None:
+        self._before_request()
+        if int.from_bytes(frame[:INT16_BYTES], "big") in self.routes:
+            super()._serve(connection, frame)
+            return
+        connection.call = None
+        try:
+            request = forwarded_request(frame)
+            if request.key_type == OWNED_KEY_TYPE:
+                self._answer_peer(connection, frame, request)
+                return
+            self._note_software(connection, frame, request)
+        except InvalidRequest as problem:
+            self._reject_version(connection, frame, str(problem))
+            return
+        except MalformedMessage as problem:
+            connection.reject(str(problem))
+            return
+        self._forward(connection, frame, request)
+
+    def _forward(self, connection: Connection, frame: bytes, request: ForwardedRequest) -> None:
+        upstream = self._upstreams.get(connection.serial)
+        if upstream is None:
+            upstream = self._new_upstream()
+            if upstream is None:
+                connection.reject("no broker of the cluster is known")
+                return
+            self._upstreams[connection.serial] = upstream
+
+        def answered(response: bytes | None) -> None:
+            if response is None:
+                connection.close()
+            elif is_rewritten(request):
+                self._rewrite(connection, request, response)
+            else:
+                connection.send_frame(len(response).to_bytes(4, "big") + response)
+
+        upstream.request(frame, answered)
+
+    def _rewrite(self, connection: Connection, request: ForwardedRequest, response: bytes) -> None:
+        def failed(problem: Exception) -> None:
+            connection.reject(f"a broker sent a response that cannot be decoded: {problem}")
+
+        steps = rewrite_response(request, response, self._directory)
+        work = self._rewriting.start(steps, connection.send_frame, failed, connection.client_host)
+        if work is not None:
+            connection.on_close = work.cancel
+
+    def _answer_peer(self, connection: Connection, frame: bytes, request: ForwardedRequest) -> None:
+        """Answer another node whether this one owns a group."""
+        header, _ = decode_request_header(frame)
+
+        def answered(owns: bool | ErrorCode) -> None:
+            error = owns if isinstance(owns, ErrorCode) else ErrorCode.NONE if owns else ErrorCode.GROUP_ID_NOT_FOUND
+            response = FindCoordinatorResponse(error_code=error)
+            connection.send_frame(encode_response(header.correlation_id, response, header.api_version))
+
+        if request.version >= 4 or not request.keys:
+            connection.reject("a node asks for one group at a time")
+        else:
+            self._ownership.find(request.keys[0], answered)
+
+    def _note_software(self, connection: Connection, frame: bytes, request: ForwardedRequest) -> None:
+        """Remember name and version of the client's library (KIP-511), which the audit tells."""
+        if request.api_key != API_VERSIONS:
+            return
+        _, body_start = decode_request_header(frame)
+        said = ApiVersionsRequest.decode(frame, request.version, body_start, False)
+        if has_valid_software(said, request.version):
+            connection.software = (said.client_software_name[:100], said.client_software_version[:100])
+
+    def _reject_version(self, connection: Connection, frame: bytes, reason: str) -> None:
+        """Close the connection; but answer ApiVersions of a newer client with the version that is served."""
+        header, _ = decode_request_header(frame)
+        if header.api_key == API_VERSIONS:
+            connection.send_frame(unsupported_api_versions(header.correlation_id))
+        else:
+            connection.reject(reason)

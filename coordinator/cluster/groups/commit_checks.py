@@ -1,0 +1,105 @@
+"""Whether a commit may be forwarded to the cluster: decided as if it were stored here, and nothing of it is.
+
+Counterpart in Kafka: the checks of `OffsetMetadataManager.commitOffset` and `commitTransactionalOffset`.
+"""
+
+from typing import Any, Final, NamedTuple
+
+from _wire.errors import NONE, ErrorCode
+from _wire.messages.offset_commit import OffsetCommitRequest
+from _wire.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+)
+from _wire.messages.txn_offset_commit import TxnOffsetCommitRequest
+from coordinator.core.decision import Decision, OperationContext, Reply, replying
+from coordinator.core.groups.group import Group
+from coordinator.core.groups.rejections import rejecting, rejection
+from coordinator.core.offsets import commit as offset_commit
+from coordinator.core.offsets import delete as offset_delete
+from coordinator.core.offsets import transactional as transactional_offsets
+from coordinator.core.operation import Operation
+
+MAY_COMMIT: Final = object()
+"""What is answered in place of a response when the commit may be forwarded."""
+
+
+def check_commit(group: Group[Any] | None, request: OffsetCommitRequest, context: OperationContext) -> Decision:
+    """As `offset_commit.commit`, but for what is stored."""
+    assert context.request_id is not None
+    error = NONE
+    if group is not None:
+        error = group.kind.offsets.validate_commit(
+            group.membership,
+            request.member_id,
+            request.group_instance_id,
+            request.generation_id_or_member_epoch,
+            context.api_version,
+            request.topics,
+            context.environment.topics,
+        )
+    elif request.generation_id_or_member_epoch >= 0:
+        too_old = context.api_version < offset_commit.GROUP_ID_NOT_FOUND_VERSION
+        error = ErrorCode.ILLEGAL_GENERATION if too_old else ErrorCode.GROUP_ID_NOT_FOUND
+    if error is not NONE:
+        replies = (Reply(context.request_id, offset_commit.request_error(request, error, context.api_version)),)
+        told = () if group is None else (rejection(group, "OffsetCommit", request, error, context),)
+        return Decision(told, replies, no_step_follows=True)
+    return _may_commit(group, request.member_id, context)
+
+
+def check_transactional_commit(
+    group: Group[Any] | None, request: TxnOffsetCommitRequest, context: OperationContext
+) -> Decision:
+    """As `transactional_offsets.commit`, but for what is stored."""
+    error = transactional_offsets.check(group, request, context)
+    if error is not NONE:
+        response = transactional_offsets.error_response(request, error, context.api_version)
+        return rejecting(group, "TxnOffsetCommit", request, error, replying(context, response), context)
+    return _may_commit(group, request.member_id, context)
+
+
+def _may_commit(group: Group[Any] | None, member_id: str, context: OperationContext) -> Decision:
+    assert context.request_id is not None
+    renewed = () if group is None else group.kind.offsets.sessions_renewed(group.membership, member_id)
+    return Decision((), (Reply(context.request_id, MAY_COMMIT),), renewed, no_step_follows=True)
+
+
+class MayDelete(NamedTuple):
+    """What of an OffsetDelete may be forwarded, and the answers for the rest."""
+
+    request: OffsetDeleteRequest
+    rejected: list[OffsetDeleteResponseTopic]
+
+
+def check_delete(group: Group[Any] | None, request: OffsetDeleteRequest, context: OperationContext) -> Decision:
+    """As `offset_delete.delete`; a group that has no members here is the cluster's to judge."""
+    if group is None:
+        return replying(context, MayDelete(request, []))
+    error = group.kind.offsets.validate_delete(group.membership)
+    if error is not NONE:
+        return replying(context, offset_delete.error_response(request, error, context.api_version))
+    topics_read = group.kind.offsets.topics_read(group.membership)
+    rejected = [
+        OffsetDeleteResponseTopic(
+            name=topic.name,
+            partitions=[
+                OffsetDeleteResponsePartition(
+                    partition_index=each.partition_index, error_code=ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+                )
+                for each in topic.partitions
+            ],
+        )
+        for topic in request.topics
+        if topic.name in topics_read
+    ]
+    allowed = [topic for topic in request.topics if topic.name not in topics_read]
+    return replying(context, MayDelete(OffsetDeleteRequest(group_id=request.group_id, topics=allowed), rejected))
+
+
+CHECK_COMMIT: Final = Operation("check OffsetCommit", check_commit, offset_commit.request_error)
+CHECK_DELETE: Final = Operation("check OffsetDelete", check_delete, offset_delete.error_response)
+CHECK_TRANSACTIONAL_COMMIT: Final = Operation(
+    "check TxnOffsetCommit", check_transactional_commit, transactional_offsets.error_response
+)

@@ -1,0 +1,126 @@
+"""Requests about the committed offsets of groups, sent to the cluster in the name of the node."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, Final, TypeAlias
+
+from _wire.errors import ErrorCode
+from _wire.messages.offset_commit import OffsetCommitRequest
+from _wire.messages.txn_offset_commit import TxnOffsetCommitRequest
+from _wire.primitives import Message
+from coordinator.cluster.brokers.errors import BrokerError
+from coordinator.cluster.log.backoff import Backoff
+from coordinator.cluster.sentinels.membership import INSTANCE_ID, Sentinel
+from coordinator.cluster.sentinels.sentinels import MOVED, SENTINEL_GONE, Sentinels
+from coordinator.logger import logger
+
+TRIED_SECONDS: Final = 10
+"""For how long a request is sent again while the group's coordinator at the cluster moves."""
+MEMBERS_VERSION: Final = 3
+"""From this version on TxnOffsetCommit names generation, member and instance."""
+MEMBER_EPOCH_VERSION: Final = 9
+"""From this version on OffsetFetch names member and epoch."""
+
+Answered: TypeAlias = Callable[[Any], None]
+"""Gets the response of the cluster, or an error code."""
+
+
+class Forwarder:
+    """Lives in the running event loop. Each request is answered once."""
+
+    def __init__(self, sentinels: Sentinels) -> None:
+        self._sentinels = sentinels
+        self._loop = asyncio.get_running_loop()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+
+    def commit(self, sentinel: Sentinel, request: Any, version: int, answered: Answered) -> None:
+        """Commit offsets as the sentinel; `request` is an OffsetCommit or a TxnOffsetCommit."""
+        name_sentinel(request, sentinel, version)
+        self._start(self._commit(sentinel, request, version), answered)
+
+    async def _commit(self, sentinel: Sentinel, request: Any, version: int) -> Any:
+        response = await self._asked(sentinel.group_id, request, version)
+        if isinstance(response, ErrorCode):
+            return response
+        error = _first_error(response)
+        if error in SENTINEL_GONE:
+            # Another node owns the group by now: the client looks its coordinator up again.
+            self._sentinels.forget([sentinel.group_id])
+            return ErrorCode.NOT_COORDINATOR
+        return response
+
+    def fetch_offsets(self, group_id: str, request: Any, version: int, answered: Answered) -> None:
+        """Fetch offsets of one group; the request is in its newest form, whatever the version of the client is."""
+        self._start(self._fetch_offsets(group_id, request, version), answered)
+
+    async def _fetch_offsets(self, group_id: str, request: Any, version: int) -> Any:
+        for group in request.groups:
+            # They are those of a member here; the cluster knows the sentinel alone.
+            group.member_id, group.member_epoch = None, -1
+        return await self._asked(group_id, request, max(version, MEMBER_EPOCH_VERSION - 1))
+
+    def without_sentinel(self, group_id: str, request: Any, version: int, answered: Answered) -> None:
+        """Have the sentinel leave, and send a request that the cluster refuses for a group with members."""
+        self._start(self._without_sentinel(group_id, request, version), answered)
+
+    async def _without_sentinel(self, group_id: str, request: Any, version: int) -> Any:
+        error = await self._sentinels.leave(group_id)
+        if error is not ErrorCode.NONE:
+            return error if error.retriable else ErrorCode.COORDINATOR_NOT_AVAILABLE
+        return await self._asked(group_id, request, version)
+
+    async def _asked(self, group_id: str, request: Message, version: int) -> Any:
+        """The response of the group's coordinator at the cluster, which may be moving."""
+        backoff, until = Backoff(), self._loop.time() + TRIED_SECONDS
+        while True:
+            try:
+                connection = await self._sentinels.connection_of(group_id)
+                response = await connection.request_in(request, version)
+                error = _first_error(response)
+                if error not in MOVED:
+                    return response
+                self._sentinels.moved(group_id)
+            except BrokerError as problem:
+                logger.debug("asking the cluster again", group=group_id, problem=str(problem))
+                error = ErrorCode.COORDINATOR_NOT_AVAILABLE
+                self._sentinels.moved(group_id)
+            if self._loop.time() >= until:
+                return error
+            await asyncio.sleep(backoff.next_seconds())
+
+    def _start(self, asking: Coroutine[Any, Any, Any], answered: Answered) -> None:
+        async def ask() -> None:
+            answered(await asking)
+
+        task = self._loop.create_task(ask())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def name_sentinel(request: Any, sentinel: Sentinel, version: int) -> None:
+    """Replace the member of a commit, which is one of this node, by the one that the cluster knows."""
+    if isinstance(request, OffsetCommitRequest):
+        request.generation_id_or_member_epoch = sentinel.generation_id
+    elif isinstance(request, TxnOffsetCommitRequest) and version >= MEMBERS_VERSION:
+        request.generation_id = sentinel.generation_id
+    else:
+        return
+    request.member_id, request.group_instance_id = sentinel.member_id, INSTANCE_ID
+
+
+def _first_error(response: Any) -> ErrorCode:
+    """The error of a response as a whole, or of its first part."""
+    error = getattr(response, "error_code", 0)
+    if error:
+        return ErrorCode(error)
+    for parts in ("groups", "results", "topics"):
+        for part in getattr(response, parts, ()) or ():
+            if getattr(part, "error_code", 0):
+                return ErrorCode(part.error_code)
+            for partition in getattr(part, "partitions", ()):
+                return ErrorCode(partition.error_code)
+    return ErrorCode.NONE

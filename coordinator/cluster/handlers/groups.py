@@ -1,0 +1,230 @@
+"""The APIs of groups that the nodes own: members are coordinated here, committed offsets are the cluster's."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+from _wire.errors import ErrorCode
+from _wire.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
+from _wire.messages.offset_delete import OffsetDeleteResponse
+from coordinator.cluster.groups.commit_checks import (
+    CHECK_COMMIT,
+    CHECK_DELETE,
+    CHECK_TRANSACTIONAL_COMMIT,
+    MAY_COMMIT,
+    MayDelete,
+)
+from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
+from coordinator.cluster.handlers.forwarding import Forwarder
+from coordinator.cluster.ownership import GroupOwnership
+from coordinator.cluster.sentinels.membership import Sentinel
+from coordinator.core.classic import joining
+from coordinator.core.groups import admin, operations
+from coordinator.core.offsets import commit as offset_commit
+from coordinator.core.offsets import fetch as offset_fetch
+from coordinator.core.operation import Answer, Operation
+from coordinator.runtime.slices import Steps, awaited
+from coordinator.server.dispatch import DEFERRED, DispatchTable
+from coordinator.server.handlers.groups import MANY_GROUPS, ONE_GROUP, GroupHandlers, ManyGroups, OneGroup
+from coordinator.server.handlers.portions import part_of
+from coordinator.server.node_context import GroupContext
+from coordinator.server.request_context import RequestContext
+from coordinator.transactions.coordinator import ReplyTo
+
+OF_MEMBERS: Final = (operations.SYNC_GROUP, operations.HEARTBEAT, operations.LEAVE_GROUP)
+"""Operations on members of a group that is coordinated here already."""
+JOIN_VERSION_MAX: Final = 9
+COMMIT_VERSIONS: Final = (1, 10)
+TRANSACTIONAL_COMMIT_VERSIONS: Final = (0, 5)
+FETCH_VERSIONS: Final = (1, 10)
+EMPTY_GROUP: Final = "Empty"
+CLASSIC_GROUP: Final = "classic"
+
+
+class ClusterGroupHandlers(GroupHandlers):
+    """As those of a node with logs of its own, but for joins, offsets and lists."""
+
+    def __init__(
+        self,
+        node: GroupContext,
+        coordinator: ClusterGroupCoordinator,
+        ownership: GroupOwnership,
+        forwarder: Forwarder,
+    ) -> None:
+        super().__init__(node)
+        self._groups = coordinator
+        self._ownership = ownership
+        self._forwarder = forwarder
+        self._join = next(api for api in ONE_GROUP if api.operation is operations.JOIN_GROUP)
+
+    def add_to(self, table: DispatchTable) -> None:
+        rows = {api.operation: api for api in (*ONE_GROUP, *MANY_GROUPS)}
+        for operation in (*OF_MEMBERS, operations.DESCRIBE_GROUPS):
+            self._add(table, rows[operation])
+        table.add(
+            "JoinGroup",
+            self._join_group,
+            operations.JOIN_GROUP.error_response,
+            downgrade=joining.downgrade,
+            versions=(0, JOIN_VERSION_MAX),
+        )
+        table.add("OffsetCommit", self._commit, offset_commit.request_error, versions=COMMIT_VERSIONS)
+        table.add(
+            "TxnOffsetCommit",
+            self._commit_in_transaction,
+            operations.TXN_OFFSET_COMMIT.error_response,
+            versions=TRANSACTIONAL_COMMIT_VERSIONS,
+        )
+        table.add(
+            "OffsetFetch",
+            self._fetch,
+            offset_fetch.request_error,
+            downgrade=offset_fetch.downgrade,
+            versions=FETCH_VERSIONS,
+        )
+        table.add("OffsetDelete", self._delete_offsets, operations.OFFSET_DELETE.error_response, versions=(0, 0))
+        table.add("DeleteGroups", self._delete_groups, operations.DELETE_GROUPS.error_response, versions=(0, 2))
+        table.add("ListGroups", self._list, operations.LIST_GROUPS.error_response, versions=(0, 5))
+
+    def _add(self, table: DispatchTable, api: OneGroup | ManyGroups) -> None:
+        is_one = isinstance(api, OneGroup)
+        handler = partial(self._enqueue, api) if is_one else partial(self._enqueue_parts, api)  # type: ignore[arg-type]
+        table.add(
+            api.operation.name,
+            handler,
+            api.error_response or api.operation.error_response,
+            downgrade=api.downgrade,
+            versions=(api.min_version, api.max_version),
+        )
+
+    # ---- members
+
+    def _join_group(self, request: Any, context: RequestContext) -> Any:
+        """The first member of a group waits until its sentinel is there."""
+        return self._owned(request, context, partial(self._enqueue, self._join, request, context))
+
+    def _owned(self, request: Any, context: RequestContext, go_on: Callable[[], Any]) -> Steps[Any]:
+        sentinel: Sentinel | ErrorCode = yield from awaited(partial(self._ownership.own, request.group_id))
+        if not isinstance(sentinel, Sentinel):
+            return context.route.error_response(request, sentinel, context.api_version)
+        return go_on()
+
+    # ---- offsets
+
+    def _commit(self, request: Any, context: RequestContext) -> Steps[Any]:
+        return self._checked_commit(CHECK_COMMIT, request, context)
+
+    def _commit_in_transaction(self, request: Any, context: RequestContext) -> Steps[Any]:
+        return self._checked_commit(CHECK_TRANSACTIONAL_COMMIT, request, context)
+
+    def _checked_commit(self, check: Operation, request: Any, context: RequestContext) -> Steps[Any]:
+        """Check it as a commit to the group here, then commit it to the cluster as the sentinel."""
+        failed = partial(context.route.error_response, request)
+        sentinel: Sentinel | ErrorCode = yield from awaited(partial(self._ownership.own, request.group_id))
+        if not isinstance(sentinel, Sentinel):
+            return failed(sentinel, context.api_version)
+        answer = yield from awaited(partial(self._ask, check, request.group_id, request, context))
+        if answer is not MAY_COMMIT:
+            return answer
+        response = yield from awaited(partial(self._forwarder.commit, sentinel, request, context.api_version))
+        return failed(response, context.api_version) if isinstance(response, ErrorCode) else response
+
+    def _fetch(self, request: Any, context: RequestContext) -> Steps[Any]:
+        """Each group is asked of its coordinator at the cluster: they may differ."""
+        prepared = offset_fetch.prepare(request, context)
+        assert not isinstance(prepared, Answer), "version 0 is not served"
+        responses = []
+        for group_id, part in offset_fetch.per_group(prepared):
+            response = yield from awaited(partial(self._forwarder.fetch_offsets, group_id, part, context.api_version))
+            if isinstance(response, ErrorCode):
+                response = offset_fetch.error_response(part, response, context.api_version)
+            responses.append(response)
+        return offset_fetch.merge(responses)
+
+    # ---- what needs a group without members at the cluster
+
+    def _delete_offsets(self, request: Any, context: RequestContext) -> Steps[Any]:
+        """Offsets of topics that members read stay; the others are deleted while the sentinel is away."""
+        answer = yield from awaited(partial(self._ask, CHECK_DELETE, request.group_id, request, context))
+        if not isinstance(answer, MayDelete):
+            return answer
+        if not answer.request.topics:
+            return OffsetDeleteResponse(topics=answer.rejected)
+        forward = partial(self._forwarder.without_sentinel, request.group_id, answer.request, context.api_version)
+        response = yield from awaited(forward)
+        self._ownership.own(request.group_id, _ignore)
+        if isinstance(response, ErrorCode):
+            return context.route.error_response(request, response, context.api_version)
+        response.topics.extend(answer.rejected)
+        return response
+
+    def _delete_groups(self, request: Any, context: RequestContext) -> Steps[Any]:
+        """Each group is removed here first, if it is Empty, then at the cluster."""
+        responses = []
+        for group_id, part in admin.delete_per_group(request):
+            responses.append((yield from self._delete_group(group_id, part, context)))
+        return admin.merge_deleted(responses)
+
+    def _delete_group(self, group_id: str, request: Any, context: RequestContext) -> Steps[Any]:
+        deleted = yield from awaited(partial(self._ask, operations.DELETE_GROUPS, group_id, request, context))
+        error = ErrorCode(deleted.results[0].error_code)
+        if error not in (ErrorCode.NONE, ErrorCode.GROUP_ID_NOT_FOUND):
+            return deleted
+        response = yield from awaited(partial(self._forwarder.without_sentinel, group_id, request, context.api_version))
+        if isinstance(response, ErrorCode):
+            return admin.delete_error(request, response, context.api_version)
+        yield from awaited(partial(self._ownership.disown, group_id))
+        return deleted if error is ErrorCode.NONE else response
+
+    def _ask(
+        self,
+        operation: Operation,
+        group_id: str,
+        request: Any,
+        context: RequestContext,
+        answered: Callable[[Any], None],
+    ) -> None:
+        def failed(error: ErrorCode) -> Any:
+            assert operation.error_response is not None
+            return operation.error_response(request, error, context.api_version)
+
+        request_id = self._node.pending.register(ReplyTo(answered, failed))
+        self._groups.enqueue(operation, group_id, request, replace(context, request_id=request_id))
+
+    # ---- lists
+
+    def _list(self, request: Any, context: RequestContext) -> Any:
+        """The groups that this node owns: those without members are known from the notes alone."""
+        request_id = context.request_id = self._node.pending.register(context.connection)
+        shards = self._groups.shards
+
+        def merge(responses: Iterable[Any]) -> ListGroupsResponse:
+            merged = admin.merge_listed(
+                ListGroupsResponse(error_code=0 if each is ErrorCode.NOT_COORDINATOR else each)
+                if isinstance(each, ErrorCode)
+                else each
+                for each in responses
+            )
+            merged.groups.extend(self._without_members(request))
+            return merged
+
+        part_ids = self._node.pending.fan_out(request_id, len(shards), merge)
+        for part_id, shard in zip(part_ids, shards, strict=True):
+            part = part_of(context, part_id)
+            self._groups.enqueue_for_shard(operations.LIST_GROUPS, shard.partition, request, part)
+        return DEFERRED
+
+    def _without_members(self, request: ListGroupsRequest) -> list[ListedGroup]:
+        states, types = set(request.states_filter), {each.lower() for each in request.types_filter}
+        if (states and EMPTY_GROUP not in states) or (types and CLASSIC_GROUP not in types):
+            return []
+        return [
+            ListedGroup(group_id=group_id, group_state=EMPTY_GROUP, group_type=CLASSIC_GROUP)
+            for group_id in self._ownership.owned_groups()
+            if group_id not in self._groups.shard_of(group_id).machine.groups
+        ]
+
+
+def _ignore(result: object) -> None:
+    """Whoever needs the sentinel next asks for it."""

@@ -1,0 +1,189 @@
+"""Which groups the nodes own, and how a group becomes theirs.
+
+A rule, of `coordinator cluster adopt` or the setting `cluster.adopt`, says that the nodes coordinate a group. It is
+theirs from when its sentinel has joined at the cluster, which the cluster refuses while the group has members there.
+Then a note in its partition says so, by which the next node that leads the partition knows.
+"""
+
+import asyncio
+import re
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from functools import lru_cache
+from typing import Any, Final, TypeAlias
+
+from _wire.errors import ErrorCode
+from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
+from coordinator.cluster.log.notes import Notes, owned_record
+from coordinator.cluster.log.store import ClusterStore
+from coordinator.cluster.sentinels.membership import Sentinel
+from coordinator.cluster.sentinels.sentinels import HELD_BY_CLUSTER, Sentinels
+from coordinator.logger import logger
+from coordinator.runtime.interfaces import StoreError
+from coordinator.runtime.shard import Shard
+
+OPENED_AT_ONCE: Final = 64
+"""Sentinels of a partition that was taken over that join at a time; those that are needed join before."""
+HELD_LOGGED_SECONDS: Final = 60
+
+Owns: TypeAlias = Callable[[Sentinel | ErrorCode], None]
+
+
+class GroupOwnership:
+    """The groups of the partitions that this node leads."""
+
+    def __init__(
+        self,
+        coordinator: ClusterGroupCoordinator,
+        sentinels: Sentinels,
+        adopted: Sequence[str],
+        wall_ms: Callable[[], int],
+    ) -> None:
+        """`adopted` are names and patterns of the settings, for groups that no rule is about."""
+        self._coordinator = coordinator
+        self._sentinels = sentinels
+        self._adopted = adopted
+        self._wall_ms = wall_ms
+        self._loop = asyncio.get_running_loop()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._held_logged: dict[str, float] = {}
+
+    def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+
+    # ---- rules
+
+    def notes_of(self, partition: int) -> Notes:
+        store = self._coordinator.shards[partition].store
+        assert isinstance(store, ClusterStore)
+        return store.notes
+
+    def is_adopted(self, group_id: str) -> bool:
+        """Whether a rule says that the nodes coordinate the group. Its partition has to be led by this node."""
+        rules = self.notes_of(self._coordinator.partition_of(group_id)).rules
+        if group_id in rules:
+            return rules[group_id].is_adopted
+        patterns = [pattern for pattern, rule in rules.items() if rule.is_adopted]
+        return any(matches(pattern, group_id) for pattern in (*patterns, *self._adopted))
+
+    def is_owned(self, group_id: str) -> bool:
+        """Whether the nodes own the group."""
+        return group_id in self.notes_of(self._coordinator.partition_of(group_id)).owned
+
+    def owned_groups(self) -> list[str]:
+        """The groups that the nodes own, of the partitions that are served here."""
+        return [
+            group_id
+            for shard in self._coordinator.shards
+            if shard.is_active
+            for group_id in self.notes_of(shard.partition).owned
+        ]
+
+    # ---- finding out, and taking
+
+    def find(self, group_id: str, answered: Callable[[bool | ErrorCode], None]) -> None:
+        """Whether the group is the nodes', or would be with its first member. Nothing is changed."""
+        shard = self._coordinator.shard_of(group_id)
+        if not shard.is_active:
+            answered(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        elif self.is_owned(group_id):
+            answered(True)
+        elif not self.is_adopted(group_id):
+            answered(False)
+        else:
+            self._spawn(self._find(group_id, answered))
+
+    async def _find(self, group_id: str, answered: Callable[[bool | ErrorCode], None]) -> None:
+        is_free = await self._sentinels.is_free(group_id)
+        if is_free is False:
+            self._tell_held(group_id)
+        answered(is_free)
+
+    def own(self, group_id: str, answered: Owns) -> None:
+        """Have the sentinel of the group joined, and the note written. `answered` may be called at once.
+
+        It gets NOT_COORDINATOR if the group is the cluster's.
+        """
+        sentinel = self._sentinels.get(group_id)
+        if sentinel is not None and self.is_owned(group_id):
+            answered(sentinel)
+            return
+        shard = self._coordinator.shard_of(group_id)
+        if not shard.is_active or (not self.is_owned(group_id) and not self.is_adopted(group_id)):
+            answered(ErrorCode.NOT_COORDINATOR)
+        else:
+            self._sentinels.open(group_id, lambda result: self._opened(group_id, result, answered))
+
+    def _opened(self, group_id: str, result: Sentinel | ErrorCode, answered: Owns) -> None:
+        shard = self._coordinator.shard_of(group_id)
+        if not isinstance(result, Sentinel):
+            if result in HELD_BY_CLUSTER:
+                self._tell_held(group_id)
+                result = ErrorCode.NOT_COORDINATOR
+            answered(result if result.retriable else ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        elif not shard.is_active:
+            self._sentinels.forget([group_id])
+            answered(ErrorCode.NOT_COORDINATOR)
+        elif self.is_owned(group_id):
+            answered(result)
+        else:
+            self._note_owned(group_id, result, answered)
+
+    def _note_owned(self, group_id: str, sentinel: Sentinel, answered: Owns) -> None:
+        def completed(problem: StoreError | None) -> None:
+            answered(sentinel if problem is None else ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+        store = self._coordinator.shard_of(group_id).store
+        assert isinstance(store, ClusterStore)
+        logger.info("group adopted", group=group_id)
+        store.leave_note(owned_record(group_id, self._wall_ms()), completed)
+
+    def disown(self, group_id: str, answered: Callable[[StoreError | None], None]) -> None:
+        """Note that the group is the nodes' no more: its sentinel has left, and a rule may adopt it again."""
+        store = self._coordinator.shard_of(group_id).store
+        assert isinstance(store, ClusterStore)
+        store.leave_note(owned_record(group_id, None), answered)
+
+    def _tell_held(self, group_id: str) -> None:
+        """Log once in a while that the cluster still has members of a group that was adopted."""
+        now = self._loop.time()
+        if now - self._held_logged.get(group_id, -HELD_LOGGED_SECONDS) >= HELD_LOGGED_SECONDS:
+            self._held_logged[group_id] = now
+            logger.warning(
+                "group stays with the cluster until its members there have left or come by way of the nodes",
+                group=group_id,
+            )
+
+    # ---- partitions that come and go
+
+    def loaded(self, shard: Shard[Any]) -> None:
+        """A partition is served here from now on: the sentinels of its groups become this node's."""
+        owned = sorted(self.notes_of(shard.partition).owned)
+        if owned:
+            self._spawn(self._open_all(owned))
+
+    async def _open_all(self, group_ids: Iterable[str]) -> None:
+        turn = asyncio.Semaphore(OPENED_AT_ONCE)
+        for group_id in group_ids:
+            await turn.acquire()
+            self.own(group_id, lambda result: turn.release())
+
+    def unloaded(self, partition: int) -> None:
+        """Another node leads the partition."""
+        self._sentinels.forget(self.notes_of(partition).owned)
+
+    def _spawn(self, work: Coroutine[Any, Any, Any]) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def matches(pattern: str, group_id: str) -> bool:
+    """Whether a name or pattern, with * for any characters and ? for one, is about the group."""
+    return _compiled(pattern).fullmatch(group_id) is not None
+
+
+@lru_cache(maxsize=1_000)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    parts = {"*": ".*", "?": "."}
+    return re.compile("".join(parts.get(each, re.escape(each)) for each in pattern), re.DOTALL)

@@ -1,0 +1,86 @@
+"""What nodes ask each other, at the port of their clients: which groups a node owns."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, Final, TypeAlias
+
+from _wire.errors import ErrorCode
+from _wire.messages.find_coordinator import FindCoordinatorRequest
+from _wire.messages.list_groups import ListGroupsRequest
+from coordinator.client.bootstrap import Bootstrap
+from coordinator.client.security import ClientSecurity
+from coordinator.cluster.brokers.connecting import connect
+from coordinator.cluster.brokers.connection import BrokerConnection
+from coordinator.cluster.brokers.errors import BrokerError
+from coordinator.cluster.nodes.messages import NodeAddress
+
+OWNED_KEY_TYPE: Final = 101
+"""The type of key by which FindCoordinator asks one node whether it owns a group itself. Kafka has 0 to 2."""
+FIND_COORDINATOR_VERSION: Final = 3
+LIST_GROUPS_VERSION_MAX: Final = 3
+TIMEOUT_SECONDS: Final = 5
+
+Found: TypeAlias = Callable[[bool | ErrorCode], None]
+Listed: TypeAlias = Callable[[list[str] | None], None]
+
+
+class Peers:
+    """One connection to each other node. Lives in the running event loop."""
+
+    def __init__(self, security: ClientSecurity, before_responses: Callable[[], None]) -> None:
+        """`security` is how this node connects to the others."""
+        self._security = security
+        self._before_responses = before_responses
+        self._connections: dict[str, asyncio.Task[BrokerConnection]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def close(self) -> None:
+        for task in (*self._tasks, *self._connections.values()):
+            if task.done() and not task.cancelled() and task.exception() is None and task in self._connections.values():
+                task.result().close()  # type: ignore[union-attr]
+            task.cancel()
+
+    def find(self, node: NodeAddress, group_id: str, answered: Found) -> None:
+        """Whether that node owns a group, or would; an error code if that is not known now."""
+        self._start(self._find(node, group_id), answered)
+
+    async def _find(self, node: NodeAddress, group_id: str) -> bool | ErrorCode:
+        request = FindCoordinatorRequest(key=group_id, key_type=OWNED_KEY_TYPE)
+        try:
+            response = await (await self._connection(node)).request_in(request, FIND_COORDINATOR_VERSION)
+        except BrokerError:
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
+        error = ErrorCode(response.error_code)
+        if error is ErrorCode.GROUP_ID_NOT_FOUND:
+            return False
+        return True if error is ErrorCode.NONE else error
+
+    def list_owned(self, node: NodeAddress, answered: Listed) -> None:
+        """The groups that a node owns; None if it does not answer."""
+        self._start(self._list_owned(node), answered)
+
+    async def _list_owned(self, node: NodeAddress) -> list[str] | None:
+        try:
+            response = await (await self._connection(node)).request(ListGroupsRequest(), LIST_GROUPS_VERSION_MAX)
+        except BrokerError:
+            return None
+        return None if response.error_code else [group.group_id for group in response.groups]
+
+    async def _connection(self, node: NodeAddress) -> BrokerConnection:
+        address = f"{node.host}:{node.port}"
+        task = self._connections.get(address)
+        if task is not None and task.done() and (task.cancelled() or task.exception() or not task.result().is_open):
+            task = None
+        if task is None:
+            server = Bootstrap(address, self._security)
+            connecting = connect(server, "coordinator node", TIMEOUT_SECONDS, self._before_responses)
+            task = self._connections[address] = asyncio.get_running_loop().create_task(connecting)
+        return await asyncio.shield(task)
+
+    def _start(self, asking: Coroutine[Any, Any, Any], answered: Callable[[Any], None]) -> None:
+        async def ask() -> None:
+            answered(await asking)
+
+        task = asyncio.get_running_loop().create_task(ask())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
