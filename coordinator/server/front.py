@@ -79,6 +79,7 @@ def make_front(
     denials = DenialLog(
         storage.authorizer,
         scheduler,
+        loop.slices,
         now_ms,
         report=lambda event: groups.coordinator.report(event, everywhere=False),
         node_id=config[NODE_ID],
