@@ -208,7 +208,10 @@ _PYTHON: Final = Toolchain(sys.executable, "install Python 3.11 or newer", _buil
 _GO: Final = Toolchain("go", "install Go 1.26 or newer", _build_go, _start_go)
 _NODE: Final = Toolchain("npm", f"install Node.js 20 or newer ({_APT} nodejs npm)", _build_node, _start_node)
 _RUST: Final = Toolchain(
-    "cargo", f"install Rust 1.85 or newer, and the headers of libcurl ({_APT} cargo)", _build_rust, _start_rust
+    "cargo",
+    f"install Rust 1.85 or newer, and the headers of libcurl and OpenSSL ({_APT} cargo libssl-dev)",
+    _build_rust,
+    _start_rust,
 )
 _JAVA: Final = Toolchain(
     "mvn", f"install Maven and a JDK, 17 or newer ({_APT} maven openjdk-17-jdk-headless)", _build_java, _start_java

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from coordinator.log.config import LogConfig
+from coordinator.log.config import METADATA_LOG_CONFIG
 from coordinator.log.data_dirs.directory import LogDirectory
 from coordinator.log.data_dirs.meta_properties import META_PROPERTIES, parse_properties
 from coordinator.log.errors import LogError
@@ -45,7 +45,7 @@ def _forget(directory: LogDirectory, lost: str) -> int:
         ClickException: there is no such directory, or it is this one.
         LogError, MetadataError, OSError: the metadata log cannot be read or written.
     """
-    store = MetadataStore(directory.open_metadata_log(LogConfig()), lambda: uuid.uuid4().bytes)
+    store = MetadataStore(directory.open_metadata_log(METADATA_LOG_CONFIG), lambda: uuid.uuid4().bytes)
     known = store.image.log_directories
     found = next(
         (key for key, path in known.items() if lost == key or Path(lost).resolve() == Path(path).resolve()), None

@@ -15,7 +15,7 @@ from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.scram_users import Iterations, delete_credentials, list_users, set_password
 from coordinator.client.wire import ClientError, WireConnection
 from coordinator.config.server_keys import NODE_ID
-from coordinator.log.config import LogConfig
+from coordinator.log.config import METADATA_LOG_CONFIG
 from coordinator.log.data_dirs.directory import LogDirectory
 from coordinator.log.data_dirs.meta_properties import META_PROPERTIES, parse_properties
 from coordinator.log.errors import LogError
@@ -180,7 +180,7 @@ def _store(folder: Path, node_id: int) -> Iterator[MetadataStore]:
         folder.mkdir(parents=True, exist_ok=True)
     directory = LogDirectory.open(folder, node_id=node_id)
     try:
-        yield MetadataStore(directory.open_metadata_log(LogConfig()), lambda: uuid.uuid4().bytes)
+        yield MetadataStore(directory.open_metadata_log(METADATA_LOG_CONFIG), lambda: uuid.uuid4().bytes)
     finally:
         directory.close(clean=directory.had_clean_shutdown)
 

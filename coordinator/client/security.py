@@ -43,16 +43,16 @@ class ClientSecurity:
     """The security settings of a client, shared by all its connections. Pickled, it is its settings."""
 
     def __init__(self, settings: Mapping[str, str]) -> None:
-        """Settings that are not about security are left out.
+        """Settings that are not about security are left out, and white space around values, as Kafka's clients do.
 
         Raises:
             ConfigError: settings contradict each other, this client does not support them, or a file cannot be read.
         """
-        self.settings: Final = {name: text for name, text in settings.items() if name.startswith(PREFIXES)}
-        protocol = _protocol(settings)
-        self.tls_context: Final = client_context(settings) if protocol.has_tls else None
+        self.settings: Final = {name: text.strip() for name, text in settings.items() if name.startswith(PREFIXES)}
+        protocol = _protocol(self.settings)
+        self.tls_context: Final = client_context(self.settings) if protocol.has_tls else None
         """None: connections are without TLS."""
-        self.login: Final[Login | None] = _login(settings) if protocol.has_sasl else None
+        self.login: Final[Login | None] = _login(self.settings) if protocol.has_sasl else None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ClientSecurity, (self.settings,)

@@ -7,6 +7,10 @@ from typing import Final
 
 from coordinator.config.key import ConfigError
 
+BLANKS: Final = " \t\f"
+"""Java's white space within a line."""
+LINE: Final = re.compile(r"((?:[^\\=: \t\f]|\\.)*)[ \t\f]*([=:]?)[ \t\f]*(.*)", re.DOTALL)
+"""Name, separator and value. A separator in the name has a backslash before it."""
 ESCAPED: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.?))", re.DOTALL)
 LINE_END: Final = re.compile(r"\r\n|\n|\r")
 CONTROLS: Final = {"n": "\n", "r": "\r", "t": "\t", "f": "\f"}
@@ -28,10 +32,14 @@ def parse_settings(lines: Iterable[str]) -> dict[str, str]:
 
 
 def read_properties(path: Path) -> dict[str, str]:
-    r"""Read a file in the form of Kafka's server.properties: KEY=VALUE lines, # or ! comments, blank lines.
+    r"""Read a file in the form of Kafka's server.properties, by the rules of `java.util.Properties.load`.
 
-    As in Java, a line that ends with a backslash is continued in the next one, and `\n`, `\t`, `\\` and `\uXXXX` stand
-    for characters: a PEM key or a JAAS section is written like this.
+    A name ends at the first "=", ":" or white space; blank lines and those that begin with "#" or "!" are left out. A
+    line that ends with a backslash is continued in the next one, and `\n`, `\t`, `\\`, `\:` and `\uXXXX` stand for
+    characters: a PEM key or a JAAS section is written like this.
+
+    The encoding is UTF-8, and a name alone is refused, which has an empty value in Java: it is the rest of a line that
+    was to be continued.
 
     Raises:
         ConfigError: the file cannot be read, or a line is not of that form. The message has no part of the line, as it
@@ -43,34 +51,49 @@ def read_properties(path: Path) -> dict[str, str]:
         raise ConfigError(f"cannot read {path}: {problem}") from None
     settings = {}
     for number, line in logical_lines(text):
-        name, equals, value = line.partition("=")
-        if not equals or not name.strip():
+        name, separator, value = parts_of(line)
+        if not name or not (separator or value):
             raise ConfigError(f"{path}, line {number}: expected KEY=VALUE")
-        settings[unescaped(name.strip())] = unescaped(value.strip())
+        try:
+            settings[unescaped(name)] = unescaped(value)
+        except ValueError as problem:
+            raise ConfigError(f"{path}, line {number}: {problem}") from None
     return settings
 
 
 def logical_lines(text: str) -> Iterator[tuple[int, str]]:
     """The lines that are neither blank nor comments, continued ones as one, with the number of the first."""
-    begun: list[str] = []
+    begun = ""
     first = 0
+    is_continued = False
     for number, line in enumerate(LINE_END.split(text), 1):
-        part = line.lstrip()
+        part = line.lstrip(BLANKS)
         if not begun:
             if not part or part[0] in "#!":
                 continue
             first = number
         is_continued = (len(part) - len(part.rstrip("\\"))) % 2 == 1
-        begun.append(part[:-1] if is_continued else part)
+        begun += part[:-1] if is_continued else part
         if not is_continued:
-            yield first, "".join(begun)
-            begun.clear()
+            yield first, begun
+            begun = ""
     if begun:
-        yield first, "".join(begun)
+        yield first, begun
+
+
+def parts_of(line: str) -> tuple[str, str, str]:
+    """The name, the separator ("" if that is white space, or if there is none) and the value of a logical line."""
+    found = LINE.fullmatch(line)
+    assert found is not None, "each line has a name, which may be empty"
+    return found[1], found[2], found[3]
 
 
 def unescaped(text: str) -> str:
-    r"""Replace `\n`, `\uXXXX` and the like; a backslash before any other character is left out (Properties.load)."""
+    r"""Replace `\n`, `\uXXXX` and the like; a backslash before any other character is left out.
+
+    Raises:
+        ValueError: a `\u` is not followed by four hexadecimal digits. The message has no part of the text.
+    """
     if "\\" not in text:
         return text
     replaced = ESCAPED.sub(lambda match: _character(match[1], match[2]), text)
@@ -79,4 +102,6 @@ def unescaped(text: str) -> str:
 
 
 def _character(code: str | None, letter: str) -> str:
+    if letter == "u":
+        raise ValueError(r"expected four hexadecimal digits after \u")
     return chr(int(code, 16)) if code is not None else CONTROLS.get(letter, letter)

@@ -32,7 +32,7 @@ from coordinator.kafka_folder.records import (
     KafkaScramCredential,
     KafkaTopic,
 )
-from coordinator.log.config import LogConfig
+from coordinator.log.config import METADATA_LOG_CONFIG, LogConfig
 from coordinator.log.data_dirs.checkpoints import CLEANER_OFFSETS, LOG_START_OFFSETS, RECOVERY_POINTS, UNRECOVERED
 from coordinator.log.data_dirs.directories import LogDirectories
 from coordinator.log.data_dirs.directory import LogDirectory
@@ -189,7 +189,7 @@ def _make_kafkas_metadata(change: FolderChange, now_ms: int) -> int:
     directories = LogDirectories.open(change.roots, change.metadata_root, node_id=change.node_id, fs=change.fs)
     try:
         directories.find_homes(lambda directory, topic, partition: False)
-        image = MetadataStore(directories.open_metadata_log(LogConfig()), lambda: uuid.uuid4().bytes).image
+        image = MetadataStore(directories.open_metadata_log(METADATA_LOG_CONFIG), lambda: uuid.uuid4().bytes).image
         online = {each.directory_id for each in directories.online}
         missing = [key for key in image.log_directories if key not in online and image.partitions_by_directory[key]]
         if missing:
@@ -320,7 +320,7 @@ def _our_records(kafka: KafkaImage, accept: tuple[Accept, Accept], imported: Imp
 
 def _write_our_metadata(fs: DiskFileSystem, made: Path, records: list[MetadataRecord], now_ms: int) -> None:
     fs.make_directory(made)
-    log = PartitionLog.open(fs, made, METADATA_LOG, 0, LogConfig())
+    log = PartitionLog.open(fs, made, METADATA_LOG, 0, METADATA_LOG_CONFIG)
     try:
         store = MetadataStore(log, lambda: uuid.uuid4().bytes)
         store.append_all(records, now_ms)

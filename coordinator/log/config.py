@@ -1,7 +1,7 @@
 """The settings of one log, with the names of Kafka's topic configs."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from coordinator.config.key import INT64_MAX
 
@@ -38,3 +38,7 @@ class LogConfig:
     min_compaction_lag_ms: int = 0  # min.compaction.lag.ms
     max_compaction_lag_ms: int = INT64_MAX  # max.compaction.lag.ms
     delete_retention_ms: int = 24 * 3_600_000  # delete.retention.ms: of tombstones
+
+
+METADATA_LOG_CONFIG: Final = LogConfig(max_message_bytes=8 << 20)
+"""That of the metadata log. Its batches may be as large as Kafka's (`KafkaRaftClient.MAX_BATCH_SIZE_BYTES`)."""

@@ -17,7 +17,7 @@ from coordinator.logger import logger
 from coordinator.metadata.records import MetadataRecord
 
 RECORDS_AT_ONCE: Final = 100
-"""Records that are applied, and calls that are made, in one iteration of the event loop, unless one change has more."""
+"""Records that are applied, and calls that are made, in one iteration of the event loop; at most twice as many."""
 
 
 CallSoon = Callable[[Callable[[], None]], object]
@@ -25,7 +25,7 @@ CallSoon = Callable[[Callable[[], None]], object]
 
 
 class Change(NamedTuple):
-    """Records that were appended together, and what is called when they are applied."""
+    """Records that were appended together, or a portion of them, and what is called when they are applied."""
 
     records: Sequence[MetadataRecord]
     applied: Callable[[], None]
@@ -89,7 +89,12 @@ class MetadataCommits:
         Raises:
             LogFlushError: an fsync failed, and `run_in` was not called.
         """
-        self._appended.append(Change(records, applied))
+        # One with very many is applied in portions: other requests have their turn between them.
+        first = 0
+        while len(records) - first > RECORDS_AT_ONCE:
+            self._appended.append(Change(records[first : first + RECORDS_AT_ONCE], _nothing))
+            first += RECORDS_AT_ONCE
+        self._appended.append(Change(records[first:] if first else records, applied))
         self._start()
 
     def when_committed(self, call: Callable[[], None]) -> None:

@@ -110,6 +110,13 @@ class MetadataImage:
             KeyError: the topic to change or remove does not exist.
         """
         match record:
+            # The changes with most records come first.
+            case AclRecord():
+                self.acls[record.binding] = record.acl_id
+                self.acls_version += 1
+            case RemoveAclRecord():
+                self.acls.pop(record.binding, None)
+                self.acls_version += 1
             case TopicRecord():
                 # Client requests can only reach the topics of the image, so this keeps the metadata log unreachable.
                 check_topic_name(record.name)
@@ -162,12 +169,6 @@ class MetadataImage:
             case FeatureRecord():
                 self.feature_levels[record.name] = record.level
                 self.features_epoch = max(self.features_epoch, record.epoch)
-            case AclRecord():
-                self.acls[record.binding] = record.acl_id
-                self.acls_version += 1
-            case RemoveAclRecord():
-                self.acls.pop(record.binding, None)
-                self.acls_version += 1
 
     def _change_credential(self, user: str, mechanism: ScramMechanism, credential: ScramCredential | None) -> None:
         before = self.scram_credentials.get(user, {})

@@ -44,6 +44,8 @@ from coordinator.metadata.records import (
     encode_record,
 )
 
+RECORD_BYTES: Final = 32
+"""What a record takes of a batch beside its value, at most."""
 WHAT_TO_DO: Final = "see `coordinator log verify`, and restore the data folder or use `coordinator log repair`"
 
 
@@ -70,6 +72,17 @@ Applied = Callable[[], None]
 
 def _nothing() -> None:
     """Nobody has to know."""
+
+
+class AclChange(NamedTuple):
+    """That an ACL is created or deleted, encoded: to encode thousands takes longer than to append them."""
+
+    record: AclRecord | RemoveAclRecord
+    value: bytes
+
+
+class ChangeTooLarge(ValueError):
+    """A change does not fit into one batch of the metadata log."""
 
 
 class MetadataError(ValueError):
@@ -275,15 +288,28 @@ class MetadataStore:
             epoch = self.latest_image.features_epoch + 1
             self._append([FeatureRecord(name, level, epoch) for name, level in levels.items()], now_ms)
 
-    def create_acls(self, acls: Sequence[AclBinding], now_ms: int) -> None:
-        """Create ACLs, none of which may exist, with one append."""
-        if acls:
-            self._append([AclRecord(self._new_uuid().hex(), *acl) for acl in acls], now_ms)
+    def created_acl(self, acl: AclBinding) -> AclChange:
+        """For `change_acls`. The ACL must not exist then."""
+        record = AclRecord(self._new_uuid().hex(), *acl)
+        return AclChange(record, encode_record(record))
 
-    def delete_acls(self, acls: Sequence[AclBinding], now_ms: int) -> None:
-        """Delete ACLs with one append."""
-        if acls:
-            self._append([RemoveAclRecord(*acl) for acl in acls], now_ms)
+    @staticmethod
+    def deleted_acl(acl: AclBinding) -> AclChange:
+        """For `change_acls`."""
+        record = RemoveAclRecord(*acl)
+        return AclChange(record, encode_record(record))
+
+    def change_acls(self, changes: Sequence[AclChange], now_ms: int) -> None:
+        """Create and delete ACLs with one batch: after a crash there are all of the changes, or none.
+
+        Raises:
+            ChangeTooLarge: they do not fit into one; nothing has changed.
+        """
+        if changes:
+            values = [each.value for each in changes]
+            if not self._fits(values):
+                raise ChangeTooLarge(f"{len(values)} ACLs are too large for one batch")
+            self._append_encoded([each.record for each in changes], values, now_ms)
 
     def reserve_producer_ids(self, count: int, now_ms: int, reserved: Callable[[range], None]) -> None:
         """Reserve producer ids that were never reserved before; `reserved` gets them when that is durable."""
@@ -296,9 +322,19 @@ class MetadataStore:
 
         The append is a write to the page cache, in the event loop as that of any other log; only the flush is not.
         """
+        self._append_encoded(records, [encode_record(record) for record in records], now_ms, applied)
+
+    def _fits(self, values: Sequence[bytes]) -> bool:
+        """Whether they fit into one batch."""
+        return sum(map(len, values)) + RECORD_BYTES * len(values) <= self._log.config.max_message_bytes
+
+    def _append_encoded(
+        self, records: Sequence[MetadataRecord], values: list[bytes], now_ms: int, applied: Applied = _nothing
+    ) -> None:
         batches = bytearray()
-        for values in batches_of([encode_record(record) for record in records]):
-            batches += build_batch([(None, value, []) for value in values], timestamp_ms=now_ms)
+        # Of one batch a crash leaves all or nothing. Only what another server has is larger.
+        for batch in [values] if self._fits(values) else batches_of(values):
+            batches += build_batch([(None, value, []) for value in batch], timestamp_ms=now_ms)
         try:
             self._log.append(batches, 0, now_ms)
         except LogAppendError as problem:

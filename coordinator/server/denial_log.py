@@ -1,7 +1,8 @@
 """Reports what the authorizer denies: counts, log lines in the form of Kafka's, and events of the audit.
 
 Who is denied may ask again as often as it likes. So each principal, operation and resource has one line and one event
-at once, then one for each minute with the number of those that were suppressed.
+at once, then one for each minute with the number of those that were suppressed. The end of a minute may have a thousand
+of them to tell, so it is work in slices, during which more may be denied.
 """
 
 from collections import Counter
@@ -11,6 +12,7 @@ from typing import Final, NamedTuple
 from coordinator.audit.schema import AuthorizationDenied
 from coordinator.logger import logger
 from coordinator.printable import printable
+from coordinator.runtime.slices import Slices, Steps
 from coordinator.security.acls.model import AclOperation, ResourceType
 from coordinator.security.principal import Principal
 from coordinator.server.authorization import Authorizer
@@ -66,6 +68,7 @@ class DenialLog:
         self,
         authorizer: Authorizer,
         scheduler: LoopScheduler,
+        slices: Slices,
         now_ms: Callable[[], int],
         *,
         report: Callable[[AuthorizationDenied], None],
@@ -77,6 +80,7 @@ class DenialLog:
         """Operation and type of resource → how often it was denied."""
         self._authorizer = authorizer
         self._scheduler = scheduler
+        self._slices = slices
         self._now_ms = now_ms
         self._report = report
         self._node_id = node_id
@@ -84,7 +88,8 @@ class DenialLog:
         self._last: dict[_Denial, _Last] = {}
         self._others = 0
         self._number = 0
-        self._has_timer = False
+        self._is_watching = False
+        """Whether there is a timer for the end of the minute, or that is being told."""
 
     def denied(self, call: RequestContext, operation: AclOperation, resource_type: ResourceType, name: str) -> None:
         """An operation was denied to the client of a request."""
@@ -104,21 +109,29 @@ class DenialLog:
 
     def due(self, key: object, now_ms: int) -> None:
         if isinstance(key, DenialLogKey):
-            self._has_timer = False
-            self._end_interval()
+            self._slices.start(self._end_interval(), self._interval_ended, self._interval_failed)
 
-    def _end_interval(self) -> None:
-        ended, self._last = self._last, {}
-        for denial, last in ended.items():
+    def _end_interval(self) -> Steps[None]:
+        for denial, last in list(self._last.items()):
             if last.count:
-                self._last[denial] = last
-                self._tell(denial, last, last.count - 1)
-                last.count = 0
+                suppressed, last.count = last.count - 1, 0
+                self._tell(denial, last, suppressed)
+                yield
+            else:
+                del self._last[denial]
         others, self._others = self._others, 0
         if others:
             logger.info("further operations were denied", count=others)
+
+    def _interval_ended(self, _: None = None) -> None:
+        self._is_watching = False
         if self._last:
             self._watch()
+
+    def _interval_failed(self, problem: Exception) -> None:
+        """A defect of the server, which the event loop logs; the next minute is told none the less."""
+        self._interval_ended()
+        raise problem
 
     def _tell(self, denial: _Denial, last: _Last, suppressed: int) -> None:
         principal, operation, resource_type, name = denial
@@ -151,6 +164,6 @@ class DenialLog:
         )
 
     def _watch(self) -> None:
-        if not self._has_timer:
-            self._has_timer = True
+        if not self._is_watching:
+            self._is_watching = True
             self._scheduler.start(DenialLogKey(), self._now_ms() + INTERVAL_MS)

@@ -13,7 +13,8 @@ from coordinator.server.group_parts import GroupParts
 from coordinator.server.handlers.certificate_reload import CertificateReload
 from coordinator.server.host import Host
 from coordinator.server.limits import ConnectionLimits
-from coordinator.server.listeners import Listeners, TlsParts
+from coordinator.server.listener import parse_listeners
+from coordinator.server.listeners import Listeners
 from coordinator.server.node_loop import NodeLoop
 from coordinator.server.rejection_log import RejectionLog
 from coordinator.server.request_chain import RequestChain
@@ -23,6 +24,7 @@ from coordinator.server.sasl_parts import SaslParts
 from coordinator.server.slow_peers import SlowPeers
 from coordinator.server.storage import Storage
 from coordinator.server.throttling import Throttling
+from coordinator.server.tls_parts import TlsParts, make_tls
 
 if TYPE_CHECKING:
     from coordinator.metrics.node_metrics import NodeMetrics
@@ -53,11 +55,15 @@ def make_front(
     """Make the table of routes and the listeners, which are opened later. Without a `data_plane`, its APIs are missing.
 
     Raises:
-        ConfigError: the listeners or the advertised listeners are invalid.
+        ConfigError: the listeners or the advertised listeners are invalid, or what one of them needs cannot be used: a
+            key, a certificate, the users or the keys of a login.
     """
     scheduler, now_ms = loop.scheduler, loop.now_ms
     throttling = Throttling(config, storage.image, scheduler, now_ms)
-    certificates = CertificateReload()
+    limits = ConnectionLimits(config, scheduler)
+    rejections = RejectionLog(scheduler, now_ms)
+    described = parse_listeners(config)
+    tls = make_tls(config, described, TlsParts(scheduler, loop.slices, now_ms, limits, rejections))
     runner = RequestRunner(loop.slices, loop.fail)
     table = dispatch_table(
         HandlerParts(
@@ -67,12 +73,13 @@ def make_front(
             groups=groups,
             data_plane=data_plane,
             throttling=throttling,
-            certificates=certificates,
+            certificates=CertificateReload(tls),
         )
     )
     denials = DenialLog(
         storage.authorizer,
         scheduler,
+        loop.slices,
         now_ms,
         report=lambda event: groups.coordinator.report(event, everywhere=False),
         node_id=config[NODE_ID],
@@ -87,9 +94,7 @@ def make_front(
     )
     storage.authorizer.on_change(groups.sessions.take_back_authorizations)
     chain = RequestChain(table, groups.sessions, throttling, authorization)
-    limits = ConnectionLimits(config, scheduler)
     slow_peers = SlowPeers(config, scheduler, now_ms)
-    rejections = RejectionLog(scheduler, now_ms)
     for due in (limits.due, slow_peers.due, rejections.due, denials.due, throttling.due):
         scheduler.on_due(due)
     dispatcher = RequestDispatcher(
@@ -106,16 +111,17 @@ def make_front(
     )
     listeners = Listeners(
         config,
+        described,
         dispatcher,
         limits,
         groups.sessions,
         now_ms,
+        rejections=rejections,
         sasl=SaslParts(config, storage.image, dispatcher, loop, metrics),
-        tls=TlsParts(scheduler, loop.slices, now_ms),
+        tls=tls,
         metrics=metrics,
         descriptors=host.descriptors,
     )
-    certificates.stores = listeners.tls
     return Front(
         runner=runner,
         chain=chain,

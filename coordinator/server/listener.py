@@ -41,11 +41,14 @@ class Listener:
 
     def bound(self, port: int) -> None:
         """The address was bound to this port."""
+        self.endpoint = self.endpoint_at(port)
+
+    def endpoint_at(self, port: int) -> Endpoint:
+        """What clients are told if the address is bound to this port."""
         if self._advertised is not None:
-            self.endpoint = Endpoint(self.name, self._advertised.host, self._advertised.port or port)
-        else:
-            host = socket.gethostname() if self.address.host in WILDCARDS else self.address.host
-            self.endpoint = Endpoint(self.name, host, port)
+            return Endpoint(self.name, self._advertised.host, self._advertised.port or port)
+        host = socket.gethostname() if self.address.host in WILDCARDS else self.address.host
+        return Endpoint(self.name, host, port)
 
 
 def parse_listeners(config: Config) -> list[Listener]:

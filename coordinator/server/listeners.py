@@ -2,23 +2,22 @@
 
 import asyncio
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
-from coordinator.config.metrics_keys import ADMIN_LISTENER, ADMIN_NAME
+from coordinator.config.metrics_keys import ADMIN_NAME
 from coordinator.config.network_keys import MAX_CONNECTION_CREATION_RATE, SOCKET_REQUEST_MAX_BYTES
 from coordinator.config.settings import Config
 from coordinator.groups.sessions import SessionTable
 from coordinator.listen_address import ListenError, bind
-from coordinator.runtime.slices import Slices
 from coordinator.server.acceptor import Acceptor
 from coordinator.server.connection import Connection
 from coordinator.server.connection_rate import ConnectionRate
 from coordinator.server.descriptors import DescriptorReserve
 from coordinator.server.limits import ConnectionLimits
-from coordinator.server.listener import Listener, admin_listener, parse_listeners
-from coordinator.server.loop_scheduler import LoopScheduler
+from coordinator.server.listener import Listener
+from coordinator.server.rejection_log import RejectionLog
 from coordinator.server.request_context import Endpoint
 from coordinator.server.request_dispatcher import RequestDispatcher
 
@@ -28,68 +27,49 @@ if TYPE_CHECKING:
     from coordinator.server.tls_listeners import TlsListeners
 
 
-class TlsParts(NamedTuple):
-    """What TLS needs of the node."""
-
-    scheduler: LoopScheduler
-    slices: Slices
-    now_ms: Callable[[], int]
-
-
 class Listeners:
     """The listening sockets of one server."""
 
     def __init__(
         self,
         config: Config,
+        listeners: Sequence[Listener],
         dispatcher: RequestDispatcher,
         limits: ConnectionLimits,
         sessions: SessionTable,
         now_ms: Callable[[], int],
         *,
-        tls: TlsParts | None = None,
+        rejections: RejectionLog,
+        tls: "TlsListeners | None" = None,
         sasl: "SaslParts | None" = None,
         metrics: "NodeMetrics | None" = None,
         descriptors: DescriptorReserve | None = None,
     ) -> None:
-        """Parse the settings; `open` binds the sockets. Without `metrics` the connections count nothing.
+        """`open` binds the sockets. Without `metrics` the connections count nothing.
 
         `tls` is needed by listeners with TLS, `sasl` by those with a login.
 
         Raises:
-            ConfigError: the listeners or the advertised listeners are invalid, or a key or certificate cannot be used.
+            ConfigError: the users or the keys of a login cannot be used.
         """
-        self.listeners: Final = parse_listeners(config)
+        self.listeners: Final = listeners
         for listener in self.listeners:
             if listener.security_protocol.has_sasl:
                 assert sasl is not None, "a server that has listeners with a login is given what they need"
                 sasl.add(listener)
+            assert tls is not None or not listener.security_protocol.has_tls, "the same with TLS"
         self.sasl: Final = sasl
+        self.tls: Final = tls
         self._frame_bytes_max = config[SOCKET_REQUEST_MAX_BYTES]
         self._dispatcher = dispatcher
         self._sessions = sessions
         self._now_ms = now_ms
         self._metrics = metrics
         self._limits = limits
+        self._rejections = rejections
         self._descriptors = descriptors
         self._rate = ConnectionRate(config[MAX_CONNECTION_CREATION_RATE])
         self._acceptor: Acceptor | None = None
-        self.tls: Final = self._make_tls(config, tls)
-
-    def _make_tls(self, config: Config, parts: TlsParts | None) -> "TlsListeners | None":
-        """None if no listener has TLS: then nothing of it is imported."""
-        all_listeners = [*self.listeners, *([admin_listener(config)] if config[ADMIN_LISTENER] else [])]
-        with_tls = [listener for listener in all_listeners if listener.security_protocol.has_tls]
-        if not with_tls:
-            return None
-        from coordinator.server.tls_handshakes import TlsHandshakes
-        from coordinator.server.tls_listeners import TlsListeners
-
-        assert parts is not None, "a server that has listeners with TLS is given what they need"
-        handshakes = TlsHandshakes(
-            config, parts.scheduler, parts.slices, parts.now_ms, limits=self._limits, on_rejected=self._rejected
-        )
-        return TlsListeners(config, with_tls, handshakes)
 
     def secure_admin(self) -> "Callable[[Any], asyncio.Protocol] | None":
         """What puts TLS before a connection of the admin port; None if it has none."""
@@ -115,7 +95,7 @@ class Listeners:
             for sock in bound:
                 sock.close()
             raise
-        self._acceptor = Acceptor(self._limits, self._rate, self._descriptors, self._rejected)
+        self._acceptor = Acceptor(self._limits, self._rate, self._descriptors, self._rejections.rejected_address)
         for listener, sock in zip(self.listeners, bound, strict=True):
             listener.bound(sock.getsockname()[1])
             protocol_of = None if self.tls is None else self.tls.protocol_of(listener.name)
@@ -129,9 +109,6 @@ class Listeners:
             self.tls.start()
         if self.sasl is not None:
             self.sasl.start()
-
-    def _rejected(self, address: str, reason: str) -> None:
-        self._dispatcher.rejected_address(address, reason)
 
     def close(self) -> None:
         """Stop accepting connections."""

@@ -50,6 +50,10 @@ class RejectionLog:
             self._elsewhere += 1
         self._watch()
 
+    def rejected_address(self, address: str, reason: str) -> None:
+        """Log that a connection of an address was closed before it began."""
+        self.rejected(f"/{address}", reason)
+
     def due(self, key: object, now_ms: int) -> None:
         if isinstance(key, RejectionLogKey):
             self._has_timer = False

@@ -89,10 +89,6 @@ class RequestDispatcher:
     def rejected(self, connection: Connection, reason: str) -> None:
         self._rejections.rejected(connection.client_host, reason)
 
-    def rejected_address(self, address: str, reason: str) -> None:
-        """Log that a connection of an address was closed before it began."""
-        self._rejections.rejected(f"/{address}", reason)
-
     def holds_requests(self, connection: Connection, size_bytes: int) -> None:
         self._slow_peers.holds_requests(connection, size_bytes)
 

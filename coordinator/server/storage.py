@@ -25,7 +25,7 @@ from coordinator.config.server_keys import (
     NODE_ID,
 )
 from coordinator.config.settings import Config
-from coordinator.log.config import LogConfig
+from coordinator.log.config import METADATA_LOG_CONFIG
 from coordinator.log.data_dirs.checkpoints import CLEANER_OFFSETS
 from coordinator.log.data_dirs.directories import LogDirectories
 from coordinator.log.data_dirs.log_homes import AssignedDirectories
@@ -94,7 +94,7 @@ async def open_storage(
     """
     disk_errors = DiskErrors()
     metadata = MetadataStore(
-        directories.open_metadata_log(LogConfig()),
+        directories.open_metadata_log(METADATA_LOG_CONFIG),
         lambda: uuid.uuid4().bytes,
         place=partial(place, directories),
         on_disk_error=disk_errors.report,

@@ -17,8 +17,8 @@ from tests.waiting import wait_for
 
 REFUSED: Final = ("authenticat", "credential", "password", "sasl")
 """One of these is in the error of each client whose login was refused."""
-DENIED: Final = ("authoriz",)
-"""This is in the error of each client that is denied its group."""
+DENIED: Final = ("authoriz", "kafka broker error 30")
+"""One of these is in the error of each client that is denied its group: kafrust tells the number of the error."""
 
 
 def _scenario(security: str) -> Scenario:

@@ -5,6 +5,7 @@ from kafka.admin import NewPartitions
 from interop.driver import Member
 from interop.scenarios.scenario import Scenario, all_read
 from interop.scene import Scene
+from interop.security import TITLES
 
 CLIENTS = ("spark",)
 
@@ -62,12 +63,26 @@ def _reads_once(scene: Scene, query: Member) -> None:
     assert query.failure is None, query.failure
 
 
-SCENARIOS = tuple(
-    Scenario(title, play, in_group=False, clients=CLIENTS, is_heavy=True, own_server=play is stream_server_restarts)
-    for title, play in (
-        ("Spark's source reads all", stream_reads_all),
-        ("Spark's source: a topic grows", stream_topic_grows),
-        ("Spark's source: subscription by pattern", stream_pattern),
-        ("Spark's source: the server is killed and restarts", stream_server_restarts),
-    )
+def _secured(security: str) -> Scenario:
+    """All is read over a secured listener."""
+
+    def play(scene: Scene) -> None:
+        stream_reads_all(scene)
+
+    play.__name__ = f"stream_over_{security.replace('-', '_')}"
+    title = f"Spark's source reads all: {TITLES[security]}"
+    return Scenario(title, play, needs=(security,), in_group=False, clients=CLIENTS, is_heavy=True, security=security)
+
+
+SCENARIOS = (
+    *(
+        Scenario(title, play, in_group=False, clients=CLIENTS, is_heavy=True, own_server=play is stream_server_restarts)
+        for title, play in (
+            ("Spark's source reads all", stream_reads_all),
+            ("Spark's source: a topic grows", stream_topic_grows),
+            ("Spark's source: subscription by pattern", stream_pattern),
+            ("Spark's source: the server is killed and restarts", stream_server_restarts),
+        )
+    ),
+    *map(_secured, TITLES),
 )

@@ -32,6 +32,13 @@ def test_a_login_is_read_as_kafkas_tools_read_it():
     assert list(login.exchange()) == [f"\0ops\0{SECRET}".encode()]
 
 
+def test_white_space_around_values_counts_for_nothing():
+    """A file of properties keeps what stands at the end of a line."""
+    login = ClientSecurity({name: f"{text} \t" for name, text in LOGIN.items()}).login
+    assert isinstance(login, PlainLogin)
+    assert list(login.exchange()) == [f"\0ops\0{SECRET}".encode()]
+
+
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
 def test_a_login_of_scram(mechanism: str):
     login = ClientSecurity(LOGIN | {"sasl.mechanism": mechanism, "sasl.jaas.config": SCRAM_MODULE}).login

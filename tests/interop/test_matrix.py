@@ -51,7 +51,24 @@ def test_a_client_that_joins_no_groups_plays_only_what_needs_none():
     made = matrix()
     made.clients["spark"] = Ready("spark", "4", frozenset({"pattern"}))
     played = {play.scenario for play in plays_of(made, OURS, [("spark", name) for name in SCENARIOS], Path("/nowhere"))}
-    assert played == {name for name in SCENARIOS if not SCENARIOS[name].in_group} != set()
+    without = {name for name, each in SCENARIOS.items() if not each.in_group and not each.security}
+    assert played == without != set()
+
+
+def test_a_client_plays_the_securities_that_it_has():
+    made = matrix()
+    made.clients = {
+        "kafrust": Ready("kafrust", "1", BASIC | {"ssl", "oauthbearer"}),
+        "spark": Ready("spark", "4", frozenset({"ssl", "plain"})),
+    }
+    wanted = [(client, name) for name in SCENARIOS if SCENARIOS[name].security for client in made.clients]
+    played = {(play.client, play.scenario) for play in plays_of(made, OURS, wanted, Path("/nowhere"))}
+    assert played == {
+        ("kafrust", "over_ssl"),
+        ("kafrust", "over_oauthbearer"),
+        ("spark", "stream_over_ssl"),
+        ("spark", "stream_over_plain"),
+    }
 
 
 def test_a_client_that_does_not_commit_plays_no_commits():

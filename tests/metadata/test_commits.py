@@ -162,6 +162,22 @@ def test_very_many_changes_are_applied_in_several_iterations(running, monkeypatc
     assert names(running.store.image) == names(running.store.latest_image) == running.found()
 
 
+def test_one_change_with_very_many_records_is_applied_in_several_iterations(running, monkeypatch):
+    monkeypatch.setattr(commits, "RECORDS_AT_ONCE", 10)
+    names_of_25 = [f"topic-{number}" for number in range(25)]
+    running.create("first")
+    running.store.create_topics([NewTopic(name, 1, {}) for name in names_of_25], NOW_MS)
+    running.store.remove_topics(names_of_25, NOW_MS, running.note("removed"))
+    running.threads.end()
+    running.threads.end()
+    sizes = [len(names(running.store.image))]
+    while running.soon:
+        running.turn()
+        sizes.append(len(names(running.store.image)))
+    assert sizes == [11, 21, 16, 6, 1], "the last five and the first ten of the next change go together"
+    assert running.calls == ["removed: first"]
+
+
 def test_changes_of_changes_do_not_nest_without_threads():
     store, made = Disk().start(), 0
 

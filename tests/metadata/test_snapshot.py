@@ -66,8 +66,8 @@ class Server:
             (2, "t", 3, "User:v", "*", 3, 3),
             (3, "g", 4, "User:*", "1.2.3.4", 2, 2),
         ]
-        store.create_acls(acls, NOW_MS)
-        store.delete_acls(acls[1:2], NOW_MS)
+        store.change_acls([store.created_acl(acl) for acl in acls], NOW_MS)
+        store.change_acls([store.deleted_acl(acls[1])], NOW_MS)
         store.change_features({"transaction.version": 1}, NOW_MS)
         store.change_features({"transaction.version": 0}, NOW_MS)
         directories: list[MetadataRecord] = [

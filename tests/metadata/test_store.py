@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from _wire.records import build_batch
-from coordinator.log.config import LogConfig
-from coordinator.log.errors import LogAppendError
+from coordinator.log.config import METADATA_LOG_CONFIG
+from coordinator.log.errors import LogAppendError, LogFlushError
 from coordinator.log.names import METADATA_LOG
 from coordinator.log.partition_log import PartitionLog
-from coordinator.metadata.records import QuotaRecord
-from coordinator.metadata.store import MetadataError, MetadataStore
+from coordinator.metadata.records import AclBinding, QuotaRecord
+from coordinator.metadata.store import ChangeTooLarge, MetadataError, MetadataStore
+from tests.metadata.held_threads import HeldThreads
 from tests.model.memory_files import MemoryFileSystem
 
 NOW_MS: Final = 1_700_000_000_000
@@ -34,13 +35,17 @@ class Disk:
         return MetadataStore(self.open_log(clean=clean), lambda: next(self._ids).to_bytes(16, "big"))
 
     def open_log(self, *, clean: bool = False) -> PartitionLog:
-        return PartitionLog.open(self.files, ROOT, METADATA_LOG, 0, LogConfig(), clean=clean)
+        return PartitionLog.open(self.files, ROOT, METADATA_LOG, 0, METADATA_LOG_CONFIG, clean=clean)
 
     @property
     def content(self) -> bytearray:
         """The bytes of the log itself."""
         (path,) = (path for path in self.files.paths() if path.suffix == ".log")
         return self.files.content(path)
+
+
+def unexpected(problem: LogFlushError) -> None:
+    raise problem
 
 
 @pytest.fixture
@@ -72,6 +77,37 @@ def test_an_entity_without_quotas_is_gone(disk):
     for value in ("5.0", None, None):
         store.change_quotas([QuotaRecord({"client-id": "a"}, "producer_byte_rate", value)], NOW_MS)
     assert store.image.quotas == {} == disk.start().image.quotas
+
+
+def acls_of(count: int, name: str = "t") -> list[AclBinding]:
+    return [(2, f"{name}{number}", 3, "User:u", "*", 3, 3) for number in range(count)]
+
+
+@given(st.floats(0, 1), st.sampled_from([1, 5_000]))
+def test_a_crash_leaves_all_acls_of_a_change_or_none(part, count):
+    disk = Disk()
+    store = disk.start()
+    store.change_acls([store.created_acl(acl) for acl in acls_of(3, "before")], NOW_MS)
+    held = HeldThreads()
+    store.commit_in(held.as_threads, None, unexpected)
+    store.change_acls([store.created_acl(acl) for acl in acls_of(count)], NOW_MS)
+    assert len(store.latest_image.acls) == 3 + count
+    disk.files.lose_power(lambda size: int(size * part))
+    assert len(disk.start().image.acls) == (3 + count if part == 1 else 3)
+
+
+def test_acls_that_do_not_fit_into_a_batch_change_nothing(disk):
+    store = disk.start()
+    large = [store.created_acl(acl) for acl in acls_of(9_000, "x" * 1_000)]
+    with pytest.raises(ChangeTooLarge):
+        store.change_acls(large, NOW_MS)
+    assert store.log.log_end_offset == 0
+    assert store.latest_image.acls == {}
+    store.change_acls(large[:6_000], NOW_MS)
+    assert len(list(store.log.batches(0))) == 1
+    store.change_acls([store.deleted_acl(acl) for acl in list(store.image.acls)[1:]], NOW_MS)
+    assert len(list(store.log.batches(0))) == 2
+    assert list(disk.start().image.acls) == acls_of(1, "x" * 1_000)
 
 
 def test_a_quota_that_is_no_number_cannot_be_read(disk):

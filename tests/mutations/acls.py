@@ -225,14 +225,14 @@ MUTANTS: Final = (
     Mutant(
         "the same ACL is stored again",
         "AclHandlers._create",
-        "or acl in existing or acl in new:",
-        "or acl in new:",
+        " if acl not in existing",
+        "",
     ),
     Mutant(
         "there may be any number of ACLs",
         "AclHandlers._create",
-        "if len(existing) + len(new) < self._acls_max:",
-        "if True:",
+        "room = max(self._acls_max - len(existing), 0)",
+        "room = len(new)",
     ),
     Mutant(
         "any number of ACLs may be deleted at once",

@@ -1,12 +1,15 @@
 """One line and one event per principal, operation, resource and minute, whatever is asked; and every denial counts."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import count, pairwise
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from coordinator.audit.schema import AuthorizationDenied
+from coordinator.runtime import slices
+from coordinator.runtime.slices import SLICE_SECONDS, TURN_SECONDS, Slices
 from coordinator.security.acls.authorizer import StandardAuthorizer
 from coordinator.security.acls.model import Acl, AclOperation, ResourceType
 from coordinator.security.principal import Principal
@@ -15,6 +18,8 @@ from coordinator.server.request_context import RequestContext
 from tests.server.log_lines import LogLines, log_lines
 from tests.server.manual_scheduler import ManualScheduler
 
+STEP_SECONDS = 22e-6
+"""What it takes to tell of one denial."""
 READ, TOPIC = AclOperation.READ, ResourceType.TOPIC
 LINE = (
     "Principal = User:alice is Denied operation = READ from host = 10.0.0.1 on resource = Topic:LITERAL:t for request "
@@ -28,22 +33,32 @@ def lines() -> Iterator[LogLines]:
         yield kept
 
 
+def defect(event: AuthorizationDenied) -> None:
+    raise ZeroDivisionError("a defect")
+
+
 class Denying:
-    """A log of denials, and the events that it reported."""
+    """A log of denials, and the events that it reported. `turns` are callbacks of the next iteration of the loop."""
 
     def __init__(self) -> None:
         self.scheduler = ManualScheduler()
+        self.turns: list[Callable[[], None]] = []
         self.events: list[AuthorizationDenied] = []
+        self.report: Callable[[AuthorizationDenied], object] = self.events.append
         self.authorizer = StandardAuthorizer((), allows_without_acl=False)
         self.log = DenialLog(
             self.authorizer,
             self.scheduler.as_loop_scheduler,
+            Slices(self.turns.append),
             self.scheduler.now_ms,
-            report=self.events.append,
+            report=self._reported,
             node_id=1,
             coordinator_epoch=7,
         )
         self.scheduler.on_due(self.log.due)
+
+    def _reported(self, event: AuthorizationDenied) -> None:
+        self.report(event)
 
     def deny(self, name: str = "t", user: str = "alice", operation: AclOperation = READ) -> None:
         route = SimpleNamespace(api=SimpleNamespace(name="Fetch"))
@@ -52,9 +67,32 @@ class Denying:
         )
         self.log.denied(cast(RequestContext, call), operation, TOPIC, name)
 
+    def take_turn(self) -> None:
+        callbacks, self.turns[:] = list(self.turns), []
+        for callback in callbacks:
+            callback()
+
+    def take_turns(self) -> list[int]:
+        """Let the loop run until nothing is to be done; how many events each turn has brought."""
+        told = [len(self.events)]
+        while self.turns:
+            self.take_turn()
+            told.append(len(self.events))
+        return [after - before for before, after in pairwise(told)]
+
 
 @pytest.fixture
-def denying() -> Denying:
+def denying(monkeypatch) -> Denying:
+    """Work takes no time: all that is due is done at once."""
+    monkeypatch.setattr(slices, "seconds", lambda: 0.0)
+    return Denying()
+
+
+@pytest.fixture
+def slowly_denying(monkeypatch) -> Denying:
+    """The slices ask for the time after each step; it takes what it takes to tell of one denial."""
+    readings = count()
+    monkeypatch.setattr(slices, "seconds", lambda: next(readings) * STEP_SECONDS)
     return Denying()
 
 
@@ -119,6 +157,56 @@ def test_very_many_names_have_a_bound_and_are_counted(denying, lines):
     assert lines.of("further operations were denied") == [{"count": 500}]
     assert not denying.log._last
     assert denying.log.counts["READ", "TOPIC"] == DENIALS_MAX + 500
+
+
+def test_a_minute_with_very_many_is_told_in_turns_of_the_loop(slowly_denying):
+    denying = slowly_denying
+    for _ in range(2):
+        for number in range(DENIALS_MAX):
+            denying.deny(f"t{number}")
+    denying.events.clear()
+    denying.scheduler.advance(INTERVAL_MS)
+    at_once = len(denying.events)
+    turns = denying.take_turns()
+    assert at_once + sum(turns) == DENIALS_MAX
+    assert max(at_once, *turns) <= (TURN_SECONDS + SLICE_SECONDS) / STEP_SECONDS
+    assert [event.resource_name for event in denying.events] == [f"t{number}" for number in range(DENIALS_MAX)]
+    assert {event.suppressed for event in denying.events} == {0}
+
+
+def test_what_is_denied_while_a_minute_is_told_is_not_lost(slowly_denying, lines):
+    denying = slowly_denying
+    for _ in range(2):
+        for number in range(500):
+            denying.deny(f"t{number}")
+    denying.scheduler.advance(INTERVAL_MS)
+    assert 500 < len(denying.events) < 900
+    told = len(denying.events) - 500
+    denying.deny("t0")  # told already: for the next minute
+    denying.deny("t499")  # not told yet: with those of this minute
+    denying.deny("new")
+    assert len(denying.events) == 500 + told + 1
+    denying.take_turns()
+    assert [event.suppressed for event in denying.events if event.resource_name == "t499"] == [0, 1]
+    denying.events.clear()
+    denying.scheduler.advance(INTERVAL_MS)
+    denying.take_turns()
+    assert [event.resource_name for event in denying.events] == ["t0"]
+    denying.scheduler.advance(INTERVAL_MS)
+    assert not denying.scheduler.has_timers
+
+
+def test_after_a_defect_the_next_minute_is_told(denying):
+    denying.deny()
+    denying.deny()
+    denying.report = defect
+    with pytest.raises(ZeroDivisionError):
+        denying.scheduler.advance(INTERVAL_MS)
+    denying.report = denying.events.append
+    denying.deny()
+    denying.deny()
+    denying.scheduler.advance(INTERVAL_MS)
+    assert [event.suppressed for event in denying.events] == [0, 1]
 
 
 def test_a_long_or_unprintable_name_is_told_short_and_harmless(denying, lines):

@@ -20,6 +20,7 @@ from coordinator.security.protocols import SecurityProtocol
 from coordinator.server.limits import ConnectionLimits
 from coordinator.server.listener import parse_listeners
 from coordinator.server.listeners import Listeners
+from coordinator.server.rejection_log import RejectionLog
 from coordinator.timers.wheel import TimerWheel
 from tests.servers import QUICK_GROUPS, RunningServer
 from tests.wire_client import WireClient
@@ -50,8 +51,16 @@ def test_an_invalid_address_is_named_in_the_error(text):
 
 def listeners(**settings: str) -> Listeners:
     config = Config({name.replace("_", "."): value for name, value in settings.items()})
-    host: Any = None
-    return Listeners(config, host, ConnectionLimits(config, host), SessionTable(TimerWheel(0), 0), lambda: 0)
+    none: Any = None
+    return Listeners(
+        config,
+        parse_listeners(config),
+        none,
+        ConnectionLimits(config, none),
+        SessionTable(TimerWheel(0), 0),
+        lambda: 0,
+        rejections=RejectionLog(none, lambda: 0),
+    )
 
 
 def test_at_least_one_listener_is_needed():

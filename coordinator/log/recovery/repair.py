@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from coordinator.config.key import INT64_MAX
-from coordinator.log.config import LogConfig
+from coordinator.log.config import METADATA_LOG_CONFIG, LogConfig
 from coordinator.log.data_dirs.directory import LogDirectory
 from coordinator.log.files import FileSystem
 from coordinator.log.names import METADATA_LOG, folder_name
@@ -152,7 +152,7 @@ def rebuild(directory: LogDirectory) -> None:
     """
     for topic, partition in directory.stored_partitions():
         if topic == METADATA_LOG:
-            directory.open_metadata_log(LogConfig())
+            directory.open_metadata_log(METADATA_LOG_CONFIG)
         else:
             directory.open_log(topic, partition, LogConfig())
     directory.close()

@@ -1,6 +1,7 @@
 """DescribeAcls, CreateAcls and DeleteAcls (KIP-140, KIP-290)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
@@ -21,7 +22,7 @@ from _wire.messages.describe_acls import (
 from coordinator.config.authorizer_keys import ACLS_MAX, AUTHORIZER_CLASS_NAME
 from coordinator.config.network_keys import SOCKET_REQUEST_MAX_BYTES
 from coordinator.config.settings import Config
-from coordinator.metadata.store import MetadataStore
+from coordinator.metadata.store import AclChange, ChangeTooLarge, MetadataStore
 from coordinator.runtime.slices import Steps
 from coordinator.security.acls.filters import (
     AclFilter,
@@ -42,9 +43,12 @@ NO_AUTHORIZER_TO_ASK: Final = "No Authorizer is configured on the broker"
 RECORDS_MAX: Final = 10_000
 """ACLs that one request creates or deletes (`MAX_RECORDS_PER_USER_OP`)."""
 TOO_MANY_NEW: Final = "Unable to perform excessively large batch operation."
+TOO_LARGE_DELETED: Final = (
+    "Cannot remove acls that are larger than a batch of the metadata log in a single delete operation."
+)
 TOO_MANY_DELETED: Final = f"Cannot remove more than {RECORDS_MAX} acls in a single delete operation."
 ACLS_AT_ONCE: Final = 200
-"""ACLs that are compared, created or deleted before other requests have their turn."""
+"""ACLs that are compared before other requests have their turn."""
 ELEMENT_BYTES: Final = 32
 """What an ACL takes of a response beside its texts, at most."""
 
@@ -124,16 +128,24 @@ class AclHandlers:
             # No well-behaved client sends this. Kafka cannot make an AclBinding of it.
             return CreateAclsResponse(results=[_not_created(ErrorCode.UNKNOWN_SERVER_ERROR, None)] * len(acls))
         results, new = yield from self._check(acls)
-        if len(new) > RECORDS_MAX:
+        try:
+            if len(new) > RECORDS_MAX:
+                raise ChangeTooLarge(TOO_MANY_NEW)
+            refused = self._create(new)
+        except ChangeTooLarge:
             return _create_error(request, ErrorCode.POLICY_VIOLATION, call.api_version, TOO_MANY_NEW)
-        yield from self._create(acls, results)
+        if refused:
+            yield from self._refuse(acls, results, refused)
         response = CreateAclsResponse(results=[each or AclCreationResult(error_message="") for each in results])
         return (yield from answer_when_committed(self._metadata, response))
 
-    def _check(self, acls: list[Acl]) -> Steps[tuple[list[AclCreationResult | None], set[Acl]]]:
-        """The results of ACLs that cannot be created, None for the others; and those of them that do not exist yet."""
+    def _check(self, acls: list[Acl]) -> Steps[tuple[list[AclCreationResult | None], dict[Acl, AclChange]]]:
+        """The results of ACLs that cannot be created, None for the others; and those of them that do not exist yet.
+
+        Of these there may be one more than RECORDS_MAX: then nothing is created, and the others are not looked at.
+        """
         results: list[AclCreationResult | None] = []
-        new: set[Acl] = set()
+        new: dict[Acl, AclChange] = {}
         for acl in acls:
             try:
                 check_new(acl)
@@ -142,25 +154,32 @@ class AclHandlers:
                 results.append(_not_created(error, str(problem)))
             else:
                 results.append(None)
-                if acl not in self._metadata.latest_image.acls:
-                    new.add(acl)
+                if acl not in new and acl not in self._metadata.latest_image.acls:
+                    new[acl] = self._metadata.created_acl(acl)
+                    if len(new) > RECORDS_MAX:
+                        break
             yield
         return results, new
 
-    def _create(self, acls: list[Acl], results: list[AclCreationResult | None]) -> Steps[None]:
+    def _create(self, new: Mapping[Acl, AclChange]) -> AbstractSet[Acl]:
+        """Create those that another request has not created meanwhile, all at once; return those there is no room for.
+
+        Raises:
+            ChangeTooLarge: they are too large together.
+        """
         existing = self._metadata.latest_image.acls
-        for first in range(0, len(acls), ACLS_AT_ONCE):
-            new: dict[Acl, None] = {}
-            for position in range(first, min(first + ACLS_AT_ONCE, len(acls))):
-                acl = acls[position]
-                if results[position] is not None or acl in existing or acl in new:
-                    continue
-                if len(existing) + len(new) < self._acls_max:
-                    new[acl] = None
-                else:
-                    message = f"There are {self._acls_max} ACLs already (acls.max)."
-                    results[position] = _not_created(ErrorCode.POLICY_VIOLATION, message)
-            self._metadata.create_acls(list(new), self._now_ms())
+        wanted = {acl: change for acl, change in new.items() if acl not in existing}
+        room = max(self._acls_max - len(existing), 0)
+        self._metadata.change_acls(list(wanted.values())[:room], self._now_ms())
+        return set(list(wanted)[room:])
+
+    def _refuse(
+        self, acls: list[Acl], results: list[AclCreationResult | None], refused: AbstractSet[Acl]
+    ) -> Steps[None]:
+        message = f"There are {self._acls_max} ACLs already (acls.max)."
+        for position, acl in enumerate(acls):
+            if results[position] is None and acl in refused:
+                results[position] = _not_created(ErrorCode.POLICY_VIOLATION, message)
             yield
 
     # ---------------------------------------------------------------------------------------------------------- delete
@@ -191,16 +210,25 @@ class AclHandlers:
             if bytes_left < 0:
                 return _too_large(call)
             results.append(DeleteAclsFilterResult(error_message=None, matching_acls=list(map(_matching_acl, matching))))
-        yield from self._delete(list(deleted))
+        changes: list[AclChange] = []
+        for acl in deleted:
+            changes.append(self._metadata.deleted_acl(acl))
+            yield
+        try:
+            self._delete(deleted, changes)
+        except ChangeTooLarge:
+            return _delete_error(request, ErrorCode.INVALID_REQUEST, call.api_version, TOO_LARGE_DELETED)
         return (yield from answer_when_committed(self._metadata, DeleteAclsResponse(filter_results=results)))
 
-    def _delete(self, acls: list[Acl]) -> Steps[None]:
-        """Delete those that another request has not deleted meanwhile."""
-        for first in range(0, len(acls), ACLS_AT_ONCE):
-            existing = self._metadata.latest_image.acls
-            present = [acl for acl in acls[first : first + ACLS_AT_ONCE] if acl in existing]
-            self._metadata.delete_acls(present, self._now_ms())
-            yield
+    def _delete(self, acls: Iterable[Acl], changes: list[AclChange]) -> None:
+        """Delete those that another request has not deleted meanwhile, all at once.
+
+        Raises:
+            ChangeTooLarge: they are too large together.
+        """
+        existing = self._metadata.latest_image.acls
+        present = [change for acl, change in zip(acls, changes, strict=True) if acl in existing]
+        self._metadata.change_acls(present, self._now_ms())
 
 
 def _acl_of(creation: AclCreation) -> Acl:

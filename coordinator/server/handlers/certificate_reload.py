@@ -5,7 +5,7 @@ Kafka takes another location, and remembers it. Here settings change with a rest
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from coordinator.broker.config_changes import OperationType
 from coordinator.runtime.slices import Steps, awaited
@@ -27,16 +27,16 @@ class Stores(Protocol):
 class CertificateReload:
     """Which alterations of the broker's configs are that, and their result."""
 
-    def __init__(self) -> None:
-        self.stores: Stores | None = None
-        """Known when the listeners are made; None if none has TLS."""
+    def __init__(self, stores: Stores | None) -> None:
+        """None: no listener has TLS."""
+        self._stores: Final = stores
 
     def load(self, entries: Iterable[Any]) -> Steps[str | None]:
         """Load the stores that the entries of an IncrementalAlterConfigs name; return what is wrong with them.
 
         None: the entries are about something else, too.
         """
-        stores = self.stores
+        stores = self._stores
         listeners: dict[str, TlsListener] = {}
         for entry in entries:
             is_set = entry.config_operation == OperationType.SET and entry.value is not None

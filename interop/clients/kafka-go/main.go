@@ -77,6 +77,8 @@ func secure(dialer *kafka.Dialer, security contract.Security) (err error) {
 		dialer.SASLMechanism, err = scram.Mechanism(scram.SHA256, security.Username, security.Password)
 	case "SCRAM-SHA-512":
 		dialer.SASLMechanism, err = scram.Mechanism(scram.SHA512, security.Username, security.Password)
+	case "OAUTHBEARER":
+		dialer.SASLMechanism = bearer(security.Token)
 	}
 	return err
 }
@@ -198,6 +200,6 @@ func (m *member) Close() error {
 
 func main() {
 	can := []string{"range", "roundrobin", "subscribe"}
-	can = append(can, "ssl", "ssl-client-auth", "plain", "scram-sha-256", "scram-sha-512")
+	can = append(can, "ssl", "ssl-client-auth", "plain", "scram-sha-256", "scram-sha-512", "oauthbearer")
 	contract.Run("kafka-go", contract.Version("github.com/segmentio/kafka-go"), can, open)
 }

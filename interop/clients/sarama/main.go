@@ -85,7 +85,6 @@ func (t tokenProvider) Token() (*sarama.AccessToken, error) {
 	return &sarama.AccessToken{Token: string(t)}, nil
 }
 
-// secure leaves out SCRAM, whose exchange sarama does not bring along.
 func secure(settings *sarama.Config, security contract.Security) error {
 	if security.Protocol == "" {
 		return nil
@@ -100,6 +99,9 @@ func secure(settings *sarama.Config, security contract.Security) error {
 		settings.Net.SASL.Mechanism = sarama.SASLMechanism(security.Mechanism)
 		settings.Net.SASL.User, settings.Net.SASL.Password = security.Username, security.Password
 		settings.Net.SASL.TokenProvider = tokenProvider(security.Token)
+		settings.Net.SASL.SCRAMClientGeneratorFunc = func() sarama.SCRAMClient {
+			return &scramClient{hash: scramHashes[security.Mechanism]}
+		}
 	}
 	return nil
 }
@@ -260,6 +262,7 @@ func (m *member) Close() error {
 
 // A commit that the server rejects while it loads the group is no error to sarama: it is sent again with the next commit.
 func main() {
-	can := append([]string{"static", "subscribe", "ssl", "ssl-client-auth", "plain", "oauthbearer"}, slices.Sorted(maps.Keys(assignors))...)
+	can := append([]string{"static", "subscribe"}, slices.Sorted(maps.Keys(assignors))...)
+	can = append(can, "ssl", "ssl-client-auth", "plain", "scram-sha-256", "scram-sha-512", "oauthbearer")
 	contract.Run("sarama", contract.Version("github.com/IBM/sarama"), can, open, "commit-answer")
 }

@@ -7,19 +7,56 @@ committed; what it has read it tells per micro-batch. All queries run in one ses
 import os
 import sys
 import tempfile
+from pathlib import Path
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "_python"))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", ".."))
 
 import pyspark
-from contract import Member, emit, positions_by_topic, run
+from contract import LOGINS, TLS, Member, emit, positions_by_topic, run
 from pyspark.sql import functions
 
 from coordinator.pipeline.session import spark_session
 
-CAN = {"pattern"}
+CAN = {"pattern", *TLS, *LOGINS}
 LACKS = {"group", "commit", "commit-answer"}
 RECONNECT_MS = {"reconnect.backoff.ms": "20", "reconnect.backoff.max.ms": "200"}
+
+MODULES = "org.apache.kafka.common.security."
+TOKEN_HANDLER = f"{MODULES}oauthbearer.OAuthBearerLoginCallbackHandler"
+
+
+def secured(security, folder, system):
+    """The settings of Kafka's consumer for the field `security` of a command.
+
+    A token is read from a file in `folder`, which a property of the JVM, `system`, has to allow.
+    """
+    settings = {
+        "security.protocol": security["protocol"],
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": security["ca"],
+    }
+    if "certificate" in security:
+        settings |= {
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.key": Path(security["key"]).read_text(encoding="ascii"),
+            "ssl.keystore.certificate.chain": Path(security["certificate"]).read_text(encoding="ascii"),
+        }
+    if "mechanism" not in security:
+        return settings
+    settings["sasl.mechanism"] = security["mechanism"]
+    if security["mechanism"] == "OAUTHBEARER":
+        token = Path(folder, "token.jwt")
+        token.write_text(security["token"], encoding="ascii")
+        system.setProperty("org.apache.kafka.sasl.oauthbearer.allowed.urls", token.as_uri())
+        settings["sasl.jaas.config"] = f"{MODULES}oauthbearer.OAuthBearerLoginModule required;"
+        settings["sasl.oauthbearer.token.endpoint.url"] = token.as_uri()
+        settings["sasl.login.callback.handler.class"] = TOKEN_HANDLER
+    else:
+        module = "plain.PlainLoginModule" if security["mechanism"] == "PLAIN" else "scram.ScramLoginModule"
+        login = f'username="{security["username"]}" password="{security["password"]}"'
+        settings["sasl.jaas.config"] = f"{MODULES}{module} required {login};"
+    return settings
 
 
 class SparkMember(Member):
@@ -34,6 +71,9 @@ class SparkMember(Member):
         consumer = {**RECONNECT_MS, "client.id": options.get("client_id") or self.name}
         if "metadata_max_age_ms" in options:
             consumer["metadata.max.age.ms"] = str(options["metadata_max_age_ms"])
+        self.folder = tempfile.TemporaryDirectory(prefix="interop-spark-")
+        if options.get("security"):
+            consumer |= secured(options["security"], self.folder.name, self.session._jvm.java.lang.System)
         stream = (
             self.session.readStream.format("kafka")
             .option("kafka.bootstrap.servers", options["bootstrap"])
@@ -42,11 +82,10 @@ class SparkMember(Member):
             .options(**{f"kafka.{name}": value for name, value in consumer.items()})
             .load()
         )
-        self.checkpoint = tempfile.TemporaryDirectory(prefix="interop-spark-")
         self.query = (
             stream.select("topic", "partition", "offset")
             .writeStream.foreachBatch(self.take_batch)
-            .option("checkpointLocation", self.checkpoint.name)
+            .option("checkpointLocation", os.path.join(self.folder.name, "checkpoint"))
             .start()
         )
 
@@ -76,7 +115,7 @@ class SparkMember(Member):
 
     def close(self, reason):
         self.query.stop()
-        self.checkpoint.cleanup()
+        self.folder.cleanup()
 
     def is_fatal(self, problem):
         return isinstance(problem, RuntimeError)

@@ -1,6 +1,7 @@
 """CreateAcls, DescribeAcls and DeleteAcls, as a client sees them; the answers are those of Kafka 4.3.1."""
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
@@ -11,7 +12,11 @@ from _wire.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from _wire.messages.describe_acls import DescribeAclsRequest
 from coordinator.client.wire import ConnectionClosed
 from coordinator.config.authorizer_keys import STANDARD_AUTHORIZER
+from coordinator.config.settings import Config
+from coordinator.runtime.slices import Steps, at_once
 from coordinator.security.acls.filters import TEXT_CHARACTERS_MAX
+from coordinator.server.handlers.acls import AclHandlers
+from tests.metadata.test_store import Disk
 from tests.security.acls.filter_fields import ANY, filter_fields
 from tests.server.handlers.inspecting import client_of
 from tests.server.handlers.test_configs import ConfigClient
@@ -207,6 +212,70 @@ def test_a_text_that_is_too_long_is_not_kept(client, field):
     longest = "User:" + "x" * (TEXT_CHARACTERS_MAX - 5)
     assert create(client, creation(**{field: longest})) == [(NONE, "")]
     assert create(client, creation(**{field: longest + "x"}))[0][0] == ErrorCode.POLICY_VIOLATION
+
+
+class Handling:
+    """The handlers, on a metadata log in memory."""
+
+    def __init__(self) -> None:
+        self.store = Disk().start()
+        config = Config({"authorizer.class.name": STANDARD_AUTHORIZER, "acls.max": "20000"})
+        self._handlers = AclHandlers(config=config, metadata=self.store, now_ms=lambda: 0)
+        self._call: Any = SimpleNamespace(api_version=3)
+
+    @property
+    def batches(self) -> int:
+        return len(list(self.store.log.batches(0)))
+
+    def create(self, creations: list[AclCreation]) -> Steps[Any]:
+        return self._handlers.create(CreateAclsRequest(creations=creations), self._call)
+
+    def delete(self, **fields: Any) -> Steps[Any]:
+        filters = [DeleteAclsFilter(**filter_fields(**fields))]
+        return self._handlers.delete(DeleteAclsRequest(filters=filters), self._call)
+
+
+def creations(count: int, name: str = "t") -> list[AclCreation]:
+    return [creation(resource_name=f"{name}{number}") for number in range(count)]
+
+
+def test_the_acls_of_a_request_are_one_batch_so_that_a_crash_leaves_all_or_none():
+    handling = Handling()
+    at_once(handling.create(creations(5_000)))
+    assert (handling.batches, len(handling.store.image.acls)) == (1, 5_000)
+    at_once(handling.delete())
+    assert (handling.batches, len(handling.store.image.acls)) == (2, 0)
+
+
+def test_of_two_requests_at_a_time_one_creates_and_one_deletes_an_acl():
+    handling = Handling()
+    slow = handling.create(creations(1_000))
+    for _ in range(500):
+        next(slow)
+    assert handling.store.log.log_end_offset == 0
+    at_once(handling.create(creations(700)))
+    assert [each.error_code for each in at_once(slow).results] == [NONE] * 1_000
+    assert handling.store.log.log_end_offset == 1_000
+    slow = handling.delete()
+    for _ in range(500):
+        next(slow)
+    at_once(handling.delete(resource_name_filter="t0"))
+    (result,) = at_once(slow).filter_results
+    assert len(result.matching_acls) == 1_000
+    assert (handling.store.log.log_end_offset, handling.store.image.acls) == (2_000, {})
+
+
+def test_acls_that_are_too_large_together_are_neither_created_nor_deleted_by_one_request():
+    handling = Handling()
+    large = creations(9_000, "x" * 1_000)
+    assert {each.error_code for each in at_once(handling.create(large)).results} == {ErrorCode.POLICY_VIOLATION}
+    assert handling.store.log.log_end_offset == 0
+    for few in (large[:4_500], large[4_500:]):
+        at_once(handling.create(few))
+    (result,) = at_once(handling.delete()).filter_results
+    message = "Cannot remove acls that are larger than a batch of the metadata log in a single delete operation."
+    assert (result.error_code, result.error_message, result.matching_acls) == (INVALID, message, [])
+    assert len(handling.store.image.acls) == 9_000
 
 
 def test_very_many_acls_are_neither_created_nor_deleted_by_one_request():

@@ -2,8 +2,9 @@
 
 use kafrust::{
     BrokerErrorKind, ConsumerGroup, ConsumerGroupAssignmentStrategy as Strategy, ConsumerGroupConfig, ConsumerGroupHeartbeat, Error, OffsetResetPolicy,
-    RebalanceEvent, RebalancePhase,
+    RebalanceEvent, RebalancePhase, SecurityProtocol,
 };
+use rustls_pki_types::{pem::PemObject, CertificateDer};
 use serde_json::{json, Map, Value};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{BufRead, Write};
@@ -13,7 +14,19 @@ use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const PAUSE: Duration = Duration::from_millis(100);
-const CAN: [&str; 5] = ["static", "range", "roundrobin", "sticky", "cooperative-sticky"];
+/// It has no certificates of clients.
+const CAN: [&str; 10] = [
+    "static",
+    "range",
+    "roundrobin",
+    "sticky",
+    "cooperative-sticky",
+    "ssl",
+    "plain",
+    "scram-sha-256",
+    "scram-sha-512",
+    "oauthbearer",
+];
 
 type Where = (String, i32);
 
@@ -88,6 +101,26 @@ fn text<'a>(options: &'a Value, name: &str) -> &'a str {
     options[name].as_str().unwrap_or_default()
 }
 
+fn secure(config: ConsumerGroupConfig, security: &Value) -> ConsumerGroupConfig {
+    let protocol = match text(security, "protocol") {
+        "" => return config,
+        "SSL" => SecurityProtocol::Tls,
+        _ => SecurityProtocol::SaslTls,
+    };
+    let authorities = CertificateDer::pem_file_iter(text(security, "ca")).expect("the file of authorities is there");
+    let config = authorities.fold(config.security_protocol(protocol), |config, each| {
+        config.tls_root_certificate_der(each.expect("it has the form of PEM").to_vec())
+    });
+    let (user, password) = (text(security, "username"), text(security, "password"));
+    match text(security, "mechanism") {
+        "PLAIN" => config.sasl_plain(user, password),
+        "SCRAM-SHA-256" => config.sasl_scram_sha_256(user, password),
+        "SCRAM-SHA-512" => config.sasl_scram_sha_512(user, password),
+        "OAUTHBEARER" => config.sasl_oauthbearer(text(security, "token")),
+        _ => config,
+    }
+}
+
 fn config(name: &str, options: &Value) -> ConsumerGroupConfig {
     let strategy = match options["assignors"][0].as_str().unwrap_or("range") {
         "roundrobin" => Strategy::RoundRobin,
@@ -111,6 +144,7 @@ fn config(name: &str, options: &Value) -> ConsumerGroupConfig {
     if let Some(instance) = options["instance_id"].as_str() {
         config = config.group_instance_id(instance);
     }
+    config = secure(config, &options["security"]);
     let topics = options["topics"].as_array().cloned().unwrap_or_default();
     topics.iter().filter_map(Value::as_str).fold(config, |config, topic| config.subscribe(topic))
 }

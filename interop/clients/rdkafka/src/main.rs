@@ -1,6 +1,6 @@
 //! The driver of rust-rdkafka (librdkafka). See interop/README.md for the contract.
 
-use rdkafka::client::ClientContext;
+use rdkafka::client::{ClientContext, OAuthToken};
 use rdkafka::config::ClientConfig;
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer, ConsumerContext, Rebalance};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
@@ -9,13 +9,15 @@ use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
 use rdkafka::util::get_rdkafka_version;
 use serde_json::{json, Map, Value};
 use std::collections::{BTreeMap, HashMap};
+use std::error::Error;
 use std::io::{BufRead, Write};
 use std::sync::mpsc::{channel, Receiver, Sender};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const POLL: Duration = Duration::from_millis(100);
-const CAN: [&str; 8] = [
+const TOKEN: Duration = Duration::from_secs(600); // how long a token is taken for valid
+const CAN: [&str; 14] = [
     "pattern",
     "static",
     "subscribe",
@@ -24,6 +26,21 @@ const CAN: [&str; 8] = [
     "roundrobin",
     "cooperative-sticky",
     "consumer-protocol",
+    "ssl",
+    "ssl-client-auth",
+    "plain",
+    "scram-sha-256",
+    "scram-sha-512",
+    "oauthbearer",
+];
+/// The settings of librdkafka for the field `security` of a command, but for tokens.
+const SECURITY: [(&str, &str); 6] = [
+    ("ca", "ssl.ca.location"),
+    ("certificate", "ssl.certificate.location"),
+    ("key", "ssl.key.location"),
+    ("mechanism", "sasl.mechanism"),
+    ("username", "sasl.username"),
+    ("password", "sasl.password"),
 ];
 
 type Where = (String, i32);
@@ -41,6 +58,10 @@ fn failed(member: &str, during: &str, error: &str, message: &str, fatal: bool) {
     );
 }
 
+fn since_epoch() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970")
+}
+
 fn positions<'a>(offsets: impl Iterator<Item = (&'a Where, i64)>) -> Value {
     let mut topics: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
     for ((topic, index), offset) in offsets {
@@ -49,9 +70,10 @@ fn positions<'a>(offsets: impl Iterator<Item = (&'a Where, i64)>) -> Value {
     json!(topics)
 }
 
-/// Tells what a member gains and loses.
+/// Tells what a member gains and loses, and has the token that it logs in with.
 struct Listener {
     member: String,
+    token: String,
 }
 
 impl Listener {
@@ -60,14 +82,22 @@ impl Listener {
         for each in partitions.elements() {
             topics.entry(each.topic().to_string()).or_default().push(each.partition());
         }
-        let time_ms = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis() as u64;
+        let time_ms = since_epoch().as_millis() as u64;
         emit(event, json!({"member": self.member, "partitions": topics, "time_ms": time_ms}));
     }
 }
 
 impl ClientContext for Listener {
+    const ENABLE_REFRESH_OAUTH_TOKEN: bool = true;
+
     fn log(&self, _: rdkafka::config::RDKafkaLogLevel, _: &str, _: &str) {}
     fn error(&self, _: KafkaError, _: &str) {}
+
+    fn generate_oauth_token(&self, _: Option<&str>) -> Result<OAuthToken, Box<dyn Error>> {
+        let lifetime_ms = (since_epoch() + TOKEN).as_millis() as i64;
+        // The server takes the name from the token.
+        Ok(OAuthToken { token: self.token.clone(), principal_name: self.member.clone(), lifetime_ms })
+    }
 }
 
 impl ConsumerContext for Listener {
@@ -98,6 +128,16 @@ fn number(options: &Value, name: &str, otherwise: u64) -> u64 {
 
 fn names(value: &Value) -> Vec<&str> {
     value.as_array().map(|each| each.iter().filter_map(Value::as_str).collect()).unwrap_or_default()
+}
+
+fn secure(settings: &mut ClientConfig, security: &Value) {
+    let Some(protocol) = security["protocol"].as_str() else { return };
+    settings.set("security.protocol", protocol.to_lowercase());
+    for (field, name) in SECURITY {
+        if let Some(value) = security[field].as_str() {
+            settings.set(name, value);
+        }
+    }
 }
 
 impl Member {
@@ -132,8 +172,11 @@ impl Member {
         if let Some(instance) = options["instance_id"].as_str() {
             settings.set("group.instance.id", instance);
         }
+        let security = &options["security"];
+        secure(&mut settings, security);
+        let token = security["token"].as_str().unwrap_or_default().to_string();
         let consumer: BaseConsumer<Listener> =
-            settings.create_with_context(Listener { member: name.to_string() })?;
+            settings.create_with_context(Listener { member: name.to_string(), token })?;
         match options["pattern"].as_str() {
             Some(pattern) => consumer.subscribe(&[&format!("^{}", pattern.trim_start_matches('^'))])?,
             None => consumer.subscribe(&names(&options["topics"]))?,
