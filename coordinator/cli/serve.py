@@ -15,6 +15,7 @@ import uvloop
 
 from coordinator.cli.ready_file import ReadyFile
 from coordinator.cli.stop_signals import StopSignals
+from coordinator.config.cluster_keys import CLUSTER_BOOTSTRAP_SERVERS
 from coordinator.config.key import ConfigError
 from coordinator.config.listener_keys import LISTENERS
 from coordinator.config.metrics_keys import ADMIN_LISTENER
@@ -25,6 +26,7 @@ from coordinator.log.errors import LogDirectoryFailed, LogError, LogFlushError, 
 from coordinator.logger import logger
 
 if TYPE_CHECKING:
+    from coordinator.cluster.node import ClusterNode
     from coordinator.server.node import Node
 
 CANNOT_START = 2
@@ -52,6 +54,11 @@ LOG_LEVELS = ("debug", "info", "warning", "error")
 @click.option("--log-level", type=click.Choice(LOG_LEVELS), default="info", help="The least that is logged (info).")
 @click.option("--admin", metavar="HOST:PORT", help="The address of /metrics, /healthz and /readyz; none without it.")
 @click.option(
+    "--cluster",
+    metavar="HOST:PORT",
+    help="Brokers of a Kafka cluster, with commas, in front of which to coordinate groups.",
+)
+@click.option(
     "--ready-file", type=click.Path(path_type=Path), help="Write this JSON file (bootstrap, admin, pid) when ready."
 )
 def command(
@@ -61,11 +68,12 @@ def command(
     settings: tuple[str, ...],
     log_level: str,
     admin: str | None,
+    cluster: str | None,
     ready_file: Path | None,
 ) -> None:
     """Serve Kafka clients until SIGTERM or Ctrl-C.
 
-    --set overrides --config; --listen, --data-dir and --admin override both.
+    --set overrides --config; --listen, --data-dir, --admin and --cluster override both.
     """
     # structlog imports rich if it is installed, which costs 5 MB and 40 ms and is not used here.
     sys.modules.setdefault("rich", None)  # type: ignore[arg-type]
@@ -83,6 +91,8 @@ def command(
             texts[LOG_DIRS.name] = str(data_dir)
         if admin is not None:
             texts[ADMIN_LISTENER.name] = admin
+        if cluster is not None:
+            texts[CLUSTER_BOOTSTRAP_SERVERS.name] = cluster
         config = Config(texts)
         with logging_to_stderr(log_level) as writer, ready:
             uvloop.run(_serve(config, ready, lambda: writer.lines_dropped))
@@ -102,13 +112,12 @@ def command(
 
 async def _serve(config: Config, ready_file: ReadyFile, log_lines_dropped: Callable[[], int]) -> None:
     from coordinator.server.descriptors import raise_limit
-    from coordinator.server.node import Node
     from coordinator.server.watchdog import Watchdog
 
     signals = StopSignals(lambda: _end_without_stop(ready_file))
     try:
         open_files_max = raise_limit()
-        node = Node(config, log_lines_dropped=log_lines_dropped)
+        node = _make_node(config, log_lines_dropped)
         if not await _started(node, signals):
             logger.info("stopped before the start had ended")
             return
@@ -131,7 +140,18 @@ async def _serve(config: Config, ready_file: ReadyFile, log_lines_dropped: Calla
         signals.close()
 
 
-async def _started(node: "Node", signals: StopSignals) -> bool:
+def _make_node(config: Config, log_lines_dropped: Callable[[], int]) -> "Node | ClusterNode":
+    """A node with logs of its own, or one in front of a cluster."""
+    if config[CLUSTER_BOOTSTRAP_SERVERS]:
+        from coordinator.cluster.node import ClusterNode
+
+        return ClusterNode(config)
+    from coordinator.server.node import Node
+
+    return Node(config, log_lines_dropped=log_lines_dropped)
+
+
+async def _started(node: "Node | ClusterNode", signals: StopSignals) -> bool:
     """Start a node; return False if a stop was requested before the start had ended. Raises what the start raises."""
     starting = asyncio.create_task(node.start())
     stopping = asyncio.create_task(signals.requested.wait())

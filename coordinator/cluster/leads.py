@@ -1,30 +1,17 @@
 """The partitions of the log that this node leads: begun and ended as the nodes' group says, ended with the lease."""
 
 from collections.abc import Callable, Iterable
-from typing import Final, Protocol
+from typing import Final
 
 from coordinator.cluster.nodes.lease import Lease
 from coordinator.cluster.nodes.messages import Assignment, Claim, NodeAddress
 from coordinator.logger import logger
 
 
-class ServesPartitions(Protocol):
-    """The group coordinator of a node."""
-
-    def load(self, partitions: Iterable[int]) -> None:
-        """Take these partitions over, and serve them."""
-
-    def unload(self, partition: int) -> None:
-        """Serve a partition no more; its state is forgotten."""
-
-
 class PartitionLeads:
     """Which partitions this node leads, and which node leads each of the others."""
 
-    def __init__(
-        self, serves: ServesPartitions, node: NodeAddress, lease: Lease, started_ms: int, now_ms: Callable[[], int]
-    ) -> None:
-        self._serves = serves
+    def __init__(self, node: NodeAddress, lease: Lease, started_ms: int, now_ms: Callable[[], int]) -> None:
         self.node: Final = node
         self._lease = lease
         self._started_ms = started_ms
@@ -35,10 +22,29 @@ class PartitionLeads:
         """Those of them that another node has written to, and when this one learned of it."""
         self.nodes: tuple[NodeAddress, ...] = (node,)
         self._leaders: dict[int, int] = {}
-        self.rejoin: Callable[[], None] = _nothing
-        """Has the node join the group of the nodes again; set by who runs the member."""
-        self.on_nodes: list[Callable[[], None]] = []
-        """Called when nodes have come or gone."""
+        self._on_gained: list[Callable[[Iterable[int]], None]] = []
+        self._on_lost: list[Callable[[int], None]] = []
+        self._on_lease_over: list[Callable[[], None]] = []
+
+    def on_gained(self, listener: Callable[[Iterable[int]], None]) -> None:
+        """Call `listener` with the partitions that are this node's from now on."""
+        self._on_gained.append(listener)
+
+    def on_lost(self, listener: Callable[[int], None]) -> None:
+        """Call `listener` with each partition that is this node's no more; the listeners in their order."""
+        self._on_lost.append(listener)
+
+    def on_lease_over(self, listener: Callable[[], None]) -> None:
+        """Call `listener` when everything was given up because the lease was over."""
+        self._on_lease_over.append(listener)
+
+    def _gain(self, partitions: Iterable[int]) -> None:
+        for listener in self._on_gained:
+            listener(partitions)
+
+    def _lose(self, partition: int) -> None:
+        for listener in self._on_lost:
+            listener(partition)
 
     # ---- what others ask
 
@@ -55,11 +61,12 @@ class PartitionLeads:
             return None
         return next((node for node in self.nodes if node.node_id == leader_id), None)
 
-    def check_lease(self, now_ms: int = 0) -> None:
+    def check_lease(self) -> None:
         """Give up everything if the lease is over. Called before anything is answered."""
         if self.partitions and not self._lease.is_held:
             self.give_up_all("no heartbeat was answered within the session of the nodes' group")
-            self.rejoin()
+            for listener in self._on_lease_over:
+                listener()
 
     def fenced(self, partition: int) -> None:
         """Another node has written to a partition that this one leads: it is not served any more.
@@ -69,7 +76,7 @@ class PartitionLeads:
         if partition in self.partitions:
             logger.warning("another node leads the partition", partition=partition)
             self._fenced[partition] = self._now_ms()
-            self._serves.unload(partition)
+            self._lose(partition)
 
     # ---- what the group of the nodes says
 
@@ -82,16 +89,13 @@ class PartitionLeads:
         self.partitions = now
         for partition in lost:
             self._fenced.pop(partition, None)
-            self._serves.unload(partition)
-        nodes_before, self.nodes = self.nodes, assignment.nodes or (self.node,)
+            self._lose(partition)
+        self.nodes = assignment.nodes or (self.node,)
         self._leaders = dict(assignment.leaders)
         if lost or gained:
             logger.info("partitions assigned", leads=len(now), gained=len(gained), lost=len(lost))
         if gained:
-            self._serves.load(gained)
-        if self.nodes != nodes_before:
-            for listener in self.on_nodes:
-                listener()
+            self._gain(gained)
         return bool(lost)
 
     def confirmed(self, sent_ms: int) -> None:
@@ -99,16 +103,12 @@ class PartitionLeads:
         for partition in again:
             del self._fenced[partition]
         if again:
-            self._serves.load(again)
+            self._gain(again)
 
     def give_up_all(self, reason: str) -> None:
         given_up, self.partitions = sorted(self.partitions), set()
         self._fenced.clear()
         for partition in given_up:
-            self._serves.unload(partition)
+            self._lose(partition)
         if given_up:
             logger.warning("all partitions given up", partitions=len(given_up), reason=reason)
-
-
-def _nothing() -> None:
-    """The group of the nodes is not joined yet."""

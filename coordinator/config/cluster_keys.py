@@ -1,5 +1,7 @@
 """The keys of a node in front of an existing cluster. Kafka has no counterpart, but for those of the topics."""
 
+from collections.abc import Sequence
+
 from coordinator.config.key import INT16_MAX, INT32_MAX, INT64_MAX, PARTITIONS_MAX, ConfigKey
 
 CLUSTER_BOOTSTRAP_SERVERS = ConfigKey(
@@ -71,7 +73,7 @@ AUDIT_TOPIC_RETENTION_MS = ConfigKey(
     -1,
     INT64_MAX,
 )
-CLUSTER_ADOPT = ConfigKey(
+CLUSTER_ADOPT: ConfigKey[Sequence[str]] = ConfigKey(
     "cluster.adopt",
     (),
     "Groups that are coordinated here from the first start on: ids, or patterns with * and ?. Others stay with the "

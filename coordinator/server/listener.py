@@ -35,7 +35,7 @@ class Listener:
         self.security_protocol: Final = security_protocol
         self.config: Final = config
         """The settings of this listener, those of the server where it has no own."""
-        self._advertised = advertised
+        self.advertised = advertised
         self.endpoint: Endpoint | None = None
         """What clients are told to connect to."""
 
@@ -45,8 +45,8 @@ class Listener:
 
     def endpoint_at(self, port: int) -> Endpoint:
         """What clients are told if the address is bound to this port."""
-        if self._advertised is not None:
-            return Endpoint(self.name, self._advertised.host, self._advertised.port or port)
+        if self.advertised is not None:
+            return Endpoint(self.name, self.advertised.host, self.advertised.port or port)
         host = socket.gethostname() if self.address.host in WILDCARDS else self.address.host
         return Endpoint(self.name, host, port)
 

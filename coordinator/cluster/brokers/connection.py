@@ -54,7 +54,7 @@ class BrokerConnection(asyncio.Protocol):
         self._splitter = FrameSplitter(FRAME_BYTES_MAX)
         self._asked: deque[Asked] = deque()
         self._correlation_id = 0
-        self._transport: asyncio.Transport | None = None
+        self._transport: Any = None
         self._problem: str | None = None
 
     @property
@@ -86,7 +86,6 @@ class BrokerConnection(asyncio.Protocol):
         if not self.is_open:
             self._loop.call_soon(answered, BrokerError(self._problem or f"{self.broker} is not connected"))
             return
-        assert self._transport is not None
         self._correlation_id = self._correlation_id % 0x7FFFFFFF + 1
         timeout = self._loop.call_later(timeout_seconds or self._timeout_seconds, self._timed_out)
         self._asked.append(Asked(self._correlation_id, message.API_KEY, version, answered, timeout))
@@ -126,8 +125,7 @@ class BrokerConnection(asyncio.Protocol):
 
     # ---- asyncio.Protocol
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
+    def connection_made(self, transport: Any) -> None:
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:

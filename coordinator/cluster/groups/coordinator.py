@@ -38,9 +38,15 @@ TRANSACTIONAL_ID_PREFIX: Final = "__group_coordinator-"
 class ClusterGroupCoordinator(GroupCoordinator):
     """Serves partitions that other nodes may take over at any time."""
 
-    def __init__(self, *args: Any, may_lead: Callable[[int], bool], **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        may_lead: Callable[[int], bool],
+        **kwargs: Any,
+    ) -> None:
         """`may_lead` says whether this node leads a partition; the rest is that of `GroupCoordinator`."""
         self._may_lead = may_lead
+        self._on_loaded: list[Callable[[Shard[GroupStateMachine]], None]] = []
         super().__init__(*args, **kwargs)
 
     def load(self, partitions: Iterable[int], cause: Cause | None = None) -> None:
@@ -59,6 +65,15 @@ class ClusterGroupCoordinator(GroupCoordinator):
         # First of all: the answer to an append must not reach a shard that is served no more.
         store.abandon()
         super().unload(partition)
+
+    def on_loaded(self, listener: Callable[[Shard[GroupStateMachine]], None]) -> None:
+        """Call `listener` with each shard that is served from now on."""
+        self._on_loaded.append(listener)
+
+    def _loaded(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
+        super()._loaded(shard, now_ms)
+        for listener in self._on_loaded:
+            listener(shard)
 
     def renew_epochs(self) -> None:
         """Have the epochs of partitions renewed that were not written to for long."""

@@ -17,8 +17,10 @@ from coordinator.cluster.brokers.connection import BrokerConnection
 INSTANCE_ID: Final = "group-coordinator-sentinel"
 PROTOCOL_TYPE: Final = "consumer"
 PROTOCOL: Final = "coordinator-front"
-METADATA: Final = b"This group is coordinated by the nodes in front of this cluster."
-"""No subscription: a consumer of the newer protocol cannot convert the group (KIP-848)."""
+METADATA: Final = b""
+"""No subscription, so a consumer of the newer protocol cannot convert the group (KIP-848). Shorter than the version that
+a subscription begins with: Kafka 4.3 passes over that, but with other bytes its coordinator fails in each rebalance of
+the group, without an answer to anybody."""
 SESSION_MS: Final = (1_800_000, 300_000, 60_000)
 """The longest that brokers allow by default (`group.max.session.timeout.ms`), and shorter ones."""
 JOIN_VERSION_MAX: Final = 9

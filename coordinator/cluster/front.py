@@ -1,0 +1,150 @@
+"""Building of what takes requests from clients: a node's own port, and a port for each broker."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from coordinator.cluster.dispatcher import ClusterDispatcher
+from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
+from coordinator.cluster.handlers.forwarding import Forwarder
+from coordinator.cluster.handlers.groups import ClusterGroupHandlers
+from coordinator.cluster.ownership import GroupOwnership
+from coordinator.cluster.relay.broker_listeners import BrokerListeners
+from coordinator.cluster.relay.directory import Directory
+from coordinator.cluster.relay.held_bytes import HeldBytes
+from coordinator.cluster.relay.relayed_connection import RelayParts
+from coordinator.cluster.relay.upstream_connection import UpstreamConnection
+from coordinator.cluster.relay.upstreams import Upstreams
+from coordinator.config.cluster_keys import CLUSTER_BROKER_PORT_BASE
+from coordinator.config.network_keys import MAX_CONNECTION_CREATION_RATE, SOCKET_REQUEST_MAX_BYTES
+from coordinator.config.settings import Config
+from coordinator.core.decision import Environment
+from coordinator.groups.sessions import SessionTable
+from coordinator.metadata.image import MetadataImage
+from coordinator.security.protocols import SecurityProtocol
+from coordinator.server.connection_rate import ConnectionRate
+from coordinator.server.dispatch import DispatchTable
+from coordinator.server.host import Host
+from coordinator.server.limits import ConnectionLimits
+from coordinator.server.listener import Listener
+from coordinator.server.listeners import Listeners
+from coordinator.server.node_context import GroupContext
+from coordinator.server.node_loop import NodeLoop
+from coordinator.server.pending_requests import PendingRequests
+from coordinator.server.rejection_log import RejectionLog
+from coordinator.server.request_chain import RequestChain
+from coordinator.server.request_runner import RequestRunner
+from coordinator.server.slow_peers import SlowPeers
+from coordinator.server.throttling import Throttling
+
+WITHOUT_LOGIN: Final = {
+    SecurityProtocol.SASL_PLAINTEXT: SecurityProtocol.PLAINTEXT,
+    SecurityProtocol.SASL_SSL: SecurityProtocol.SSL,
+}
+"""A login is passed on to a broker, like all that a client sends."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterFront:
+    """The ports of a node in front of a cluster."""
+
+    dispatcher: ClusterDispatcher
+    listeners: Listeners
+    broker_listeners: BrokerListeners
+    rejections: RejectionLog
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrontParts:
+    """What the ports of a node are made of."""
+
+    config: Config
+    host: Host
+    loop: NodeLoop
+    environment: Environment
+    sessions: SessionTable
+    pending: PendingRequests
+    coordinator: ClusterGroupCoordinator
+    ownership: GroupOwnership
+    forwarder: Forwarder
+    directory: Directory
+    upstreams: Upstreams
+    some_broker: Callable[[], int | None]
+    """The id of a broker that can probably be reached; None: none is known."""
+    check_lease: Callable[[], None]
+    """Gives up what this node leads if its lease is over; called before anything is answered."""
+
+
+def without_login(listener: Listener) -> Listener:
+    """The listener as the node serves it: who logs in does so at a broker."""
+    protocol = WITHOUT_LOGIN.get(listener.security_protocol, listener.security_protocol)
+    return Listener(listener.address, listener.advertised, protocol, listener.config)
+
+
+def make_cluster_front(parts: FrontParts, listener: Listener) -> ClusterFront:
+    """Make the ports, which are opened later."""
+    config, loop = parts.config, parts.loop
+    scheduler, now_ms = loop.scheduler, loop.now_ms
+    throttling = Throttling(config, MetadataImage(), scheduler, now_ms)
+    limits = ConnectionLimits(config, scheduler)
+    rejections = RejectionLog(scheduler, now_ms)
+    slow_peers = SlowPeers(config, scheduler, now_ms)
+    for due in (limits.due, slow_peers.due, rejections.due, throttling.due):
+        scheduler.on_due(due)
+    table = DispatchTable()
+    context = GroupContext(config=config, coordinator=parts.coordinator, pending=parts.pending)
+    ClusterGroupHandlers(context, parts.coordinator, parts.ownership, parts.forwarder).add_to(table)
+
+    def fire_due() -> None:
+        parts.check_lease()
+        scheduler.fire_due()
+
+    def new_upstream() -> UpstreamConnection | None:
+        broker_id = parts.some_broker()
+        return None if broker_id is None else UpstreamConnection(parts.upstreams, broker_id)
+
+    dispatcher = ClusterDispatcher(
+        RequestChain(table, parts.sessions, throttling),
+        RequestRunner(loop.slices, loop.fail),
+        throttling,
+        pending=parts.pending,
+        limits=limits,
+        slow_peers=slow_peers,
+        rejections=rejections,
+        environment=parts.environment,
+        slices=loop.slices,
+        fire_due=fire_due,
+        directory=parts.directory,
+        ownership=parts.ownership,
+        new_upstream=new_upstream,
+        before_request=parts.check_lease,
+    )
+    listeners = Listeners(
+        config,
+        [listener],
+        dispatcher,
+        limits,
+        parts.sessions,
+        now_ms,
+        rejections=rejections,
+        descriptors=parts.host.descriptors,
+    )
+    relay = RelayParts(
+        directory=parts.directory,
+        upstreams=parts.upstreams,
+        slices=loop.slices,
+        held=HeldBytes(),
+        on_rejected=rejections.rejected_address,
+        request_bytes_max=config[SOCKET_REQUEST_MAX_BYTES],
+    )
+    broker_listeners = BrokerListeners(
+        listener.address.host,
+        config[CLUSTER_BROKER_PORT_BASE],
+        relay,
+        limits,
+        ConnectionRate(config[MAX_CONNECTION_CREATION_RATE]),
+        parts.host.descriptors,
+    )
+    return ClusterFront(
+        dispatcher=dispatcher, listeners=listeners, broker_listeners=broker_listeners, rejections=rejections
+    )
