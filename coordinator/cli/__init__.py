@@ -12,6 +12,7 @@ VERBS: Final = {
     "testing": "Serve the tests of another process, with logs in memory, a clock that jumps, and faults.",
     "acls": "List, add and remove ACLs: who may do what.",
     "config": "Check the settings of a server, before it is started with them.",
+    "cluster": "Adopt groups of a Kafka cluster and give them back, with nodes in front of it.",
     "groups": "Query the consumer groups of a server: why they rebalanced, who owns what.",
     "users": "Add, list and delete the users that log in by SCRAM.",
     "log": "Check, print and repair the files of a data folder.",

@@ -8,6 +8,7 @@ from coordinator.cluster.dispatcher import ClusterDispatcher
 from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
 from coordinator.cluster.handlers.forwarding import Forwarder
 from coordinator.cluster.handlers.groups import ClusterGroupHandlers
+from coordinator.cluster.handlers.owners import OwnerHandlers
 from coordinator.cluster.ownership import GroupOwnership
 from coordinator.cluster.relay.broker_listeners import BrokerListeners
 from coordinator.cluster.relay.directory import Directory
@@ -66,6 +67,7 @@ class FrontParts:
     pending: PendingRequests
     coordinator: ClusterGroupCoordinator
     ownership: GroupOwnership
+    owners: OwnerHandlers
     forwarder: Forwarder
     directory: Directory
     upstreams: Upstreams
@@ -93,6 +95,7 @@ def make_cluster_front(parts: FrontParts, listener: Listener) -> ClusterFront:
         scheduler.on_due(due)
     table = DispatchTable()
     context = GroupContext(config=config, coordinator=parts.coordinator, pending=parts.pending)
+    parts.owners.add_to(table)
     ClusterGroupHandlers(context, parts.coordinator, parts.ownership, parts.forwarder).add_to(table)
 
     def fire_due() -> None:

@@ -18,6 +18,7 @@ from coordinator.cluster.front import ClusterFront, FrontParts, make_cluster_fro
 from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator, make_cluster_group_coordinator
 from coordinator.cluster.groups.topics import ClusterTopics
 from coordinator.cluster.handlers.forwarding import Forwarder
+from coordinator.cluster.handlers.owners import OwnerHandlers
 from coordinator.cluster.leads import PartitionLeads
 from coordinator.cluster.log.broker_access import BrokerLogAccess
 from coordinator.cluster.log.notes import Owner
@@ -26,6 +27,7 @@ from coordinator.cluster.nodes.lease import Lease
 from coordinator.cluster.nodes.membership import LEASE_MS, NodesGroupMember
 from coordinator.cluster.nodes.messages import NodeAddress
 from coordinator.cluster.ownership import GroupOwnership
+from coordinator.cluster.ownership_changes import OwnershipChanges
 from coordinator.cluster.peers import Peers
 from coordinator.cluster.relay.broker_listeners import BrokerPortError
 from coordinator.cluster.relay.upstreams import Upstreams
@@ -177,6 +179,9 @@ class ClusterNode:
             partition_of=self.coordinator.partition_of,
         )
         self.forwarder = Forwarder(self.sentinels)
+        changes = OwnershipChanges(
+            self.coordinator, self.ownership, self.sentinels, self.brokers.list_groups, pending, loop.wall_ms
+        )
         self.front: ClusterFront = make_cluster_front(
             FrontParts(
                 config=config,
@@ -187,6 +192,7 @@ class ClusterNode:
                 pending=pending,
                 coordinator=self.coordinator,
                 ownership=self.ownership,
+                owners=OwnerHandlers(self.coordinator, self.leads, self.ownership, changes, self.sentinels),
                 forwarder=self.forwarder,
                 directory=directory,
                 upstreams=Upstreams(directory, security_of(config).tls_context),

@@ -45,6 +45,8 @@ class GroupOwnership:
         self._wall_ms = wall_ms
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._noting: dict[str, list[Owns]] = {}
+        """Group → who waits until its note is stored."""
         self._held_logged: dict[str, float] = {}
 
     def stop(self) -> None:
@@ -130,8 +132,14 @@ class GroupOwnership:
             self._note_owned(group_id, result, answered)
 
     def _note_owned(self, group_id: str, sentinel: Sentinel, answered: Owns) -> None:
+        waiting = self._noting.setdefault(group_id, [])
+        waiting.append(answered)
+        if len(waiting) > 1:
+            return
+
         def completed(problem: StoreError | None) -> None:
-            answered(sentinel if problem is None else ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            for each in self._noting.pop(group_id):
+                each(sentinel if problem is None else ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
         store = self._coordinator.shard_of(group_id).store
         assert isinstance(store, ClusterStore)

@@ -394,6 +394,9 @@ REQUIREMENTS: Final[Mapping[str, tuple[Requirement, ...]]] = {
         _on_each(AclOperation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, _listed("transactional_ids")),
         _on_found(AclOperation.DESCRIBE, ResourceType.TOPIC),
     ),
+    # Of nodes in front of a cluster.
+    "DescribeGroupOwners": _on_cluster(AclOperation.DESCRIBE),
+    "AlterGroupOwners": _on_cluster(AclOperation.ALTER),
     "ListTransactions": (_on_found(AclOperation.DESCRIBE, ResourceType.TRANSACTIONAL_ID),),
 }
 """Name of an API → what it needs."""

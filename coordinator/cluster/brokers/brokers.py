@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from _wire.errors import ErrorCode
 from _wire.messages.find_coordinator import FindCoordinatorRequest
+from _wire.messages.list_groups import ListGroupsRequest
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.cluster.brokers.connecting import connect
@@ -14,6 +15,7 @@ from coordinator.cluster.brokers.errors import BrokerError
 
 METADATA_VERSION_MAX: Final = 9
 """The latest version in which topics are known by their names alone."""
+LIST_GROUPS_VERSION_MAX: Final = 5
 FIND_COORDINATOR_VERSION_MAX: Final = 3
 """The latest version in which one key is asked for."""
 
@@ -157,6 +159,21 @@ class Brokers:
     def forget_leader(self, topic: str, partition: int) -> None:
         """The broker does not lead the partition any more."""
         self._leaders.pop((topic, partition), None)
+
+    async def list_groups(self) -> list[str]:
+        """The ids of all groups that the brokers coordinate.
+
+        Raises:
+            BrokerError: a broker does not answer.
+        """
+        found: list[str] = []
+        for broker_id in list(self.by_id):
+            connection = await self.connection(broker_id)
+            response = await connection.request(ListGroupsRequest(), LIST_GROUPS_VERSION_MAX)
+            if response.error_code != ErrorCode.NONE:
+                raise BrokerError(f"broker {broker_id} does not list its groups: {ErrorCode(response.error_code).name}")
+            found += [group.group_id for group in response.groups]
+        return found
 
     async def coordinator_of(self, key: str, key_type: int) -> int:
         """The id of the broker that coordinates a group or a transactional id.

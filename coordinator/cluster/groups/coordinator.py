@@ -24,6 +24,7 @@ from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.internal_topics import AUDIT_TOPIC, MEMBERSHIP_TOPIC
+from coordinator.runtime.interfaces import StoreError
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.shard import RequestDrain, Shard, ShardState
 from coordinator.timers.wheel import TimerWheel
@@ -63,8 +64,10 @@ class ClusterGroupCoordinator(GroupCoordinator):
         store = self.shards[partition].store
         assert isinstance(store, ClusterStore)
         # First of all: the answer to an append must not reach a shard that is served no more.
-        store.abandon()
+        given_up = store.abandon()
         super().unload(partition)
+        for completed in given_up:
+            completed(StoreError("another node leads the partition"))
 
     def on_loaded(self, listener: Callable[[Shard[GroupStateMachine]], None]) -> None:
         """Call `listener` with each shard that is served from now on."""

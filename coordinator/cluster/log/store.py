@@ -111,7 +111,8 @@ class ClusterStore:
 
     def prepare(self) -> Steps[None]:
         """Take the partition over. Raises StoreError: this node may not lead it, or the cluster refuses."""
-        self.abandon()
+        for completed in self.abandon():
+            completed(StoreError(f"{self._groups.name}: the partition is loaded again"))
         yield from self._take_over()
 
     def replay(self, replay: Replay[ReplayedLog], from_offset: int = 0) -> Steps[None]:
@@ -166,15 +167,17 @@ class ClusterStore:
         if self._is_renewal_due:
             yield from self._take_over()
 
-    def abandon(self) -> None:
-        """Wait for no append any more, as when the partition is given up."""
+    def abandon(self) -> list[Callable[[StoreError | None], None]]:
+        """Write nothing more, as the partition is given up. Returns who waits for what was asked for."""
         running, self._running = self._running, None
         if running is not None:
             running.cancel()
+        given_up = [queued.completed for queued in self._queue]
         self._queue.clear()
         self._identity = NO_IDENTITY
         self._groups.abandon()
         self._audit.abandon()
+        return given_up
 
     # ---- writing
 

@@ -18,9 +18,9 @@ INSTANCE_ID: Final = "group-coordinator-sentinel"
 PROTOCOL_TYPE: Final = "consumer"
 PROTOCOL: Final = "coordinator-front"
 METADATA: Final = b""
-"""No subscription, so a consumer of the newer protocol cannot convert the group (KIP-848). Shorter than the version that
-a subscription begins with: Kafka 4.3 passes over that, but with other bytes its coordinator fails in each rebalance of
-the group, without an answer to anybody."""
+"""No subscription, so a consumer of the newer protocol cannot convert the group (KIP-848). It is shorter than the
+version that a subscription begins with, which Kafka 4.3 passes over. With other bytes its coordinator fails in each
+rebalance of the group, and answers nobody."""
 SESSION_MS: Final = (1_800_000, 300_000, 60_000)
 """The longest that brokers allow by default (`group.max.session.timeout.ms`), and shorter ones."""
 JOIN_VERSION_MAX: Final = 9

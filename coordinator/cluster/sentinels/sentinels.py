@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 from zlib import crc32
 
 from _wire.errors import ErrorCode
@@ -36,6 +36,16 @@ MOVED: Final = frozenset(
     {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
 )
 UNUSED_STATES: Final = frozenset({"Dead", "Empty", ""})
+
+DESCRIBE_VERSION_MAX: Final = 5
+
+
+class DescribedGroup(NamedTuple):
+    """A group at the cluster: its state, and client id and host of each member."""
+
+    state: str
+    members: list[str]
+
 
 Opened: TypeAlias = Callable[[Sentinel | ErrorCode], None]
 
@@ -147,23 +157,32 @@ class Sentinels:
         """Whether nobody but a sentinel is in the group at the cluster; an error code: that cannot be found out."""
         if group_id in self._open:
             return True
+        described = await self.describe(group_id)
+        return described if isinstance(described, ErrorCode) else not described.members
+
+    async def describe(self, group_id: str) -> "DescribedGroup | ErrorCode":
+        """The group at the cluster, without its sentinel."""
 
         async def ask() -> Any:
             connection = await self._connection(group_id)
-            response = await connection.request(DescribeGroupsRequest(groups=[group_id]), 5)
-            return response.groups[0]
+            response = await connection.request(DescribeGroupsRequest(groups=[group_id]), DESCRIBE_VERSION_MAX)
+            error = ErrorCode(response.groups[0].error_code)
+            return response.groups[0] if error is ErrorCode.NONE else error
 
         described = await self._tried(ask)
+        if described is ErrorCode.GROUP_ID_NOT_FOUND:
+            return DescribedGroup("Dead", [])
         if isinstance(described, ErrorCode):
             return described
-        error = ErrorCode(described.error_code)
-        if error is ErrorCode.GROUP_ID_NOT_FOUND:
-            return True
-        if error is not ErrorCode.NONE:
-            return error
         if described.group_state in UNUSED_STATES:
-            return True
-        return [member.group_instance_id for member in described.members] == [INSTANCE_ID]
+            return DescribedGroup(described.group_state, [])
+        members = [
+            f"{member.client_id} {member.client_host}"
+            for member in described.members
+            if member.group_instance_id != INSTANCE_ID
+        ]
+        is_joining = not members and not described.members
+        return DescribedGroup(described.group_state, ["a member that is joining"] if is_joining else members)
 
     async def _connection(self, group_id: str) -> BrokerConnection:
         broker_id = self._coordinators.get(group_id)

@@ -1,0 +1,148 @@
+"""Which groups the nodes in front of a cluster coordinate, as the nodes tell it, and changes of it."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, NamedTuple
+
+from _wire.errors import ErrorCode
+from _wire.messages.alter_group_owners import AlterGroupOwnersRequest, GroupOwnerChange
+from _wire.messages.describe_group_owners import DescribeGroupOwnersRequest
+from coordinator.client.bootstrap import Bootstrap
+from coordinator.client.wire import ClientError, ConnectionClosed, WireConnection
+
+CLIENT_ID: Final = "coordinator"
+VERSION: Final = 0
+TIMEOUT_SECONDS: Final = 60
+
+
+class NodeState(NamedTuple):
+    """A node, and what it leads and owns."""
+
+    node_id: int
+    address: str
+    partitions: tuple[int, ...]
+    unserved: tuple[int, ...]
+    """Those of them that are being loaded, or have failed."""
+    groups: tuple[str, ...]
+    without_sentinel: tuple[str, ...]
+    """Those of them whose sentinel is not known to be at the cluster."""
+
+
+class OwnerRule(NamedTuple):
+    """Which groups the nodes coordinate."""
+
+    name: str
+    is_adopted: bool
+    by: str
+    at_ms: int
+
+
+class Ownership(NamedTuple):
+    """All nodes together."""
+
+    nodes: tuple[NodeState, ...]
+    rules: tuple[OwnerRule, ...]
+    unreachable: tuple[str, ...]
+    """Nodes that do not answer, with the reason."""
+
+
+class GroupChange(NamedTuple):
+    """What a change comes to for one group."""
+
+    group_id: str
+    state: str
+    members: tuple[str, ...]
+    """Who is in it, so that it cannot be moved: at the cluster when it is adopted, at the nodes when it is released."""
+
+
+class ChangeResult(NamedTuple):
+    """What changes come to."""
+
+    groups: tuple[GroupChange, ...]
+    problems: tuple[str, ...]
+
+
+def describe_ownership(bootstrap: Bootstrap) -> Ownership:
+    """Ask all nodes.
+
+    Raises:
+        ClientError: the bootstrap address is not that of a node, or does not answer.
+    """
+    nodes: list[NodeState] = []
+    rules: dict[str, OwnerRule] = {}
+    unreachable: list[str] = []
+    for address in _addresses(bootstrap):
+        try:
+            with _connected(bootstrap.at(address)) as connection:
+                answer = connection.request(DescribeGroupOwnersRequest(include_groups=True), VERSION)
+        except ClientError as problem:
+            unreachable.append(f"{address}: {problem}")
+            continue
+        _check(answer)
+        rules |= {each.name: OwnerRule(each.name, each.is_adopted, each.by, each.at_ms) for each in answer.rules}
+        nodes.append(
+            NodeState(
+                answer.node_id,
+                address,
+                tuple(sorted(each.partition for each in answer.partitions)),
+                tuple(sorted(each.partition for each in answer.partitions if each.state != "active")),
+                tuple(sorted(each.group_id for each in answer.groups)),
+                tuple(sorted(each.group_id for each in answer.groups if not each.has_sentinel)),
+            )
+        )
+    return Ownership(tuple(nodes), tuple(rules[name] for name in sorted(rules)), tuple(unreachable))
+
+
+def change_owners(
+    bootstrap: Bootstrap, names: Sequence[str], *, is_adopted: bool, validate_only: bool = False
+) -> ChangeResult:
+    """Have the nodes coordinate these groups or patterns from now on, or give them back to the cluster.
+
+    Raises:
+        ClientError: a node does not answer; other nodes may have made the change.
+    """
+    changes = [GroupOwnerChange(name=name, is_adopted=is_adopted) for name in names]
+    request = AlterGroupOwnersRequest(changes=changes, validate_only=validate_only)
+    groups: dict[str, GroupChange] = {}
+    problems: list[str] = []
+    for address in _addresses(bootstrap):
+        with _connected(bootstrap.at(address)) as connection:
+            answer = connection.request(request, VERSION)
+        _check(answer)
+        for result in answer.results:
+            if result.error_code not in (ErrorCode.NONE, ErrorCode.NON_EMPTY_GROUP):
+                reason = result.error_message or ErrorCode(result.error_code).name
+                problems.append(f"{result.name}: {reason} ({address})")
+            for each in result.groups:
+                groups[each.group_id] = GroupChange(each.group_id, each.state, tuple(each.members))
+    return ChangeResult(tuple(groups[group_id] for group_id in sorted(groups)), tuple(problems))
+
+
+def _addresses(bootstrap: Bootstrap) -> Iterable[str]:
+    """The addresses of all nodes, as one of them knows them."""
+    problem = ClientError("no address is given")
+    for server in bootstrap.servers():
+        try:
+            with _connected(server) as connection:
+                answer = connection.request(DescribeGroupOwnersRequest(), VERSION)
+            _check(answer)
+            return [f"{node.host}:{node.port}" for node in answer.nodes]
+        except ConnectionClosed:
+            problem = ClientError(
+                f"{server.address} is no node in front of a cluster: name the address of one (`coordinator serve"
+                " --cluster`), not that of a broker"
+            )
+        except ClientError as failure:
+            problem = failure
+    raise problem
+
+
+@contextmanager
+def _connected(server: Bootstrap) -> Iterator[WireConnection]:
+    with WireConnection(server, CLIENT_ID, TIMEOUT_SECONDS) as connection:
+        yield connection
+
+
+def _check(answer: Any) -> None:
+    if answer.error_code != ErrorCode.NONE:
+        raise ClientError(answer.error_message or f"the node answers {ErrorCode(answer.error_code).name}")

@@ -1,0 +1,24 @@
+"""A group that is given back to the cluster: nothing of it stays here. Its committed offsets are there already."""
+
+from typing import Any, Final
+
+from coordinator.core.causes import Cause
+from coordinator.core.decision import Decision, OperationContext, replying
+from coordinator.core.groups.events import GroupRemoved
+from coordinator.core.groups.group import Group
+from coordinator.core.groups.states import EMPTY
+from coordinator.core.offsets.expiry import ended_sessions
+from coordinator.core.operation import Operation
+
+
+def release(group: Group[Any] | None, requested_by: str, context: OperationContext) -> Decision:
+    """Remove the group if it has no members; answer whether it is gone."""
+    if group is None:
+        return replying(context, True)
+    if group.membership.state is not EMPTY:
+        return replying(context, False)
+    removed = GroupRemoved(group_id=group.group_id, at_ms=context.wall_ms, cause=Cause.ADMIN)
+    return replying(context, True, removed, effects=ended_sessions(group))
+
+
+RELEASE_GROUP: Final = Operation("release group", release, lambda request, error, version: False)

@@ -1,0 +1,110 @@
+"""What `coordinator cluster` asks a node: which groups the nodes coordinate, and to change that."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any, Final
+
+from _wire.errors import ErrorCode
+from _wire.messages.alter_group_owners import (
+    AlterGroupOwnersRequest,
+    AlterGroupOwnersResponse,
+    GroupOwnerResult,
+)
+from _wire.messages.describe_group_owners import (
+    DescribeGroupOwnersRequest,
+    DescribeGroupOwnersResponse,
+    GroupOwnerNode,
+    GroupOwnerRule,
+    LedPartition,
+    OwnedGroup,
+)
+from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
+from coordinator.cluster.leads import PartitionLeads
+from coordinator.cluster.log.notes import Rule
+from coordinator.cluster.ownership import GroupOwnership
+from coordinator.cluster.ownership_changes import OwnershipChanges
+from coordinator.cluster.sentinels.sentinels import Sentinels
+from coordinator.runtime.slices import Steps, awaited
+from coordinator.server.dispatch import DispatchTable
+from coordinator.server.request_context import RequestContext
+
+CHANGES_MAX: Final = 100
+"""Names and patterns in one request."""
+NAME_CHARACTERS_MAX: Final = 1_000
+
+
+class OwnerHandlers:
+    """Each node answers for the partitions that it leads."""
+
+    def __init__(
+        self,
+        coordinator: ClusterGroupCoordinator,
+        leads: PartitionLeads,
+        ownership: GroupOwnership,
+        changes: OwnershipChanges,
+        sentinels: Sentinels,
+    ) -> None:
+        self._coordinator = coordinator
+        self._leads = leads
+        self._ownership = ownership
+        self._changes = changes
+        self._sentinels = sentinels
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def add_to(self, table: DispatchTable) -> None:
+        table.add("DescribeGroupOwners", self._describe, versions=(0, 0))
+        table.add("AlterGroupOwners", self._alter, versions=(0, 0))
+
+    def _describe(self, request: DescribeGroupOwnersRequest, context: RequestContext) -> DescribeGroupOwnersResponse:
+        led = [shard for shard in self._coordinator.shards if shard.partition in self._leads.partitions]
+        rules: dict[str, Rule] = {}
+        for shard in led:
+            rules |= self._ownership.notes_of(shard.partition).rules
+        owned = self._ownership.owned_groups() if request.include_groups else ()
+        return DescribeGroupOwnersResponse(
+            node_id=self._leads.node.node_id,
+            nodes=[GroupOwnerNode(node_id=node.node_id, host=node.host, port=node.port) for node in self._leads.nodes],
+            rules=[
+                GroupOwnerRule(name=name, is_adopted=rule.is_adopted, by=rule.by, at_ms=rule.at_ms)
+                for name, rule in rules.items()
+            ],
+            partitions=[
+                LedPartition(
+                    partition=shard.partition, state=shard.state.name.lower(), end_offset=shard.store.end_offset
+                )
+                for shard in led
+            ],
+            groups=[
+                OwnedGroup(group_id=group_id, has_sentinel=self._sentinels.get(group_id) is not None)
+                for group_id in owned
+            ],
+        )
+
+    def _alter(self, request: AlterGroupOwnersRequest, context: RequestContext) -> Steps[AlterGroupOwnersResponse]:
+        problem = _problem(request)
+        if problem:
+            return AlterGroupOwnersResponse(error_code=ErrorCode.INVALID_REQUEST, error_message=problem)
+        by = str(context.requester.principal or "") or context.client_id
+        results: list[GroupOwnerResult] = []
+        for change in request.changes:
+            ask = self._changes.would if request.validate_only else partial(self._changes.change, by)
+            results.append((yield from awaited(partial(self._start, ask(change.name, change.is_adopted)))))
+        return AlterGroupOwnersResponse(results=results)
+
+    def _start(self, changing: Coroutine[Any, Any, Any], answered: Callable[[Any], None]) -> None:
+        async def change() -> None:
+            answered(await changing)
+
+        task = asyncio.get_running_loop().create_task(change())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def _problem(request: AlterGroupOwnersRequest) -> str:
+    """Why the request cannot be handled; empty if it can."""
+    if len(request.changes) > CHANGES_MAX:
+        return f"at most {CHANGES_MAX} names are changed at a time"
+    if any(not 0 < len(change.name) <= NAME_CHARACTERS_MAX for change in request.changes):
+        return f"a name has 1 to {NAME_CHARACTERS_MAX} characters"
+    return ""

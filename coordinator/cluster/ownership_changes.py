@@ -1,0 +1,165 @@
+"""Adopting groups and giving them back, as `coordinator cluster adopt` and `release` ask for it."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, Final, NamedTuple
+
+from _wire.errors import ErrorCode
+from _wire.messages.alter_group_owners import ChangedGroup, GroupOwnerResult
+from coordinator.cluster.brokers.errors import BrokerError
+from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
+from coordinator.cluster.groups.release import RELEASE_GROUP
+from coordinator.cluster.log.notes import Rule, rule_record
+from coordinator.cluster.log.store import ClusterStore
+from coordinator.cluster.ownership import GroupOwnership, matches
+from coordinator.cluster.sentinels.membership import Sentinel
+from coordinator.cluster.sentinels.sentinels import DescribedGroup, Sentinels
+from coordinator.core.decision import OperationContext
+from coordinator.core.groups.states import EMPTY
+from coordinator.runtime.interfaces import StoreError
+from coordinator.runtime.shard import Shard
+from coordinator.server.pending_requests import PendingRequests
+from coordinator.transactions.coordinator import ReplyTo
+
+PATTERN_CHARACTERS: Final = frozenset("*?")
+GROUPS_TOLD_MAX: Final = 1_000
+
+
+class Change(NamedTuple):
+    """A rule, and the shards of this node that it is about."""
+
+    name: str
+    is_adopted: bool
+    shards: list[Shard[Any]]
+
+
+class OwnershipChanges:
+    """For the partitions that this node leads. The group of the nodes itself always stays with the cluster."""
+
+    def __init__(
+        self,
+        coordinator: ClusterGroupCoordinator,
+        ownership: GroupOwnership,
+        sentinels: Sentinels,
+        list_groups: Callable[[], Coroutine[Any, Any, list[str]]],
+        pending: PendingRequests,
+        wall_ms: Callable[[], int],
+    ) -> None:
+        """`list_groups` lists the groups at the cluster."""
+        self._coordinator = coordinator
+        self._ownership = ownership
+        self._sentinels = sentinels
+        self._list_groups = list_groups
+        self._pending = pending
+        self._wall_ms = wall_ms
+
+    async def would(self, name: str, is_adopted: bool) -> GroupOwnerResult:
+        """What the change would be about; nothing is changed."""
+        try:
+            change = self._change(name, is_adopted)
+            groups = [await self._told(group_id) for group_id in await self._groups_of(change)]
+        except BrokerError as problem:
+            return _failed(name, ErrorCode.COORDINATOR_NOT_AVAILABLE, str(problem))
+        return GroupOwnerResult(name=name, groups=groups[:GROUPS_TOLD_MAX])
+
+    async def change(self, by: str, name: str, is_adopted: bool) -> GroupOwnerResult:
+        """Write the rule, then adopt the groups that nobody is in, or give back those that nobody is in here."""
+        change = self._change(name, is_adopted)
+        rule = Rule(is_adopted=is_adopted, at_ms=self._wall_ms(), by=by)
+        for shard in change.shards:
+            problem = await self._written(shard, name, rule)
+            if problem is not None:
+                return _failed(name, ErrorCode.COORDINATOR_NOT_AVAILABLE, str(problem))
+        try:
+            group_ids = await self._groups_of(change)
+        except BrokerError as problem:
+            return _failed(name, ErrorCode.COORDINATOR_NOT_AVAILABLE, str(problem))
+        move = self._adopt if is_adopted else self._release
+        groups = [await move(group_id) for group_id in group_ids]
+        held = [group for group in groups if group.members]
+        result = GroupOwnerResult(name=name, groups=groups[:GROUPS_TOLD_MAX])
+        if held:
+            where = "at the cluster" if is_adopted else "at the nodes"
+            result.error_code = ErrorCode.NON_EMPTY_GROUP
+            result.error_message = f"{len(held)} of {len(groups)} groups have members {where}"
+        return result
+
+    def _change(self, name: str, is_adopted: bool) -> Change:
+        """A pattern is about all partitions, a name about the one of the group."""
+        shards = [shard for shard in self._coordinator.shards if shard.is_active]
+        if not PATTERN_CHARACTERS.intersection(name):
+            partition = self._coordinator.partition_of(name)
+            shards = [shard for shard in shards if shard.partition == partition]
+        return Change(name, is_adopted, shards)
+
+    async def _groups_of(self, change: Change) -> list[str]:
+        """The groups of these partitions, at the cluster and here, that the change is about."""
+        if not change.shards:
+            return []
+        if not PATTERN_CHARACTERS.intersection(change.name):
+            return [change.name]
+        partitions = {shard.partition for shard in change.shards}
+        known = (
+            {*await self._list_groups(), *self._ownership.owned_groups()}
+            if change.is_adopted
+            else set(self._ownership.owned_groups())
+        )
+        return sorted(
+            group_id
+            for group_id in known
+            if matches(change.name, group_id) and self._coordinator.partition_of(group_id) in partitions
+        )
+
+    async def _written(self, shard: Shard[Any], name: str, rule: Rule) -> StoreError | None:
+        written: asyncio.Future[StoreError | None] = asyncio.get_running_loop().create_future()
+        store = shard.store
+        assert isinstance(store, ClusterStore)
+        store.leave_note(rule_record(name, rule), written.set_result)
+        return await written
+
+    async def _adopt(self, group_id: str) -> ChangedGroup:
+        """Adopt a group that exists at the cluster; one that does not is adopted with its first member."""
+        told = await self._told(group_id)
+        if told.members or self._ownership.is_owned(group_id) or told.state in ("", "Dead"):
+            return told
+        owned: asyncio.Future[Sentinel | ErrorCode] = asyncio.get_running_loop().create_future()
+        self._ownership.own(group_id, owned.set_result)
+        result = await owned
+        return await self._told(group_id) if isinstance(result, ErrorCode) else told
+
+    async def _release(self, group_id: str) -> ChangedGroup:
+        """Give back a group that has no members here."""
+        told = await self._told(group_id)
+        if told.members or not self._ownership.is_owned(group_id):
+            return told
+        if not await self._removed(group_id):
+            return await self._told(group_id)
+        await self._sentinels.leave(group_id)
+        disowned: asyncio.Future[StoreError | None] = asyncio.get_running_loop().create_future()
+        self._ownership.disown(group_id, disowned.set_result)
+        await disowned
+        return told
+
+    async def _removed(self, group_id: str) -> bool:
+        removed: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        request_id = self._pending.register(ReplyTo(removed.set_result, lambda error: False))
+        context = OperationContext(request_id, 0, "", "", self._coordinator.environment, 0, 0)
+        self._coordinator.enqueue(RELEASE_GROUP, group_id, "", context)
+        return await removed
+
+    async def _told(self, group_id: str) -> ChangedGroup:
+        """State and members of a group: here if the nodes own it, else at the cluster."""
+        if self._ownership.is_owned(group_id):
+            group = self._coordinator.shard_of(group_id).machine.groups.get(group_id)
+            if group is None:
+                return ChangedGroup(group_id=group_id, state=EMPTY.value)
+            members = [f"{member.client_id} {member.client_host}" for member in group.membership.members.values()]
+            return ChangedGroup(group_id=group_id, state=group.membership.state.value, members=members)
+        described: DescribedGroup | ErrorCode = await self._sentinels.describe(group_id)
+        if isinstance(described, ErrorCode):
+            raise BrokerError(f"the cluster does not describe {group_id}: {described.name}")
+        return ChangedGroup(group_id=group_id, state=described.state, members=described.members)
+
+
+def _failed(name: str, error: ErrorCode, problem: str) -> GroupOwnerResult:
+    return GroupOwnerResult(name=name, error_code=error, error_message=problem)
