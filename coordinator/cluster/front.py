@@ -6,6 +6,7 @@ from typing import Final
 
 from coordinator.cluster.dispatcher import ClusterDispatcher
 from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
+from coordinator.cluster.groups.topics import ClusterTopics
 from coordinator.cluster.handlers.forwarding import Forwarder
 from coordinator.cluster.handlers.groups import ClusterGroupHandlers
 from coordinator.cluster.handlers.owners import OwnerHandlers
@@ -68,6 +69,7 @@ class FrontParts:
     coordinator: ClusterGroupCoordinator
     ownership: GroupOwnership
     owners: OwnerHandlers
+    topics: ClusterTopics
     forwarder: Forwarder
     directory: Directory
     upstreams: Upstreams
@@ -96,7 +98,7 @@ def make_cluster_front(parts: FrontParts, listener: Listener) -> ClusterFront:
     table = DispatchTable()
     context = GroupContext(config=config, coordinator=parts.coordinator, pending=parts.pending)
     parts.owners.add_to(table)
-    ClusterGroupHandlers(context, parts.coordinator, parts.ownership, parts.forwarder).add_to(table)
+    ClusterGroupHandlers(context, parts.coordinator, parts.ownership, parts.topics, parts.forwarder).add_to(table)
 
     def fire_due() -> None:
         parts.check_lease()

@@ -42,8 +42,10 @@ from coordinator.core.address_limits import AddressLimits
 from coordinator.core.decision import Environment
 from coordinator.core.pauses import Pauses
 from coordinator.groups.sessions import SessionTable
+from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.log.errors import LogError
 from coordinator.logger import logger
+from coordinator.runtime.shard import Shard
 from coordinator.server.host import Host, this_host
 from coordinator.server.listener import Listener, parse_listeners
 from coordinator.server.node_loop import NodeLoop
@@ -169,6 +171,7 @@ class ClusterNode:
         self.leads.on_lost(self.coordinator.unload)
         self.leads.on_lost(self.ownership.unloaded)
         self.coordinator.on_loaded(self.ownership.loaded)
+        self.coordinator.on_loaded(self._know_topics)
         directory = NodeDirectory(
             self.brokers,
             self.leads,
@@ -193,6 +196,7 @@ class ClusterNode:
                 coordinator=self.coordinator,
                 ownership=self.ownership,
                 owners=OwnerHandlers(self.coordinator, self.leads, self.ownership, changes, self.sentinels),
+                topics=self.topics,
                 forwarder=self.forwarder,
                 directory=directory,
                 upstreams=Upstreams(directory, security_of(config).tls_context),
@@ -244,6 +248,13 @@ class ClusterNode:
             raise ConfigError(
                 f"{keys.CLUSTER_NODE_ID_BASE.name}={base}: the cluster has a broker {clashing[0]}; choose a larger one"
             )
+
+    def _know_topics(self, shard: Shard[GroupStateMachine]) -> None:
+        """Have the topics looked up that the members of loaded groups read, before one of the groups rebalances."""
+        for group in shard.machine.groups.values():
+            topics = group.kind.offsets.topics_read(group.membership)
+            if isinstance(topics, frozenset):
+                self.topics.know(topics, _ignore)
 
     def _follow_brokers(self) -> None:
         try:
@@ -306,6 +317,10 @@ class ClusterNode:
         self.loop.abandon()
         self.loop.disk_threads.stop()
         self.loop.compression_threads.stop()
+
+
+def _ignore(result: None) -> None:
+    """Nobody waits."""
 
 
 def security_of(config: Config) -> ClientSecurity:

@@ -13,8 +13,8 @@ from coordinator.cluster.brokers.connecting import connect
 from coordinator.cluster.brokers.connection import BrokerConnection
 from coordinator.cluster.brokers.errors import BrokerError
 
-METADATA_VERSION_MAX: Final = 9
-"""The latest version in which topics are known by their names alone."""
+METADATA_VERSION_MAX: Final = 11
+"""The latest version in which topics are asked for by name; from version 10 on their ids are answered."""
 LIST_GROUPS_VERSION_MAX: Final = 5
 FIND_COORDINATOR_VERSION_MAX: Final = 3
 """The latest version in which one key is asked for."""

@@ -1,7 +1,7 @@
 """What is known of the topics of the cluster: those that somebody has asked for, refreshed now and then."""
 
 import asyncio
-from collections.abc import Container
+from collections.abc import Callable, Container, Iterable
 from typing import Final, NamedTuple
 
 from _wire.errors import ErrorCode
@@ -13,6 +13,7 @@ REFRESH_SECONDS: Final = 30
 """How soon a change of a topic is noticed. Kafka's clients: metadata.max.age.ms, 5 minutes."""
 NAMES_AT_ONCE: Final = 200
 """Topics in one request: what comes back is decoded in a few milliseconds."""
+KNOWN_WITHIN_SECONDS: Final = 2
 TOPICS_MAX: Final = 20_000
 """So many are remembered; the rest counts as unknown."""
 NO_ID: Final = bytes(16)
@@ -28,8 +29,16 @@ class KnownTopic(NamedTuple):
 UNKNOWN: Final = KnownTopic(0, NO_ID)
 
 
+class Asked(NamedTuple):
+    """Who waits for topics to be known, and for which."""
+
+    names: set[str]
+    answered: Callable[[None], None]
+    timeout: asyncio.TimerHandle
+
+
 class ClusterTopics:
-    """Topics by name. Who asks for one that is not known yet is told that there is none; it is known a moment later."""
+    """Topics by name. One that is not known yet counts as none: who needs it has it looked up before (`know`)."""
 
     def __init__(self, brokers: Brokers) -> None:
         self._brokers = brokers
@@ -37,6 +46,7 @@ class ClusterTopics:
         self._names: dict[bytes, str] = {}
         self._wanted: dict[str, None] = {}
         self._is_wanted = asyncio.Event()
+        self._asked: list[Asked] = []
         self._task: asyncio.Task[None] | None = None
         self.topics_version = 0
         self.created_version = 0
@@ -47,6 +57,30 @@ class ClusterTopics:
     def stop(self) -> None:
         if self._task is not None:
             self._task.cancel()
+
+    def know(self, names: Iterable[str], answered: Callable[[None], None]) -> None:
+        """Have topics looked up that are not known; `answered` is called when they are, or after a while."""
+        unknown = {name for name in names if name not in self._known and self._want(name)}
+        if not unknown:
+            answered(None)
+            return
+        asked: Asked
+        timeout = asyncio.get_running_loop().call_later(KNOWN_WITHIN_SECONDS, lambda: self._end(asked))
+        asked = Asked(unknown, answered, timeout)
+        self._asked.append(asked)
+
+    def _end(self, asked: Asked) -> None:
+        self._asked.remove(asked)
+        asked.timeout.cancel()
+        asked.answered(None)
+
+    def _want(self, name: str) -> bool:
+        """Have a topic looked up, unless there are too many."""
+        if len(self._known) + len(self._wanted) >= TOPICS_MAX:
+            return False
+        self._wanted[name] = None
+        self._is_wanted.set()
+        return True
 
     def partition_count(self, name: str) -> int:
         return self._of(name).partitions
@@ -67,9 +101,7 @@ class ClusterTopics:
     def _of(self, name: str) -> KnownTopic:
         known = self._known.get(name)
         if known is None:
-            if len(self._known) + len(self._wanted) < TOPICS_MAX:
-                self._wanted[name] = None
-                self._is_wanted.set()
+            self._want(name)
             return UNKNOWN
         return known
 
@@ -95,6 +127,8 @@ class ClusterTopics:
         for topic in response.topics:
             is_there = topic.error_code == ErrorCode.NONE
             self._learn(topic.name or "", KnownTopic(len(topic.partitions), topic.topic_id) if is_there else UNKNOWN)
+        for asked in [each for each in self._asked if each.names <= self._known.keys()]:
+            self._end(asked)
 
     def _learn(self, name: str, topic: KnownTopic) -> None:
         before = self._known.get(name)

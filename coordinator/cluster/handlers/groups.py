@@ -8,6 +8,7 @@ from typing import Any, Final
 from _wire.errors import ErrorCode
 from _wire.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from _wire.messages.offset_delete import OffsetDeleteResponse
+from coordinator.audit.schema import TOPICS_NAMED_MAX
 from coordinator.cluster.groups.commit_checks import (
     CHECK_COMMIT,
     CHECK_DELETE,
@@ -16,17 +17,19 @@ from coordinator.cluster.groups.commit_checks import (
     MayDelete,
 )
 from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
+from coordinator.cluster.groups.topics import ClusterTopics
 from coordinator.cluster.handlers.forwarding import Forwarder
 from coordinator.cluster.ownership import GroupOwnership
 from coordinator.cluster.sentinels.membership import Sentinel
 from coordinator.core.classic import joining
+from coordinator.core.consumer_protocol import read_subscription
 from coordinator.core.groups import admin, operations
 from coordinator.core.offsets import commit as offset_commit
 from coordinator.core.offsets import fetch as offset_fetch
 from coordinator.core.operation import Answer, Operation
 from coordinator.runtime.slices import Steps, awaited
 from coordinator.server.dispatch import DEFERRED, DispatchTable
-from coordinator.server.handlers.groups import MANY_GROUPS, ONE_GROUP, GroupHandlers, ManyGroups, OneGroup
+from coordinator.server.handlers.groups import ONE_GROUP, GroupHandlers, OneGroup
 from coordinator.server.handlers.portions import part_of
 from coordinator.server.node_context import GroupContext
 from coordinator.server.request_context import RequestContext
@@ -50,18 +53,21 @@ class ClusterGroupHandlers(GroupHandlers):
         node: GroupContext,
         coordinator: ClusterGroupCoordinator,
         ownership: GroupOwnership,
+        topics: ClusterTopics,
         forwarder: Forwarder,
     ) -> None:
         super().__init__(node)
+        self._topics = topics
         self._groups = coordinator
         self._ownership = ownership
         self._forwarder = forwarder
         self._join = next(api for api in ONE_GROUP if api.operation is operations.JOIN_GROUP)
 
     def add_to(self, table: DispatchTable) -> None:
-        rows = {api.operation: api for api in (*ONE_GROUP, *MANY_GROUPS)}
-        for operation in (*OF_MEMBERS, operations.DESCRIBE_GROUPS):
+        rows = {api.operation: api for api in ONE_GROUP}
+        for operation in OF_MEMBERS:
             self._add(table, rows[operation])
+        table.add("DescribeGroups", self._describe, operations.DESCRIBE_GROUPS.error_response, versions=(0, 6))
         table.add(
             "JoinGroup",
             self._join_group,
@@ -87,12 +93,10 @@ class ClusterGroupHandlers(GroupHandlers):
         table.add("DeleteGroups", self._delete_groups, operations.DELETE_GROUPS.error_response, versions=(0, 2))
         table.add("ListGroups", self._list, operations.LIST_GROUPS.error_response, versions=(0, 5))
 
-    def _add(self, table: DispatchTable, api: OneGroup | ManyGroups) -> None:
-        is_one = isinstance(api, OneGroup)
-        handler = partial(self._enqueue, api) if is_one else partial(self._enqueue_parts, api)  # type: ignore[arg-type]
+    def _add(self, table: DispatchTable, api: OneGroup) -> None:
         table.add(
             api.operation.name,
-            handler,
+            partial(self._enqueue, api),
             api.error_response or api.operation.error_response,
             downgrade=api.downgrade,
             versions=(api.min_version, api.max_version),
@@ -100,15 +104,28 @@ class ClusterGroupHandlers(GroupHandlers):
 
     # ---- members
 
-    def _join_group(self, request: Any, context: RequestContext) -> Any:
-        """The first member of a group waits until its sentinel is there."""
-        return self._owned(request, context, partial(self._enqueue, self._join, request, context))
-
-    def _owned(self, request: Any, context: RequestContext, go_on: Callable[[], Any]) -> Steps[Any]:
+    def _join_group(self, request: Any, context: RequestContext) -> Steps[Any]:
+        """The first member of a group waits until its sentinel is there, and all until their topics are known."""
         sentinel: Sentinel | ErrorCode = yield from awaited(partial(self._ownership.own, request.group_id))
         if not isinstance(sentinel, Sentinel):
             return context.route.error_response(request, sentinel, context.api_version)
-        return go_on()
+        for protocol in request.protocols[:1]:
+            topics, _ = read_subscription(request.protocol_type, protocol.metadata, TOPICS_NAMED_MAX)
+            yield from awaited(partial(self._topics.know, topics))
+        return self._enqueue(self._join, request, context)
+
+    def _describe(self, request: Any, context: RequestContext) -> Steps[Any]:
+        """A group that the nodes own is Empty if nobody has joined it yet, as its offsets are at the cluster."""
+        responses = []
+        for group_id, part in admin.describe_per_group(request):
+            response = yield from awaited(partial(self._ask, operations.DESCRIBE_GROUPS, group_id, part, context))
+            described = response.groups[0]
+            is_missing = described.error_code == ErrorCode.GROUP_ID_NOT_FOUND or described.group_state == "Dead"
+            if is_missing and self._ownership.is_owned(group_id):
+                described.error_code, described.error_message = ErrorCode.NONE, None
+                described.group_state = EMPTY_GROUP
+            responses.append(response)
+        return admin.merge_described(responses)
 
     # ---- offsets
 
