@@ -8,7 +8,7 @@ import ssl
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
@@ -154,6 +154,7 @@ async def _serve(
     allow_actions: bool,
 ) -> None:
     import uvicorn
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
     from coordinator.dashboard.app import make_app
     from coordinator.dashboard.board import Board
@@ -175,10 +176,18 @@ async def _serve(
     if guards.logins is not None:
         app = LoginGuard(app, guards.logins)
     app = HttpGuard(app, host, guards.allowed_hosts, "--allow-host")
-    config = uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=STOP_SECONDS, ws="none")
-    config.load()
-    config.ssl = guards.tls
-    server = uvicorn.Server(config)
+    http: Any = AutoHTTPProtocol
+    tls = None
+    if guards.tls is not None:
+        from coordinator.cli.dashboard_tls import PageTls
+
+        tls = PageTls(guards.tls, AutoHTTPProtocol)
+        http = tls.connection
+    server = uvicorn.Server(
+        uvicorn.Config(
+            app, http=http, log_level="error", lifespan="off", timeout_graceful_shutdown=STOP_SECONDS, ws="none"
+        )
+    )
     # A signal ends the command with exit status 0; uvicorn would raise it again after the stop.
     server.capture_signals = nullcontext  # type: ignore[method-assign, assignment]
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -188,6 +197,8 @@ async def _serve(
     try:
         await server.serve([listener])
     finally:
+        if tls is not None:
+            tls.close()
         feed.stop()
         if lag_feed is not None:
             lag_feed.stop()

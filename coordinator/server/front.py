@@ -14,6 +14,7 @@ from coordinator.server.handlers.certificate_reload import CertificateReload
 from coordinator.server.host import Host
 from coordinator.server.limits import ConnectionLimits
 from coordinator.server.listener import parse_listeners
+from coordinator.server.listener_tls import TlsParts, make_tls
 from coordinator.server.listeners import Listeners
 from coordinator.server.node_loop import NodeLoop
 from coordinator.server.rejection_log import RejectionLog
@@ -24,7 +25,6 @@ from coordinator.server.sasl_parts import SaslParts
 from coordinator.server.slow_peers import SlowPeers
 from coordinator.server.storage import Storage
 from coordinator.server.throttling import Throttling
-from coordinator.server.tls_parts import TlsParts, make_tls
 
 if TYPE_CHECKING:
     from coordinator.metrics.node_metrics import NodeMetrics

@@ -108,8 +108,14 @@ class TlsListener:
             )
         return loaded
 
-    def has(self, key: ConfigKey[Any], value: str) -> bool:
-        """Whether this is the value of a setting."""
+    def has_store(self, name: str) -> bool:
+        """Whether the name of a setting, in full, is that of one of the stores of this listener."""
+        place = listener_place(self.name)
+        return name.startswith(place) and name.removeprefix(place) in STORE_KEYS
+
+    def has_value(self, name: str, value: str) -> bool:
+        """Whether this is the value of a setting of the stores."""
+        key = STORE_KEYS[name.removeprefix(listener_place(self.name))]
         try:
             return bool(key.parse(value) == self._config[key])
         except ConfigError:
@@ -172,13 +178,9 @@ class TlsListeners:
             for listener in self._by_name.values():
                 await self.load_changed(listener)
 
-    def with_store(self, name: str, value: str) -> TlsListener | None:
-        """The listener that has this setting of a store, with this value."""
-        for listener in self._by_name.values():
-            key = STORE_KEYS.get(name.removeprefix(listener_place(listener.name)))
-            if key is not None and name.startswith(listener_place(listener.name)):
-                return listener if listener.has(key, value) else None
-        return None
+    def with_store(self, name: str) -> TlsListener | None:
+        """The listener that has this setting of a store."""
+        return next((listener for listener in self._by_name.values() if listener.has_store(name)), None)
 
     def load_again(self, listener: TlsListener, done: Callable[[str], None]) -> None:
         """Load the stores of a listener; `done` is called with what is wrong with them, in one line."""

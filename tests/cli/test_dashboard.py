@@ -5,11 +5,13 @@ import socket
 import subprocess
 import sys
 from base64 import b64encode
+from contextlib import ExitStack, suppress
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
 
+from coordinator.config.ssl_keys import SSL_HANDSHAKES_MAX_PER_IP
 from tests.certificates import authority, server_identity
 from tests.servers import RunningServer
 from tests.waiting import wait_for
@@ -95,9 +97,26 @@ def test_the_page_may_have_a_login_and_tls(tmp_path):
             assert status(url, "Basic " + b64encode(b"ops:wrong").decode()) == 401
             assert status(url, "Basic " + b64encode(b"ops:secret").decode()) == 200
             assert status(url, "Bearer token-1") == 200
+            assert_half_handshakes_are_bounded(url)
         finally:
             page.terminate()
             page.wait(20)
+
+
+def assert_half_handshakes_are_bounded(url: str) -> None:
+    """One above the number for an address takes the place of the oldest; who means it is served meanwhile."""
+    address = url.removeprefix("https://").removesuffix("/").split(":")
+    with ExitStack() as stack:
+        idle = [
+            stack.enter_context(socket.create_connection((address[0], int(address[1])), 20))
+            for _ in range(SSL_HANDSHAKES_MAX_PER_IP.default + 1)
+        ]
+        with suppress(ConnectionResetError):
+            assert idle[0].recv(1) == b""
+        assert status(url, "Bearer token-1") == 200
+        idle[-1].settimeout(0)
+        with pytest.raises(BlockingIOError):
+            idle[-1].recv(1)
 
 
 def status(url: str, authorization: str = "") -> int:

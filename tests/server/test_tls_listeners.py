@@ -173,18 +173,34 @@ def test_setting_the_location_again_loads_the_store_again(tmp_path):
 @pytest.mark.parametrize(
     ("name", "value", "operation"),
     [
-        ("listener.name.ssl.ssl.keystore.location", "/another/file.pem", 0),
         ("listener.name.ssl.ssl.keystore.location", None, 1),
         ("listener.name.other.ssl.keystore.location", "x", 0),
         ("listener.name.ssl.ssl.client.auth", "none", 0),
         ("ssl.keystore.location", "x", 0),
-        ("listener.name.ssl.ssl.keystore.type", "ZIP", 0),
+        ("listener.name.other.ssl.keystore.type", "ZIP", 0),
     ],
 )
 def test_other_changes_of_the_broker_are_refused(tmp_path, name, value, operation):
     async def story(served: TlsNode) -> None:
         error, message = await served.client(alter, served.address(), name, value, operation)
         assert (error, message) == (ErrorCode.INVALID_REQUEST, f"Cannot update these configs dynamically: [{name}]")
+        assert served.lines.of("certificate loaded again") == []
+
+    play(tmp_path, story)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("keystore.location", "/another/file.pem"), ("keystore.type", "ZIP"), ("truststore.password", "secret")],
+)
+def test_another_value_of_a_store_is_refused_with_what_to_do(tmp_path, setting, value):
+    name = f"listener.name.ssl.ssl.{setting}"
+
+    async def story(served: TlsNode) -> None:
+        error, message = await served.client(alter, served.address(), name, value)
+        assert error == ErrorCode.INVALID_REQUEST
+        assert message.startswith(f"{name}: only the value that it has can be set while the server runs")
+        assert value not in message
         assert served.lines.of("certificate loaded again") == []
 
     play(tmp_path, story)

@@ -1,6 +1,7 @@
 """`kafka-configs --alter` of the key or trust store of a listener: its files are read again (KIP-226, KIP-1119).
 
-Kafka takes another location, and remembers it. Here settings change with a restart: a store is set to what it is.
+Kafka takes another location, and keeps it. Here nothing keeps settings but their file: taken, another location would be
+lost with a restart, when a certificate that has expired might be back. So a store is set to what it is.
 """
 
 from collections.abc import Callable, Iterable
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 class Stores(Protocol):
     """The listeners with TLS (TlsListeners)."""
 
-    def with_store(self, name: str, value: str) -> "TlsListener | None":
-        """The listener that has this setting of a store, with this value."""
+    def with_store(self, name: str) -> "TlsListener | None":
+        """The listener that has this setting of a store."""
 
     def load_again(self, listener: "TlsListener", done: Callable[[str], None]) -> None:
         """Load the stores of a listener; `done` is called with what is wrong with them, in one line."""
@@ -40,9 +41,14 @@ class CertificateReload:
         listeners: dict[str, TlsListener] = {}
         for entry in entries:
             is_set = entry.config_operation == OperationType.SET and entry.value is not None
-            found = stores.with_store(entry.name, entry.value) if stores is not None and is_set else None
+            found = stores.with_store(entry.name) if stores is not None and is_set else None
             if found is None:
                 return None
+            if not found.has_value(entry.name, entry.value):
+                return (
+                    f"{entry.name}: only the value that it has can be set while the server runs, which loads the store "
+                    "again; another one needs a change of the settings, and a restart"
+                )
             listeners[found.name] = found
         if stores is None or not listeners:
             return None
