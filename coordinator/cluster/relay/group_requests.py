@@ -45,8 +45,7 @@ def not_coordinator_response(frame: bytes, directory: Directory) -> Steps[bytes 
     The frame is given without its length; the response has its length.
 
     Raises:
-        MalformedMessage: the request cannot be decoded.
-        InvalidRequest: it has too many elements.
+        MalformedMessage: the request cannot be decoded, or has too many elements.
     """
     header, body_start = decode_request_header(frame)
     version = header.api_version

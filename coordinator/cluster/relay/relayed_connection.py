@@ -12,6 +12,7 @@ from coordinator.cluster.relay.held_bytes import HeldBytes
 from coordinator.cluster.relay.request_flow import RequestFlow
 from coordinator.cluster.relay.request_heads import InvalidRequest
 from coordinator.cluster.relay.response_flow import ResponseFlow
+from coordinator.cluster.relay.stall_watch import BROKER_STALLED_SECONDS, CLIENT_STALLED_SECONDS, StallWatch
 from coordinator.cluster.relay.upstreams import Upstreams, UpstreamUnreachable, bound_write_buffer
 from coordinator.logger import logger
 from coordinator.runtime.slices import Slices
@@ -59,6 +60,8 @@ class RelayedConnection(asyncio.Protocol):
         self._expected = ExpectedResponses()
         self._requests = RequestFlow(self, self._expected, parts.directory, parts.slices, parts.request_bytes_max)
         self._responses = ResponseFlow(self, self._expected, parts.directory, parts.slices)
+        self._client_watch = StallWatch(self._loop, CLIENT_STALLED_SECONDS, self._client_stalled)
+        self._upstream_watch = StallWatch(self._loop, BROKER_STALLED_SECONDS, self._upstream_stalled)
         self._is_closed = False
         self._is_upstream_lost = False
         self._is_client_ended = False
@@ -80,7 +83,8 @@ class RelayedConnection(asyncio.Protocol):
         if reason is not None:
             self.abort(reason)
             return
-        self._update_reading()
+        # Not at once: the loops begin to read after this call, whatever it says.
+        self._loop.call_soon(self._update_reading)
         self._connecting = self._loop.create_task(self._connect())
 
     def data_received(self, data: bytes) -> None:
@@ -112,13 +116,14 @@ class RelayedConnection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._is_client_full = True
-        self._update_reading()
-        self._count_held()
+        if not self._is_closed:
+            self._client_watch.full(self._client)
+            self._fullness_changed()
 
     def resume_writing(self) -> None:
         self._is_client_full = False
-        self._update_reading()
-        self._count_held()
+        self._client_watch.drained()
+        self._fullness_changed()
 
     # ------------------------------------------------------------------------------------------- of the broker's side
 
@@ -154,8 +159,13 @@ class RelayedConnection(asyncio.Protocol):
             self.close()
 
     def upstream_is_full(self, is_full: bool) -> None:
+        """The write buffer of the broker's transport is full, or has been drained."""
         self._is_upstream_full = is_full
-        self._update_reading()
+        if not is_full:
+            self._upstream_watch.drained()
+        elif not self._is_closed:
+            self._upstream_watch.full(self._upstream)
+        self._fullness_changed()
 
     # ------------------------------------------------------------------------------------------------- for both ways
 
@@ -200,7 +210,15 @@ class RelayedConnection(asyncio.Protocol):
         self._is_closed = True
         self._requests.stop()
         self._responses.stop()
+        self._client_watch.stop()
+        self._upstream_watch.stop()
         self._parts.held.hold(self, 0)
+
+    def _client_stalled(self) -> None:
+        self.abort("the client does not read its responses")
+
+    def _upstream_stalled(self) -> None:
+        self.abort(f"broker {self.broker_id} does not read its requests")
 
     def _feed_requests(self, data: bytes) -> None:
         try:
@@ -242,7 +260,7 @@ class RelayedConnection(asyncio.Protocol):
 
         Requests also wait for a client that does not read its responses: it may be sent answers of the relay.
         """
-        if self._is_closed:
+        if self._is_closed or self._client is None:
             return
         has_room = self._upstream is not None and not self._is_upstream_full and not self._is_client_full
         wants_client = has_room and not self._is_client_ended and not self._requests.stream.is_stopped
@@ -254,12 +272,18 @@ class RelayedConnection(asyncio.Protocol):
             self._is_upstream_read = wants_upstream
             _read(self._upstream, wants_upstream)
 
+    def _fullness_changed(self) -> None:
+        self._update_reading()
+        self._count_held()
+
     def _count_held(self) -> None:
         if self._is_closed:
             return
         held_bytes = self._requests.held_bytes + self._responses.held_bytes + self._expected.own_bytes
         if self._is_client_full:
             held_bytes += self._client.get_write_buffer_size()
+        if self._is_upstream_full and self._upstream is not None:
+            held_bytes += self._upstream.get_write_buffer_size()
         self._is_held = bool(held_bytes)
         self._parts.held.hold(self, held_bytes)
 

@@ -1,0 +1,293 @@
+"""What the relay costs: CPU time per MiB that it passes on, and throughput, beside a bare uvloop that looks at nothing.
+
+    python tests/bench/bench_relay.py
+
+A client and a broker of plain sockets, in processes of their own, send frames of one size, several at a time: Produce
+to the broker, or responses to Fetch from it. Between them is nothing, the floor (two protocols that write what they
+receive to each other), or the relay. Requests of ListOffsets without content measure what a frame costs.
+
+Environment:
+    MIB=512          what is passed on in one measurement
+    FRAMES=100000    requests without content in one measurement
+    ROUNDS=5         measurements of each, alternately; medians are told
+    KAFKA=           1: also Kafka's own perf tools on a real Kafka, directly and through the relay (Java and Maven)
+    RECORDS=1000000  records of 1 KB of a measurement with Kafka
+"""
+
+import asyncio
+import multiprocessing
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any, Final, NamedTuple
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+import uvloop  # noqa: E402
+
+from coordinator.pipeline.java import require_java  # noqa: E402
+from tests.cluster.relay.relay_process import RelayProcess  # noqa: E402
+from tests.differential.kafka import RunningKafka, kafka_jars  # noqa: E402
+from tests.wire_client import WireClient  # noqa: E402
+
+MIB: Final = 1 << 20
+TOTAL_MIB: Final = int(os.environ.get("MIB", "512"))
+FRAMES: Final = int(os.environ.get("FRAMES", "100_000"))
+ROUNDS: Final = int(os.environ.get("ROUNDS", "5"))
+RECORDS: Final = int(os.environ.get("RECORDS", "1_000_000"))
+HOST: Final = "127.0.0.1"
+BROKER_ID: Final = 1
+IN_FLIGHT: Final = 5
+"""Of a Java producer (max.in.flight.requests.per.connection)."""
+SMALL_IN_FLIGHT: Final = 100
+SIZES: Final = (16 << 10, 256 << 10, MIB, 16 * MIB)
+CORRELATION_ID: Final = bytes(4)
+SMALL_RESPONSE: Final = (4).to_bytes(4, "big") + CORRELATION_ID
+FETCH: Final = bytes.fromhex("0001000c") + CORRELATION_ID + b"\xff\xff\x00"
+PRODUCE: Final = bytes.fromhex("00000007") + CORRELATION_ID + b"\xff\xff" + b"\xff\xff" + b"\x00\x01"
+LIST_OFFSETS: Final = bytes.fromhex("00020007") + CORRELATION_ID + b"\xff\xff\x00"
+
+
+class Load(NamedTuple):
+    """`frames` requests and responses of this size, without their lengths."""
+
+    name: str
+    request: bytes
+    response: bytes
+    frames: int
+    in_flight: int
+
+    @property
+    def mib(self) -> float:
+        return self.frames * (len(self.request) + len(self.response)) / MIB
+
+
+class Measured(NamedTuple):
+    cpu_ms: float
+    seconds: float
+
+
+def loads() -> list[Load]:
+    found = []
+    for size in SIZES:
+        name = f"{size >> 10} KiB" if size < MIB else f"{size >> 20} MiB"
+        frames = max(TOTAL_MIB * MIB // size, 1)
+        found.append(
+            Load(f"Produce, {name}", PRODUCE + bytes(size - len(PRODUCE)), SMALL_RESPONSE[4:], frames, IN_FLIGHT)
+        )
+        found.append(Load(f"Fetch, {name}", FETCH, CORRELATION_ID + bytes(size - 4), frames, IN_FLIGHT))
+    found.append(Load("requests without content", LIST_OFFSETS, SMALL_RESPONSE[4:], FRAMES, SMALL_IN_FLIGHT))
+    return found
+
+
+def with_length(body: bytes) -> bytes:
+    return len(body).to_bytes(4, "big") + body
+
+
+def broker(listening: socket.socket, load: Load) -> None:
+    """Answer each request of one connection. All have the same size, so nothing is parsed."""
+    connection, _ = listening.accept()
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    response, request_bytes = with_length(load.response), 4 + len(load.request)
+    buffer = bytearray(max(MIB, 2 * request_bytes))
+    received = 0
+    while count := connection.recv_into(buffer):
+        received += count
+        complete, received = divmod(received, request_bytes)
+        if complete:
+            connection.sendall(response * complete if len(response) < MIB else response)
+            for _ in range(complete - 1 if len(response) >= MIB else 0):
+                connection.sendall(response)
+
+
+def exchange(port: int, load: Load) -> float:
+    """Send all requests, so many at a time, and read all responses; how long it took."""
+    request, response_bytes = with_length(load.request), 4 + len(load.response)
+    buffer = bytearray(MIB)
+    with socket.create_connection((HOST, port)) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        begin = perf_counter()
+        sent = answered = received = 0
+        while answered < load.frames:
+            new = min(load.frames, answered + load.in_flight) - sent
+            if new:
+                connection.sendall(request * new)
+                sent += new
+            received += connection.recv_into(buffer)
+            complete, received = divmod(received, response_bytes)
+            answered += complete
+        return perf_counter() - begin
+
+
+class Floor(asyncio.Protocol):
+    """Writes what it receives to its peer, and reads as long as that takes it."""
+
+    def __init__(self) -> None:
+        self.peer: Floor
+        self.transport: Any = None
+
+    def connection_made(self, transport: Any) -> None:
+        self.transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self.peer.transport.write(data)
+
+    def pause_writing(self) -> None:
+        self.peer.transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        self.peer.transport.resume_reading()
+
+    def connection_lost(self, problem: Exception | None) -> None:
+        self.peer.transport.close()
+
+
+def floor(port: int, upstream_port: int, is_ready: Any) -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+
+        # Each measurement has one connection.
+        client, upstream = Floor(), Floor()
+        client.peer, upstream.peer = upstream, client
+        await loop.create_connection(lambda: upstream, HOST, upstream_port)
+        await loop.create_server(lambda: client, HOST, port)
+        is_ready.set()
+        await asyncio.Event().wait()
+
+    uvloop.run(main())
+
+
+@contextmanager
+def floor_process(upstream_port: int) -> Iterator[tuple[int, int]]:
+    """Port and process id."""
+    with socket.socket() as free:
+        free.bind((HOST, 0))
+        port = free.getsockname()[1]
+    is_ready = multiprocessing.Event()
+    process = multiprocessing.Process(target=floor, args=(port, upstream_port, is_ready), daemon=True)
+    process.start()
+    is_ready.wait(10)
+    try:
+        yield port, process.pid or 0
+    finally:
+        process.terminate()
+        process.join()
+
+
+@contextmanager
+def relay_process(upstream_port: int) -> Iterator[tuple[int, int]]:
+    with RelayProcess(BROKER_ID, f"{HOST}:{upstream_port}") as relay:
+        yield int(relay.bootstrap.rpartition(":")[2]), relay.pid
+
+
+@contextmanager
+def nothing(upstream_port: int) -> Iterator[tuple[int, int]]:
+    yield upstream_port, 0
+
+
+BETWEEN: Final[dict[str, Callable[[int], Any]]] = {"nothing": nothing, "floor": floor_process, "relay": relay_process}
+
+
+def cpu_ms(pid: int) -> float:
+    return int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[0]) / 1e6 if pid else 0.0
+
+
+def measure(between: str, load: Load) -> Measured:
+    with socket.create_server((HOST, 0)) as listening:
+        process = multiprocessing.Process(target=broker, args=(listening, load), daemon=True)
+        process.start()
+        with BETWEEN[between](listening.getsockname()[1]) as (port, pid):
+            before = cpu_ms(pid)
+            seconds = exchange(port, load)
+            used_ms = cpu_ms(pid) - before
+        process.join(10)
+        process.terminate()
+        return Measured(used_ms, seconds)
+
+
+def compare() -> None:
+    print("| load | relay, ms CPU per MiB | floor | relay / floor | MiB/s, relay / floor | MiB/s, relay / nothing |")
+    print("|---|---|---|---|---|---|")
+    for load in loads():
+        rounds: dict[str, list[Measured]] = {name: [] for name in BETWEEN}
+        for _ in range(ROUNDS):
+            for name in BETWEEN:
+                rounds[name].append(measure(name, load))
+        cpu = {name: median(each.cpu_ms for each in found) for name, found in rounds.items()}
+        seconds = {name: median(each.seconds for each in found) for name, found in rounds.items()}
+        is_small = load.mib < load.frames / 1024
+        per, unit = (load.frames / 1_000, " µs each") if is_small else (load.mib, "")
+        print(
+            f"| {load.name} | {cpu['relay'] / per:.2f}{unit} | {cpu['floor'] / per:.2f}{unit} "
+            f"| {cpu['relay'] / cpu['floor']:.2f} | {seconds['floor'] / seconds['relay']:.2f} "
+            f"| {seconds['nothing'] / seconds['relay']:.2f} |",
+            flush=True,
+        )
+
+
+def tool(name: str, *arguments: str) -> str:
+    command = [
+        str(require_java()),
+        "-Xmx512m",
+        "-cp",
+        f"{kafka_jars()}/*",
+        f"org.apache.kafka.tools.{name}",
+        *arguments,
+    ]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def produced(bootstrap: str, topic: str) -> float:
+    """MB per second."""
+    properties = [f"bootstrap.servers={bootstrap}", "acks=all"]
+    sizes = ["--num-records", str(RECORDS), "--record-size", "1024", "--throughput", "-1"]
+    output = tool("ProducerPerformance", "--topic", topic, *sizes, "--producer-props", *properties)
+    return float(re.findall(r"\(([\d.]+) MB/sec\)", output)[-1])
+
+
+def fetched(bootstrap: str, topic: str) -> float:
+    options = ["--bootstrap-server", bootstrap, "--topic", topic, "--num-records", str(RECORDS)]
+    output = tool("ConsumerPerformance", *options)
+    return float(output.splitlines()[-1].split(",")[3])
+
+
+def compare_with_kafka() -> None:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        RunningKafka(Path(folder), {"group.initial.rebalance.delay.ms": "0"}, {}) as kafka,
+        RelayProcess(BROKER_ID, kafka.bootstrap) as relay,
+    ):
+        found: dict[str, list[float]] = {}
+        for number in range(ROUNDS + 1):
+            for name, bootstrap in (("directly", kafka.bootstrap), ("relay", relay.bootstrap)):
+                topic = f"{name}-{number}"
+                with WireClient(kafka.bootstrap) as wire:
+                    wire.create_topic(topic)
+                    for run in (produced, fetched):
+                        before = cpu_ms(relay.pid)
+                        rate = run(bootstrap, topic)
+                        if number:  # in the first round Kafka's code is compiled
+                            found.setdefault(f"{run.__name__} {name}", []).append(rate)
+                            found.setdefault(f"{run.__name__} {name} cpu", []).append(cpu_ms(relay.pid) - before)
+                    wire.delete_topic(topic)
+    print("| Kafka's perf tool | relay, ms CPU per MiB | MB/s, relay / directly |")
+    print("|---|---|---|")
+    for run_name in ("produced", "fetched"):
+        cpu = median(found[f"{run_name} relay cpu"]) / (RECORDS / 1024)
+        rates = [median(found[f"{run_name} {name}"]) for name in ("relay", "directly")]
+        print(f"| {run_name} | {cpu:.2f} | {rates[0] / rates[1]:.2f} |")
+
+
+if __name__ == "__main__":
+    compare()
+    if os.environ.get("KAFKA"):
+        compare_with_kafka()
