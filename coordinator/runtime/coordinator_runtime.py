@@ -23,6 +23,8 @@ from coordinator.timers.wheel import TimerWheel
 
 LOAD_SECONDS_AT_ONCE: Final = 0.002
 """How long partitions are loaded, or keys rebuilt, before other work of the event loop has its turn."""
+LOADS_WAITING_MAX: Final = 20
+"""Loads that wait for answers of other nodes at a time."""
 OPERATIONS_AT_ONCE: Final = 300
 """Operations that are handled before other work of the event loop has its turn: 3 ms of reads, 10 ms of new groups."""
 FILES_AT_ONCE: Final = 3
@@ -173,14 +175,18 @@ class CoordinatorRuntime(ABC, Generic[Machine]):
     # -------------------------------------------------------------------------------------------------------- loading
 
     def _load_next_slice(self, now_ms: int) -> None:
+        """One partition after the other; while one waits for an answer of another node, the next ones are read."""
         is_time_over = self._slice()
-        while self._loading:
-            shard = self._loading[0]
+        waiting = 0
+        while waiting < len(self._loading) and waiting < LOADS_WAITING_MAX:
+            shard = self._loading[waiting]
             if not shard.load_next_slice(now_ms, is_time_over):
-                if not shard.load_is_waiting:
-                    self._request_iteration()
+                if shard.load_is_waiting:
+                    waiting += 1
+                    continue
+                self._request_iteration()
                 break
-            self._loading.popleft()
+            del self._loading[waiting]
             if shard.needs_retry:
                 self._retry_later(shard, now_ms)
             else:
