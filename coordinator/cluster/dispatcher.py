@@ -4,12 +4,16 @@ A client has one connection to a broker behind its own. Logins are forwarded on 
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
 from _wire.errors import ErrorCode, MalformedMessage
-from _wire.headers import decode_request_header, encode_response
+from _wire.headers import decode_request_header, decode_response_header, encode_response
 from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.messages.find_coordinator import FindCoordinatorResponse
+from _wire.messages.sasl_authenticate import SaslAuthenticateRequest
+from _wire.messages.sasl_handshake import SaslHandshakeRequest
+from coordinator.cluster.client_upstreams import ClientUpstreams
 from coordinator.cluster.ownership import GroupOwnership
 from coordinator.cluster.peers import OWNED_KEY_TYPE
 from coordinator.cluster.relay.directory import Directory
@@ -21,7 +25,8 @@ from coordinator.cluster.relay.responses import (
     rewrite_response,
     unsupported_api_versions,
 )
-from coordinator.cluster.relay.upstream_connection import UpstreamConnection
+from coordinator.cluster.rights.clients import ClientOfCluster, login_name
+from coordinator.cluster.rights.rights import KnownRights
 from coordinator.runtime.slices import Slices
 from coordinator.server.connection import Connection
 from coordinator.server.handlers.cluster import has_valid_software
@@ -29,6 +34,20 @@ from coordinator.server.request_dispatcher import RequestDispatcher
 
 INT16_BYTES: Final = 2
 API_VERSIONS: Final = ApiVersionsRequest.API_KEY
+
+
+@dataclass(slots=True)
+class Login:
+    """A login that a client began."""
+
+    mechanism: str
+    name: str | None = None
+
+
+def is_done(version: int, response: bytes) -> bool:
+    """Whether a broker accepts what the client sent in a SaslAuthenticate."""
+    _, body_start = decode_response_header(response, SaslAuthenticateRequest.API_KEY, version)
+    return response[body_start : body_start + INT16_BYTES] == bytes(INT16_BYTES)
 
 
 class ClusterDispatcher(RequestDispatcher):
@@ -39,26 +58,32 @@ class ClusterDispatcher(RequestDispatcher):
         *args: Any,
         directory: Directory,
         ownership: GroupOwnership,
-        new_upstream: Callable[[], UpstreamConnection | None],
+        upstreams: ClientUpstreams,
         before_request: Callable[[], None],
+        rights: KnownRights,
         slices: Slices,
         **kwargs: Any,
     ) -> None:
-        """`new_upstream` is a connection to some broker; None: none is known. The rest is as for any node."""
+        """`before_request` is called before each request is handled. The rest is as for any node."""
         super().__init__(*args, slices=slices, **kwargs)
         self._directory = directory
         self._ownership = ownership
-        self._new_upstream = new_upstream
+        self._upstreams = upstreams
         self._before_request = before_request
         self._rewriting = slices
-        self._upstreams: dict[int, UpstreamConnection] = {}
-        """Serial number of a connection → its connection to a broker."""
+        self._rights = rights
+        self._logins: dict[int, Login] = {}
+        """Serial number of a connection → the login that its client began."""
+
+    def opened(self, connection: Connection) -> None:
+        connection.principal = ClientOfCluster(connection.serial)
+        super().opened(connection)
 
     def closed(self, connection: Connection) -> None:
         super().closed(connection)
-        upstream = self._upstreams.pop(connection.serial, None)
-        if upstream is not None:
-            upstream.close()
+        self._rights.forget(connection.principal)
+        self._logins.pop(connection.serial, None)
+        self._upstreams.closed(connection)
 
     def _serve(self, connection: Connection, frame: bytes) -> None:
         self._before_request()
@@ -81,23 +106,39 @@ class ClusterDispatcher(RequestDispatcher):
         self._forward(connection, frame, request)
 
     def _forward(self, connection: Connection, frame: bytes, request: ForwardedRequest) -> None:
-        upstream = self._upstreams.get(connection.serial)
+        upstream = self._upstreams.of(connection)
         if upstream is None:
-            upstream = self._new_upstream()
-            if upstream is None:
-                connection.reject("no broker of the cluster is known")
-                return
-            self._upstreams[connection.serial] = upstream
+            connection.reject("no broker of the cluster is known")
+            return
+        login = self._login_of(connection, frame, request)
 
         def answered(response: bytes | None) -> None:
             if response is None:
                 connection.close()
-            elif is_rewritten(request):
+                return
+            if login is not None and is_done(request.version, response):
+                connection.principal = ClientOfCluster(connection.serial, login)
+            if is_rewritten(request):
                 self._rewrite(connection, request, response)
             else:
                 connection.send_frame(len(response).to_bytes(4, "big") + response)
 
         upstream.request(frame, answered)
+
+    def _login_of(self, connection: Connection, frame: bytes, request: ForwardedRequest) -> str | None:
+        """The name by which the client logs in with this request; None if it is no part of a login."""
+        if request.api_key == SaslHandshakeRequest.API_KEY:
+            _, body_start = decode_request_header(frame)
+            handshake = SaslHandshakeRequest.decode(frame, request.version, body_start, False)
+            self._logins[connection.serial] = Login(handshake.mechanism)
+        elif request.api_key == SaslAuthenticateRequest.API_KEY:
+            login = self._logins.get(connection.serial)
+            if login is not None:
+                _, body_start = decode_request_header(frame)
+                message = SaslAuthenticateRequest.decode(frame, request.version, body_start, False).auth_bytes
+                login.name = login.name or login_name(login.mechanism, message)
+                return login.name
+        return None
 
     def _rewrite(self, connection: Connection, request: ForwardedRequest, response: bytes) -> None:
         def failed(problem: Exception) -> None:

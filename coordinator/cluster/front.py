@@ -4,12 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from coordinator.cluster.client_upstreams import ClientUpstreams
 from coordinator.cluster.dispatcher import ClusterDispatcher
 from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
 from coordinator.cluster.groups.topics import ClusterTopics
 from coordinator.cluster.handlers.forwarding import Forwarder
 from coordinator.cluster.handlers.groups import ClusterGroupHandlers
 from coordinator.cluster.handlers.owners import OwnerHandlers
+from coordinator.cluster.log.notes import Owner
 from coordinator.cluster.ownership import GroupOwnership
 from coordinator.cluster.relay.broker_listeners import BrokerListeners
 from coordinator.cluster.relay.directory import Directory
@@ -17,6 +19,7 @@ from coordinator.cluster.relay.held_bytes import HeldBytes
 from coordinator.cluster.relay.relayed_connection import RelayParts
 from coordinator.cluster.relay.upstream_connection import UpstreamConnection
 from coordinator.cluster.relay.upstreams import Upstreams
+from coordinator.cluster.rights.rights import ClusterAuthorization, KnownRights
 from coordinator.config.cluster_keys import CLUSTER_BROKER_PORT_BASE
 from coordinator.config.network_keys import MAX_CONNECTION_CREATION_RATE, SOCKET_REQUEST_MAX_BYTES
 from coordinator.config.settings import Config
@@ -25,6 +28,7 @@ from coordinator.groups.sessions import SessionTable
 from coordinator.metadata.image import MetadataImage
 from coordinator.security.protocols import SecurityProtocol
 from coordinator.server.connection_rate import ConnectionRate
+from coordinator.server.denial_log import DenialLog
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.host import Host
 from coordinator.server.limits import ConnectionLimits
@@ -68,6 +72,7 @@ class FrontParts:
     pending: PendingRequests
     coordinator: ClusterGroupCoordinator
     ownership: GroupOwnership
+    owner: Owner
     owners: OwnerHandlers
     topics: ClusterTopics
     forwarder: Forwarder
@@ -95,21 +100,38 @@ def make_cluster_front(parts: FrontParts, listener: Listener) -> ClusterFront:
     slow_peers = SlowPeers(config, scheduler, now_ms)
     for due in (limits.due, slow_peers.due, rejections.due, throttling.due):
         scheduler.on_due(due)
-    table = DispatchTable()
-    context = GroupContext(config=config, coordinator=parts.coordinator, pending=parts.pending)
-    parts.owners.add_to(table)
-    ClusterGroupHandlers(context, parts.coordinator, parts.ownership, parts.topics, parts.forwarder).add_to(table)
-
-    def fire_due() -> None:
-        parts.check_lease()
-        scheduler.fire_due()
 
     def new_upstream() -> UpstreamConnection | None:
         broker_id = parts.some_broker()
         return None if broker_id is None else UpstreamConnection(parts.upstreams, broker_id)
 
+    upstreams = ClientUpstreams(new_upstream)
+    rights = KnownRights()
+    denials = DenialLog(
+        rights,
+        scheduler,
+        loop.slices,
+        now_ms,
+        report=lambda event: parts.coordinator.report(event, everywhere=False),
+        node_id=parts.owner.node_id,
+        coordinator_epoch=parts.owner.coordinator_epoch,
+    )
+    scheduler.on_due(denials.due)
+    authorization = ClusterAuthorization(rights, upstreams, MetadataImage(), denials, parts.sessions)
+    rights.on_change(parts.sessions.take_back_authorizations)
+    table = DispatchTable()
+    context = GroupContext(config=config, coordinator=parts.coordinator, pending=parts.pending)
+    parts.owners.add_to(table)
+    ClusterGroupHandlers(
+        context, parts.coordinator, parts.ownership, parts.topics, parts.forwarder, authorization
+    ).add_to(table)
+
+    def fire_due() -> None:
+        parts.check_lease()
+        scheduler.fire_due()
+
     dispatcher = ClusterDispatcher(
-        RequestChain(table, parts.sessions, throttling),
+        RequestChain(table, parts.sessions, throttling, authorization),
         RequestRunner(loop.slices, loop.fail),
         throttling,
         pending=parts.pending,
@@ -121,7 +143,8 @@ def make_cluster_front(parts: FrontParts, listener: Listener) -> ClusterFront:
         fire_due=fire_due,
         directory=parts.directory,
         ownership=parts.ownership,
-        new_upstream=new_upstream,
+        upstreams=upstreams,
+        rights=rights,
         before_request=parts.check_lease,
     )
     listeners = Listeners(

@@ -86,7 +86,7 @@ class ClusterNode:
             broker_port_base=config[keys.CLUSTER_BROKER_PORT_BASE],
         )
         self.leads = PartitionLeads(self.address, self._lease, self._started_ms, self.loop.now_ms)
-        self._peers = Peers(ClientSecurity({}), self.check_lease)
+        self._peers = Peers(security_of(config), self.check_lease)
 
     @property
     def failure(self) -> "asyncio.Future[LogError]":
@@ -151,6 +151,7 @@ class ClusterNode:
             wall=loop.wall,
             pauses=self.pauses,
         )
+        owner = Owner(node_id=self._node_id, coordinator_epoch=self._started_ms)
         self.coordinator: ClusterGroupCoordinator = make_cluster_group_coordinator(
             config,
             log,
@@ -161,7 +162,7 @@ class ClusterNode:
             wheel=loop.wheel,
             now_ms=loop.now_ms,
             request_iteration=loop.scheduler.request_iteration,
-            owner=Owner(node_id=self._node_id, coordinator_epoch=self._started_ms),
+            owner=owner,
             cluster=self.topics,
             may_lead=self.leads.may_lead,
             fenced=self.leads.fenced,
@@ -195,6 +196,7 @@ class ClusterNode:
                 pending=pending,
                 coordinator=self.coordinator,
                 ownership=self.ownership,
+                owner=owner,
                 owners=OwnerHandlers(self.coordinator, self.leads, self.ownership, changes, self.sentinels),
                 topics=self.topics,
                 forwarder=self.forwarder,

@@ -53,4 +53,5 @@ class RequestContext(OperationContext):
     @property
     def client_details(self) -> ClientDetails:
         principal = self.connection.principal
-        return ClientDetails(*self.connection.software, "" if principal is ANONYMOUS else str(principal))
+        is_anonymous = tuple(principal) == tuple(ANONYMOUS)
+        return ClientDetails(*self.connection.software, "" if is_anonymous else str(principal))

@@ -20,6 +20,8 @@ from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
 from coordinator.cluster.groups.topics import ClusterTopics
 from coordinator.cluster.handlers.forwarding import Forwarder
 from coordinator.cluster.ownership import GroupOwnership
+from coordinator.cluster.rights.probes import Permission
+from coordinator.cluster.rights.rights import ClusterAuthorization
 from coordinator.cluster.sentinels.membership import Sentinel
 from coordinator.core.classic import joining
 from coordinator.core.consumer_protocol import read_subscription
@@ -28,6 +30,7 @@ from coordinator.core.offsets import commit as offset_commit
 from coordinator.core.offsets import fetch as offset_fetch
 from coordinator.core.operation import Answer, Operation
 from coordinator.runtime.slices import Steps, awaited
+from coordinator.security.acls.model import AclOperation, ResourceType
 from coordinator.server.dispatch import DEFERRED, DispatchTable
 from coordinator.server.handlers.groups import ONE_GROUP, GroupHandlers, OneGroup
 from coordinator.server.handlers.portions import part_of
@@ -55,8 +58,10 @@ class ClusterGroupHandlers(GroupHandlers):
         ownership: GroupOwnership,
         topics: ClusterTopics,
         forwarder: Forwarder,
+        authorization: ClusterAuthorization,
     ) -> None:
         super().__init__(node)
+        self._authorization = authorization
         self._topics = topics
         self._groups = coordinator
         self._ownership = ownership
@@ -157,7 +162,10 @@ class ClusterGroupHandlers(GroupHandlers):
             if isinstance(response, ErrorCode):
                 response = offset_fetch.error_response(part, response, context.api_version)
             responses.append(response)
-        return offset_fetch.merge(responses)
+        merged = offset_fetch.merge(responses)
+        topics = {topic.name for group in merged.groups for topic in group.topics}
+        yield from self._authorization.find_out(_to_describe(ResourceType.TOPIC, topics), context)
+        return merged
 
     # ---- what needs a group without members at the cluster
 
@@ -211,8 +219,11 @@ class ClusterGroupHandlers(GroupHandlers):
 
     # ---- lists
 
-    def _list(self, request: Any, context: RequestContext) -> Any:
+    def _list(self, request: Any, context: RequestContext) -> Steps[Any]:
         """The groups that this node owns: those without members are known from the notes alone."""
+        yield from self._authorization.find_out(
+            _to_describe(ResourceType.GROUP, self._ownership.owned_groups()), context
+        )
         request_id = context.request_id = self._node.pending.register(context.connection)
         shards = self._groups.shards
 
@@ -241,6 +252,10 @@ class ClusterGroupHandlers(GroupHandlers):
             for group_id in self._ownership.owned_groups()
             if group_id not in self._groups.shard_of(group_id).machine.groups
         ]
+
+
+def _to_describe(resource_type: ResourceType, names: Iterable[str]) -> list[Permission]:
+    return [Permission(AclOperation.DESCRIBE, resource_type, name) for name in names]
 
 
 def _ignore(result: object) -> None:

@@ -1,0 +1,156 @@
+"""Authorization by the ACLs of the cluster: what a client may do is asked of a broker, over the client's connection.
+
+The step before the handlers asks for what is not known yet. The step for authorizers of every server then decides by
+what is known, so what is denied is answered as by a broker.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, Final, Protocol
+
+from _wire.apis import APIS
+from _wire.errors import MalformedMessage
+from _wire.headers import decode_response_header, encode_request
+from coordinator.cluster.rights.probes import Permission, Probe, probes_for
+from coordinator.metadata.image import MetadataImage
+from coordinator.runtime.slices import Steps, awaited_all
+from coordinator.security.acls.model import AclOperation, ResourceType, question_of
+from coordinator.security.principal import Principal
+from coordinator.server.authorization_step import AuthorizationStep
+from coordinator.server.dispatch import Handler, Route
+from coordinator.server.request_context import RequestContext
+
+KNOWN_SECONDS: Final = 30
+"""For how long an answer counts: so long after it was taken away, a right may still be used."""
+NAMES_MAX: Final = 10_000
+"""Of one request; a larger one is denied."""
+LENGTH_BYTES: Final = 4
+FIRST_CORRELATION_ID: Final = 1 << 30
+
+Frame = Callable[[bytes, Callable[[bytes | None], None]], None]
+"""Sends a request to the broker of a client, as `UpstreamConnection.request`."""
+
+
+class Upstream(Protocol):
+    """The connections of clients to brokers."""
+
+    def ask(self, call: RequestContext, frame: bytes, answered: Callable[[bytes | None], None]) -> None:
+        """Send a request in the name of the client of `call`."""
+
+
+class KnownRights:
+    """The authorizer: what was found out in the last while. What is not known is denied."""
+
+    def __init__(self) -> None:
+        self._known: dict[Principal, dict[tuple[int, str | None], bool]] = {}
+        self._on_change: list[Callable[[], None]] = []
+        self._expiry: asyncio.TimerHandle | None = None
+
+    def learn(self, principal: Principal, rights: Mapping[Permission, bool]) -> None:
+        known = self._known.setdefault(principal, {})
+        for (operation, resource_type, name), is_allowed in rights.items():
+            known[question_of(operation, resource_type), name] = is_allowed
+        if self._expiry is None:
+            self._expiry = asyncio.get_running_loop().call_later(KNOWN_SECONDS, self._expire)
+
+    def forget(self, principal: Principal) -> None:
+        """The connection is closed."""
+        self._known.pop(principal, None)
+
+    def close(self) -> None:
+        if self._expiry is not None:
+            self._expiry.cancel()
+
+    def _expire(self) -> None:
+        self._expiry = None
+        self._known.clear()
+        for changed in self._on_change:
+            changed()
+
+    # ---- Authorizer
+
+    def authorize(
+        self, principal: Principal, client_host: str, operation: AclOperation, resource_type: ResourceType, name: str
+    ) -> bool:
+        return self._known.get(principal, {}).get((question_of(operation, resource_type), name), False)
+
+    def authorize_by_resource_type(
+        self, principal: Principal, client_host: str, operation: AclOperation, resource_type: ResourceType
+    ) -> bool:
+        return False
+
+    def decisions(self, principal: Principal, client_host: str) -> Mapping[tuple[int, str | None], bool]:
+        return self._known.get(principal, {})
+
+    def rule(
+        self, principal: Principal, client_host: str, operation: AclOperation, resource_type: ResourceType, name: str
+    ) -> object:
+        return "the authorizer of the cluster"
+
+    def on_change(self, changed: Callable[[], None]) -> None:
+        self._on_change.append(changed)
+
+
+class ClusterAuthorization(AuthorizationStep):
+    """Asks the cluster for what is not known, then decides as for any authorizer."""
+
+    def __init__(
+        self, rights: KnownRights, upstream: Upstream, image: MetadataImage, denials: Any, sessions: Any
+    ) -> None:
+        super().__init__(rights, image, denials, sessions, creates_topics=False)
+        self._rights = rights
+        self._upstream = upstream
+        self._correlation_id = FIRST_CORRELATION_ID
+
+    def __call__(self, route: Route, proceed: Handler) -> Handler:
+        return partial(self._handle, route, super().__call__(route, proceed))
+
+    def _handle(self, route: Route, authorized: Handler, request: Any, call: RequestContext) -> Any:
+        unknown = self._unknown(route, request, call)
+        if not unknown:
+            return authorized(request, call)
+        return self._asked(unknown, authorized, request, call)
+
+    def _unknown(self, route: Route, request: Any, call: RequestContext) -> list[Permission]:
+        known = self._rights.decisions(call.principal, call.client_host)
+        unknown: list[Permission] = []
+        for each in route.requirements:
+            if each.names is None:
+                continue
+            for name in each.names(request, call.api_version):
+                if isinstance(name, str) and (question_of(each.operation, each.resource_type), name) not in known:
+                    unknown.append(Permission(each.operation, each.resource_type, name))
+        return unknown
+
+    def _asked(self, unknown: list[Permission], authorized: Handler, request: Any, call: RequestContext) -> Steps[Any]:
+        yield from self.find_out(unknown, call)
+        response = authorized(request, call)
+        return (yield from response) if hasattr(response, "send") else response
+
+    def find_out(self, permissions: Iterable[Permission], call: RequestContext) -> Steps[None]:
+        """Have it known what the client may do of this; what cannot be found out is denied."""
+        asked = list(permissions)[:NAMES_MAX]
+        asks = [partial(self._ask, probe, call) for probe in probes_for(asked)]
+        for rights in (yield from awaited_all(asks)):
+            self._rights.learn(call.principal, rights)
+
+    def _ask(self, probe: Probe, call: RequestContext, answered: Callable[[dict[Permission, bool]], None]) -> None:
+        self._correlation_id += 1
+        correlation_id, request = self._correlation_id, probe.request
+
+        def read(frame: bytes | None) -> None:
+            answered({} if frame is None else _read(probe, frame))
+
+        frame = encode_request(correlation_id, call.client_id, request, probe.version)
+        self._upstream.ask(call, frame[LENGTH_BYTES:], read)
+
+
+def _read(probe: Probe, frame: bytes) -> dict[Permission, bool]:
+    """What the response to a probe says; nothing if it cannot be decoded."""
+    api_key = probe.request.API_KEY
+    try:
+        _, body_start = decode_response_header(frame, api_key, probe.version)
+        return probe.read(APIS[api_key].response.decode(frame, probe.version, body_start))
+    except MalformedMessage:
+        return {}
