@@ -38,6 +38,7 @@ KEPT_BYTES = 64 << 20
 MAPPED_BYTES_MIN = 32 << 20
 """From this size on memory is mapped, and given back when it is freed; the largest value that is allowed."""
 DATA_MAY_BE_LOST = DISK_FAILED = 1
+NODES_MAX = 32
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -59,6 +60,13 @@ LOG_LEVELS = ("debug", "info", "warning", "error")
     help="Brokers of a Kafka cluster, with commas, in front of which to coordinate groups.",
 )
 @click.option(
+    "--nodes",
+    type=click.IntRange(1, NODES_MAX),
+    default=1,
+    metavar="N",
+    help="With --cluster: run N nodes on this machine, each in a process of its own, at ports from --listen on.",
+)
+@click.option(
     "--ready-file", type=click.Path(path_type=Path), help="Write this JSON file (bootstrap, admin, pid) when ready."
 )
 def command(
@@ -69,6 +77,7 @@ def command(
     log_level: str,
     admin: str | None,
     cluster: str | None,
+    nodes: int,
     ready_file: Path | None,
 ) -> None:
     """Serve Kafka clients until SIGTERM or Ctrl-C.
@@ -94,6 +103,11 @@ def command(
         if cluster is not None:
             texts[CLUSTER_BOOTSTRAP_SERVERS.name] = cluster
         config = Config(texts)
+        if nodes > 1:
+            if not config[CLUSTER_BOOTSTRAP_SERVERS]:
+                raise ConfigError("--nodes needs --cluster: nodes with logs of their own do not share groups")
+            with logging_to_stderr(log_level), ready:
+                sys.exit(asyncio.run(_run_nodes(texts, nodes, log_level, ready_file)))
         with logging_to_stderr(log_level) as writer, ready:
             uvloop.run(_serve(config, ready, lambda: writer.lines_dropped))
     except LogFlushError as problem:
@@ -108,6 +122,12 @@ def command(
     except (ConfigError, MetadataError, LogError, OSError) as problem:
         click.echo(f"coordinator: {problem}", err=True)
         sys.exit(CANNOT_START)
+
+
+async def _run_nodes(texts: dict[str, str], count: int, log_level: str, ready_file: Path | None) -> int:
+    from coordinator.cli.serve_nodes import NodeProcesses
+
+    return await NodeProcesses(texts, count, log_level).run(ready_file)
 
 
 async def _serve(config: Config, ready_file: ReadyFile, log_lines_dropped: Callable[[], int]) -> None:

@@ -87,7 +87,8 @@ class BrokerConnection(asyncio.Protocol):
             self._loop.call_soon(answered, BrokerError(self._problem or f"{self.broker} is not connected"))
             return
         self._correlation_id = self._correlation_id % 0x7FFFFFFF + 1
-        timeout = self._loop.call_later(timeout_seconds or self._timeout_seconds, self._timed_out)
+        seconds = timeout_seconds or self._timeout_seconds
+        timeout = self._loop.call_later(seconds, self._timed_out, seconds)
         self._asked.append(Asked(self._correlation_id, message.API_KEY, version, answered, timeout))
         self._transport.write(encode_request(self._correlation_id, self._client_id, message, version))
 
@@ -162,5 +163,5 @@ class BrokerConnection(asyncio.Protocol):
         asked.timeout.cancel()
         asked.answered(response)
 
-    def _timed_out(self) -> None:
-        self.close(f"{self.broker} did not respond within {self._timeout_seconds:g} s")
+    def _timed_out(self, seconds: float) -> None:
+        self.close(f"{self.broker} did not respond within {seconds:g} s")

@@ -108,7 +108,8 @@ class NodesGroupMember:
         if not self._member_id:
             return
         try:
-            connection = await self._connection("nodes")
+            # Not over the connection of the joins: the broker answers it when the join before is answered.
+            connection = await self._connection("nodes heartbeat")
             members = [MemberIdentity(member_id=self._member_id)]
             request = LeaveGroupRequest(group_id=self._group_id, member_id=self._member_id, members=members)
             await connection.request(request, 4, timeout_seconds=2)
