@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from coordinator.metrics.declarations import GROUP_STATE, METRICS, Kind, Metric  # noqa: E402  (run from anywhere)
+from coordinator.metrics.declarations import CLUSTER_METRICS, GROUP_STATE, METRICS, Kind, Metric  # noqa: E402  (run from anywhere)
 
 PAGE = Path(__file__).with_name("metrics.md")
 HEAD = """# Metrics
@@ -87,12 +87,19 @@ A partition without a committed offset has no lag. kafka-lag-exporter names the 
 | `coordinator_group_partition_lag` | `kafka_consumergroup_group_lag` |
 | `coordinator_group_partition_lag_seconds` | `kafka_consumergroup_group_lag_seconds` |
 """
+CLUSTER_HEAD = """
+## Nodes in front of a cluster
+
+A node of `coordinator serve --cluster` ([cluster.md](cluster.md)) has these beside the metrics above. Lag, committed
+offsets, transactions and the sizes of logs are 0 there or missing: they are the cluster's.
+"""
 
 
 def page() -> str:
     first_of_groups = METRICS.index(GROUP_STATE)
     lines = [HEAD, "## The node", "", *table(METRICS[:first_of_groups])]
     lines += [TOP_HEAD, *table(METRICS[first_of_groups:])]
+    lines += [CLUSTER_HEAD, *table(CLUSTER_METRICS)]
     return "\n".join(lines) + "\n"
 
 

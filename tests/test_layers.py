@@ -55,7 +55,16 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         " coordinator.broker coordinator.audit coordinator.metadata coordinator.quotas coordinator.core coordinator.log"
         " coordinator.timers coordinator.transactions coordinator.config coordinator.patterns"
         " coordinator.listen_address coordinator.http_guard coordinator.security uvloop",
-        "coordinator.cluster": "_wire",
+        "coordinator.cluster": "_wire coordinator.client coordinator.security coordinator.config coordinator.core"
+        " coordinator.audit coordinator.log.errors coordinator.runtime coordinator.groups coordinator.server"
+        " coordinator.metadata.image coordinator.metrics coordinator.admin coordinator.timers"
+        " coordinator.transactions.coordinator coordinator.internal_topics msgspec",
+        "coordinator.cluster.brokers": "_wire coordinator.client.bootstrap coordinator.client.login"
+        " coordinator.client.security",
+        "coordinator.cluster.log": "_wire coordinator.cluster.brokers coordinator.audit.schema coordinator.core.stored"
+        " coordinator.core.stored_batch coordinator.log.config coordinator.runtime msgspec",
+        "coordinator.cluster.nodes": "_wire coordinator.cluster.brokers msgspec",
+        "coordinator.cluster.sentinels": "_wire coordinator.cluster.brokers",
         "coordinator.cluster.relay": "_wire coordinator.core coordinator.runtime.slices coordinator.runtime.pauses"
         " coordinator.listen_address coordinator.server.acceptor coordinator.server.connection"
         " coordinator.server.connection_rate coordinator.server.descriptors coordinator.server.limits",

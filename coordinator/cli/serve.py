@@ -165,7 +165,7 @@ def _make_node(config: Config, log_lines_dropped: Callable[[], int]) -> "Node | 
     if config[CLUSTER_BOOTSTRAP_SERVERS]:
         from coordinator.cluster.node import ClusterNode
 
-        return ClusterNode(config)
+        return ClusterNode(config, log_lines_dropped=log_lines_dropped)
     from coordinator.server.node import Node
 
     return Node(config, log_lines_dropped=log_lines_dropped)

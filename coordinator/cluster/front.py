@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from coordinator.cluster.client_upstreams import ClientUpstreams
 from coordinator.cluster.dispatcher import ClusterDispatcher
@@ -43,6 +43,9 @@ from coordinator.server.request_runner import RequestRunner
 from coordinator.server.slow_peers import SlowPeers
 from coordinator.server.throttling import Throttling
 
+if TYPE_CHECKING:
+    from coordinator.metrics.node_metrics import NodeMetrics
+
 WITHOUT_LOGIN: Final = {
     SecurityProtocol.SASL_PLAINTEXT: SecurityProtocol.PLAINTEXT,
     SecurityProtocol.SASL_SSL: SecurityProtocol.SSL,
@@ -58,6 +61,8 @@ class ClusterFront:
     listeners: Listeners
     broker_listeners: BrokerListeners
     rejections: RejectionLog
+    denials: DenialLog
+    rights: KnownRights
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +95,7 @@ def without_login(listener: Listener) -> Listener:
     return Listener(listener.address, listener.advertised, protocol, listener.config)
 
 
-def make_cluster_front(parts: FrontParts, listener: Listener) -> ClusterFront:
+def make_cluster_front(parts: FrontParts, listener: Listener, metrics: "NodeMetrics | None" = None) -> ClusterFront:
     """Make the ports, which are opened later."""
     config, loop = parts.config, parts.loop
     scheduler, now_ms = loop.scheduler, loop.now_ms
@@ -155,6 +160,7 @@ def make_cluster_front(parts: FrontParts, listener: Listener) -> ClusterFront:
         parts.sessions,
         now_ms,
         rejections=rejections,
+        metrics=metrics,
         descriptors=parts.host.descriptors,
     )
     relay = RelayParts(
@@ -174,5 +180,10 @@ def make_cluster_front(parts: FrontParts, listener: Listener) -> ClusterFront:
         parts.host.descriptors,
     )
     return ClusterFront(
-        dispatcher=dispatcher, listeners=listeners, broker_listeners=broker_listeners, rejections=rejections
+        dispatcher=dispatcher,
+        listeners=listeners,
+        broker_listeners=broker_listeners,
+        rejections=rejections,
+        denials=denials,
+        rights=rights,
     )

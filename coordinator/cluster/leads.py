@@ -1,6 +1,6 @@
 """The partitions of the log that this node leads: begun and ended as the nodes' group says, ended with the lease."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
 from coordinator.cluster.nodes.lease import Lease
@@ -22,6 +22,8 @@ class PartitionLeads:
         """Those of them that another node has written to, and when this one learned of it."""
         self.nodes: tuple[NodeAddress, ...] = (node,)
         self._leaders: dict[int, int] = {}
+        self.takeovers = self.fences = self.leases_lost = 0
+        """How often each has happened since the start."""
         self._on_gained: list[Callable[[Iterable[int]], None]] = []
         self._on_lost: list[Callable[[int], None]] = []
         self._on_lease_over: list[Callable[[], None]] = []
@@ -38,7 +40,8 @@ class PartitionLeads:
         """Call `listener` when everything was given up because the lease was over."""
         self._on_lease_over.append(listener)
 
-    def _gain(self, partitions: Iterable[int]) -> None:
+    def _gain(self, partitions: Collection[int]) -> None:
+        self.takeovers += len(partitions)
         for listener in self._on_gained:
             listener(partitions)
 
@@ -64,6 +67,7 @@ class PartitionLeads:
     def check_lease(self) -> None:
         """Give up everything if the lease is over. Called before anything is answered."""
         if self.partitions and not self._lease.is_held:
+            self.leases_lost += 1
             self.give_up_all("no heartbeat was answered within the session of the nodes' group")
             for listener in self._on_lease_over:
                 listener()
@@ -75,6 +79,7 @@ class PartitionLeads:
         """
         if partition in self.partitions:
             logger.warning("another node leads the partition", partition=partition)
+            self.fences += 1
             self._fenced[partition] = self._now_ms()
             self._lose(partition)
 

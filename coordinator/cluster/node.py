@@ -3,9 +3,9 @@
 import asyncio
 import random
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from coordinator import __version__
 from coordinator.audit.schema import CoordinatorPaused, CoordinatorStarted
@@ -23,6 +23,7 @@ from coordinator.cluster.leads import PartitionLeads
 from coordinator.cluster.log.broker_access import BrokerLogAccess
 from coordinator.cluster.log.notes import Owner
 from coordinator.cluster.log.topics import TopicError, log_topics, prepare_topics
+from coordinator.cluster.measured import MeasuredParts, measure_cluster_node
 from coordinator.cluster.nodes.lease import Lease
 from coordinator.cluster.nodes.membership import LEASE_MS, NodesGroupMember
 from coordinator.cluster.nodes.messages import NodeAddress
@@ -35,6 +36,7 @@ from coordinator.cluster.sentinels.sentinels import Sentinels
 from coordinator.config import cluster_keys as keys
 from coordinator.config.key import ConfigError
 from coordinator.config.listener_keys import LISTENERS
+from coordinator.config.metrics_keys import ADMIN_LISTENER
 from coordinator.config.properties import read_properties
 from coordinator.config.server_keys import NODE_ID
 from coordinator.config.settings import Config
@@ -48,9 +50,15 @@ from coordinator.logger import logger
 from coordinator.runtime.shard import Shard
 from coordinator.server.host import Host, this_host
 from coordinator.server.listener import Listener, parse_listeners
+from coordinator.server.metered import bind_admin
 from coordinator.server.node_loop import NodeLoop
 from coordinator.server.pending_requests import PendingRequests
 
+if TYPE_CHECKING:
+    from coordinator.admin.port import AdminPort
+    from coordinator.metrics.node_metrics import NodeMetrics
+
+APPEND_BOUNDS_MS: Final = (0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 5_000)
 RENEWAL_CHECK_SECONDS: Final = 600
 STOP_SECONDS: Final = 3
 """How long a stop waits for what was decided to be acknowledged by the cluster."""
@@ -59,13 +67,19 @@ STOP_SECONDS: Final = 3
 class ClusterNode:
     """Made and started in a running loop, stopped once."""
 
-    def __init__(self, config: Config, *, host: Host | None = None) -> None:
+    def __init__(
+        self, config: Config, *, host: Host | None = None, log_lines_dropped: Callable[[], int] = lambda: 0
+    ) -> None:
+        """`log_lines_dropped` is only for the metrics."""
         self._config = config
         self._host = host or this_host()
         self.loop: Final = NodeLoop(self._host)
         self._node_id = config[NODE_ID]
         self._started_ms = self.loop.wall_ms()
         self._renewing: asyncio.Task[None] | None = None
+        self._log_lines_dropped = log_lines_dropped
+        self._admin: AdminPort | None = None
+        self._metrics: NodeMetrics | None = None
         self._lease = Lease(LEASE_MS, self.loop.now_ms)
         self.brokers = Brokers(
             Bootstrap(config[keys.CLUSTER_BOOTSTRAP_SERVERS], security_of(config)),
@@ -98,8 +112,9 @@ class ClusterNode:
         return f"{self.address.host}:{self.address.port}"
 
     @property
-    def admin(self) -> None:
-        return None
+    def admin(self) -> str | None:
+        """HOST:PORT of the admin port; None when there is none."""
+        return None if self._admin is None else self._admin.address
 
     def check_lease(self) -> None:
         """Give up what this node leads if its lease is over: before anything is answered or sent."""
@@ -130,6 +145,12 @@ class ClusterNode:
 
     async def _start(self) -> None:
         config = self._config
+        append_times = None
+        if config[ADMIN_LISTENER]:
+            from coordinator.metrics.timing import TimeHistogram
+
+            self._admin, self._metrics = bind_admin(config, self._log_lines_dropped)
+            append_times = TimeHistogram(APPEND_BOUNDS_MS)
         await self.brokers.refresh()
         self._check_ids(self.brokers.by_id)
         made = log_topics(config[keys.MEMBERSHIP_TOPIC_MIN_ISR], config[keys.AUDIT_TOPIC_RETENTION_MS])
@@ -166,6 +187,8 @@ class ClusterNode:
             cluster=self.topics,
             may_lead=self.leads.may_lead,
             fenced=self.leads.fenced,
+            appended=_ignore_time if append_times is None else append_times.observe,
+            metrics=self._metrics,
         )
         self.ownership = GroupOwnership(self.coordinator, self.sentinels, config[keys.CLUSTER_ADOPT], loop.wall_ms)
         self.leads.on_gained(self.coordinator.load)
@@ -206,6 +229,7 @@ class ClusterNode:
                 check_lease=self.check_lease,
             ),
             self.listener,
+            self._metrics,
         )
         self._schedule()
         self.coordinator.announce(
@@ -232,6 +256,22 @@ class ClusterNode:
         self.leads.on_lease_over(self.member.rejoin)
         self.member.start()
         self._renewing = asyncio.get_running_loop().create_task(self._renew())
+        if self._admin is not None and self._metrics is not None and append_times is not None:
+            parts = MeasuredParts(
+                loop=loop,
+                coordinator=self.coordinator,
+                coordinator_epoch=self._started_ms,
+                sessions=sessions,
+                pending=pending,
+                leads=self.leads,
+                lease=self._lease,
+                ownership=self.ownership,
+                sentinels=self.sentinels,
+                brokers=self.brokers,
+                denials=self.front.denials.counts,
+            )
+            measure_cluster_node(self._metrics, parts, append_times)
+            await self._admin.start(self._metrics, ())
 
     def _schedule(self) -> None:
         scheduler = self.loop.scheduler
@@ -304,11 +344,15 @@ class ClusterNode:
     async def _close(self) -> None:
         if self._renewing is not None:
             self._renewing.cancel()
+        if self._admin is not None and self._metrics is not None:
+            await self._admin.stop()
+            self._metrics.loop.stop()
         if hasattr(self, "front"):
             self.front.listeners.close()
             self.front.broker_listeners.close()
             for connection in list(self.front.dispatcher.connections):
                 connection.close()
+            self.front.rights.close()
             self.forwarder.stop()
             self.ownership.stop()
         self._peers.close()
@@ -319,6 +363,10 @@ class ClusterNode:
         self.loop.abandon()
         self.loop.disk_threads.stop()
         self.loop.compression_threads.stop()
+
+
+def _ignore_time(ms: float) -> None:
+    """Nobody scrapes."""
 
 
 def _ignore(result: None) -> None:

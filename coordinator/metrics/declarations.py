@@ -449,10 +449,65 @@ GROUP_PARTITION_LAG_SECONDS = Metric(
     PARTITION,
 )
 
-METRICS: Final[tuple[Metric, ...]] = tuple(
+# ---- nodes in front of a cluster
+
+CLUSTER_PARTITIONS_LED = Metric(
+    "coordinator_cluster_partitions_led",
+    Kind.GAUGE,
+    "In front of a cluster: partitions of __group_membership that this node leads.",
+)
+CLUSTER_TAKEOVERS = Metric(
+    "coordinator_cluster_takeovers",
+    Kind.COUNTER,
+    "In front of a cluster: partitions that this node has begun to take over since its start.",
+)
+CLUSTER_FENCED = Metric(
+    "coordinator_cluster_fenced",
+    Kind.COUNTER,
+    "In front of a cluster: appends of this node that were refused because another node leads the partition.",
+)
+CLUSTER_LEASES_LOST = Metric(
+    "coordinator_cluster_leases_lost",
+    Kind.COUNTER,
+    "In front of a cluster: how often this node gave up all partitions because no heartbeat to the group of the nodes "
+    "was answered in time.",
+)
+CLUSTER_LEASE_SECONDS = Metric(
+    "coordinator_cluster_lease_seconds",
+    Kind.GAUGE,
+    "In front of a cluster: how long this node may still answer without another heartbeat; 0 without a lease.",
+)
+CLUSTER_APPEND_TIME_MS = Metric(
+    "coordinator_cluster_append_time_ms",
+    Kind.HISTOGRAM,
+    "In front of a cluster: from the begin of an append of a batch to the acknowledgement of all replicas in sync, of "
+    "the audit and of the groups together, in ms.",
+)
+CLUSTER_GROUPS_OWNED = Metric(
+    "coordinator_cluster_groups_owned",
+    Kind.GAUGE,
+    "In front of a cluster: groups that the nodes own, of the partitions that this node serves.",
+)
+CLUSTER_SENTINELS_MISSING = Metric(
+    "coordinator_cluster_sentinels_missing",
+    Kind.GAUGE,
+    "In front of a cluster: those of coordinator_cluster_groups_owned whose sentinel is not known to be a member of "
+    "the group at the cluster.",
+)
+CLUSTER_NODES = Metric(
+    "coordinator_cluster_nodes", Kind.GAUGE, "In front of a cluster: the nodes that share out the partitions."
+)
+CLUSTER_BROKERS = Metric(
+    "coordinator_cluster_brokers", Kind.GAUGE, "In front of a cluster: the brokers that this node knows."
+)
+
+_ALL: Final = tuple(
     each
     for value in list(globals().values())
     for each in (value.values() if value in (NUM_GROUPS_IN, GROUP_COUNT_BY_STATE, REBALANCES_OF_KIND) else (value,))
     if isinstance(each, Metric)
 )
-"""In the order of their declaration."""
+CLUSTER_METRICS: Final = tuple(each for each in _ALL if each.name.startswith("coordinator_cluster_"))
+"""Those that only a node in front of a cluster has."""
+METRICS: Final = tuple(each for each in _ALL if each not in CLUSTER_METRICS)
+"""Those of every node, in the order of their declaration."""

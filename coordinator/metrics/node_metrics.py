@@ -2,7 +2,7 @@
 
 import platform
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -76,6 +76,10 @@ class Measured:
     offline_log_directories: Callable[[], int]
     denials: Mapping[tuple[str, str], int]
     """Operation and type of resource → how often it was denied."""
+    more: Callable[[], Iterable[tuple[Metric, Samples]]] = tuple
+    """The values of metrics that only some nodes have."""
+    not_ready_because: Callable[[], str] = str
+    """Why the node is not ready, whatever its partitions are; empty if nothing is wrong."""
 
 
 class NodeMetrics:
@@ -122,7 +126,7 @@ class NodeMetrics:
         self.loop.start()
 
     def readiness(self) -> Readiness:
-        return readiness(self._node.coordinator.shards)
+        return readiness(self._node.coordinator.shards, self._node.not_ready_because())
 
     async def samples(self, pause: Pause) -> list[tuple[Metric, Samples]]:
         """The values of all metrics. `pause` is awaited between slices of the work."""
@@ -135,6 +139,7 @@ class NodeMetrics:
             *self._of_groups(census),
             *self._of_requests(),
             *self._of_node(logs, late),
+            *self._node.more(),
         ]
         await pause()
         of_top = await read_groups(census.top, self._node.coordinator, self.groups.records, pause)

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from coordinator.internal_topics import OFFSETS_TOPIC
 from coordinator.runtime.shard import Shard, ShardState
 
 FAILED_NAMED_MAX: Final = 100
@@ -13,16 +12,18 @@ FAILED_NAMED_MAX: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """The partitions of `__consumer_offsets` that this node leads, by state. `failed` names the first of them."""
+    """The partitions of the groups' log that this node leads, by state. `failed` names the first of them."""
 
     active: int
     loading: int
     failed_count: int
     failed: tuple[int, ...]
+    problem: str = ""
+    """What is wrong beside the partitions."""
 
     @property
     def is_ready(self) -> bool:
-        return not self.loading and not self.failed_count
+        return not self.loading and not self.failed_count and not self.problem
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -35,8 +36,8 @@ class Readiness:
     def _reason(self) -> str:
         led = self.active + self.loading + self.failed_count
         if self.is_ready:
-            return f"all {led} partitions of {OFFSETS_TOPIC} that this node leads are active"
-        parts = []
+            return f"all {led} partitions of groups that this node leads are active"
+        parts = [self.problem] if self.problem else []
         if self.loading:
             parts.append(f"loading {self.loading} of {led}")
         if self.failed_count:
@@ -44,11 +45,12 @@ class Readiness:
         return ", ".join(parts)
 
 
-def readiness(shards: Iterable[Shard[Any]]) -> Readiness:
+def readiness(shards: Iterable[Shard[Any]], problem: str = "") -> Readiness:
     states: Counter[ShardState] = Counter()
     failed: list[int] = []
     for shard in shards:
         states[shard.state] += 1
         if shard.state is ShardState.FAILED and len(failed) < FAILED_NAMED_MAX:
             failed.append(shard.partition)
-    return Readiness(states[ShardState.ACTIVE], states[ShardState.LOADING], states[ShardState.FAILED], tuple(failed))
+    by_state = states[ShardState.ACTIVE], states[ShardState.LOADING], states[ShardState.FAILED]
+    return Readiness(*by_state, tuple(failed), problem)

@@ -8,7 +8,6 @@ import pytest
 from _wire.errors import ErrorCode
 from coordinator.core.partitioning import partition_for
 from coordinator.groups.state_machine import GroupStateMachine
-from coordinator.internal_topics import OFFSETS_TOPIC
 from coordinator.log.errors import LogAppendError
 from coordinator.log.partition_log import PartitionLog
 from coordinator.runtime.interfaces import StoreError
@@ -52,7 +51,7 @@ def test_a_node_that_loads_is_healthy_and_not_ready(tmp_path, held):
         finally:
             held.set()
         wait_for(lambda: ready(node)[0] == 200, 10, "the loads to end")
-        assert ready(node)[1]["reason"] == f"all 4 partitions of {OFFSETS_TOPIC} that this node leads are active"
+        assert ready(node)[1]["reason"] == "all 4 partitions of groups that this node leads are active"
         scrape = Scrape(node.admin)
         assert scrape.value(NUM_PARTITIONS, state="active") == 4
         assert scrape.value("coordinator_partition_load_seconds_count") == 4

@@ -27,6 +27,7 @@ from coordinator.internal_topics import AUDIT_TOPIC, MEMBERSHIP_TOPIC
 from coordinator.runtime.interfaces import StoreError
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.shard import RequestDrain, Shard, ShardState
+from coordinator.server.metered import metered_shard
 from coordinator.timers.wheel import TimerWheel
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ def make_cluster_group_coordinator(
     cluster: ClusterTopics,
     may_lead: Callable[[int], bool],
     fenced: Callable[[int], None],
+    appended: Callable[[float], None],
     metrics: "NodeMetrics | None" = None,
 ) -> ClusterGroupCoordinator:
     """Make the group coordinator; it leads no partition yet.
@@ -118,6 +120,7 @@ def make_cluster_group_coordinator(
     if config[AUDIT_CHAIN]:
         raise ConfigError(f"{AUDIT_CHAIN.name}=true: the audit of nodes in front of a cluster has no chain")
     timers = KeyTimers(wheel, MEMBERSHIP_TOPIC)
+    shard_class = Shard if metrics is None else metered_shard(metrics)
     load_bytes = config[OFFSETS_LOAD_BUFFER_SIZE]
     on_applied = None if metrics is None else metrics.groups.applied
 
@@ -136,6 +139,7 @@ def make_cluster_group_coordinator(
             wall=environment.wall,
             load_bytes=load_bytes,
             audit_compression=config[AUDIT_COMPRESSION_TYPE],
+            appended=appended,
         )
         audit = AuditProjection(
             ClusterAuditStream(audit_log, store, load_bytes),
@@ -147,7 +151,7 @@ def make_cluster_group_coordinator(
         machine = make_state_machine(
             sessions, audit, timers, environment.addresses, on_applied, environment.consumer_groups
         )
-        return Shard(index, machine, store, timers, pending, request_drain=request_drain, projection=audit)
+        return shard_class(index, machine, store, timers, pending, request_drain=request_drain, projection=audit)
 
     return ClusterGroupCoordinator(
         make_shard,

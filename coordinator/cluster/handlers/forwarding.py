@@ -8,8 +8,8 @@ from _wire.errors import ErrorCode
 from _wire.messages.offset_commit import OffsetCommitRequest
 from _wire.messages.txn_offset_commit import TxnOffsetCommitRequest
 from _wire.primitives import Message
+from coordinator.cluster.brokers.backoff import Backoff
 from coordinator.cluster.brokers.errors import BrokerError
-from coordinator.cluster.log.backoff import Backoff
 from coordinator.cluster.sentinels.membership import INSTANCE_ID, Sentinel
 from coordinator.cluster.sentinels.sentinels import MOVED, SENTINEL_GONE, Sentinels
 from coordinator.logger import logger

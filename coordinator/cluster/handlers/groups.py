@@ -23,7 +23,6 @@ from coordinator.cluster.ownership import GroupOwnership
 from coordinator.cluster.rights.probes import Permission
 from coordinator.cluster.rights.rights import ClusterAuthorization
 from coordinator.cluster.sentinels.membership import Sentinel
-from coordinator.core.classic import joining
 from coordinator.core.consumer_protocol import read_subscription
 from coordinator.core.groups import admin, operations
 from coordinator.core.offsets import commit as offset_commit
@@ -77,7 +76,7 @@ class ClusterGroupHandlers(GroupHandlers):
             "JoinGroup",
             self._join_group,
             operations.JOIN_GROUP.error_response,
-            downgrade=joining.downgrade,
+            downgrade=self._join.downgrade,
             versions=(0, JOIN_VERSION_MAX),
         )
         table.add("OffsetCommit", self._commit, offset_commit.request_error, versions=COMMIT_VERSIONS)

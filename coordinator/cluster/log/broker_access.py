@@ -8,6 +8,7 @@ from _wire.errors import ErrorCode
 from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from _wire.messages.init_producer_id import InitProducerIdRequest
 from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from coordinator.cluster.brokers.backoff import Backoff
 from coordinator.cluster.brokers.brokers import Brokers
 from coordinator.cluster.brokers.connection import BrokerConnection
 from coordinator.cluster.brokers.errors import BrokerError
@@ -20,7 +21,6 @@ from coordinator.cluster.log.access import (
     Refused,
     StartAnswered,
 )
-from coordinator.cluster.log.backoff import Backoff
 from coordinator.cluster.log.produce_pipeline import ProducePipeline
 
 TRANSACTION_KEY: Final = 1

@@ -10,10 +10,10 @@ from typing import Any, Final, NamedTuple
 
 from _wire.errors import ErrorCode
 from _wire.messages.produce import PartitionProduceData, PartitionProduceResponse, ProduceRequest, TopicProduceData
+from coordinator.cluster.brokers.backoff import Backoff
 from coordinator.cluster.brokers.brokers import Brokers
 from coordinator.cluster.brokers.errors import BrokerError
 from coordinator.cluster.log.access import AppendAnswered, Appended, Refused
-from coordinator.cluster.log.backoff import Backoff
 from coordinator.logger import logger
 
 VERSION_MAX: Final = 11

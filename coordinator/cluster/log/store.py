@@ -6,6 +6,7 @@ A load begins by taking over: from its fences on, this node is the only one that
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
+from time import perf_counter
 from typing import Any, Final, NamedTuple
 
 from coordinator.audit.schema import LeadershipTaken, Record
@@ -56,10 +57,12 @@ class ClusterStore:
         wall: WallTime,
         load_bytes: int,
         audit_compression: str = "none",
+        appended: Callable[[float], None] = lambda ms: None,
     ) -> None:
         """`may_lead` is asked before the partition is taken over; `fenced` is called when another node has done so.
 
-        `audit_record` makes the record that a takeover writes to the audit.
+        `audit_record` makes the record that a takeover writes to the audit. `appended` is told how long each append
+        took, in ms.
         """
         self._access = access
         self._groups = groups
@@ -73,6 +76,7 @@ class ClusterStore:
         self._wall = wall
         self._load_bytes = load_bytes
         self._audit_compression = audit_compression
+        self._appended = appended
         self._identity = NO_IDENTITY
         self._renewed_ms = 0
         self.notes: Notes = Notes()
@@ -182,12 +186,14 @@ class ClusterStore:
     # ---- writing
 
     def _append(self, projected: Sequence[Record], stored: Sequence[Stored], at_ms: int) -> Steps[None]:
+        began = perf_counter()
         yield from self._renew()
         if projected:
             yield from self._audit.append(projected, at_ms, self._audit_compression)
         for each in stored:
             assert isinstance(each, StoredBatch) and each.producer is None, "committed offsets are in the cluster"
             yield from self._groups.append(each.records, at_ms)
+        self._appended((perf_counter() - began) * 1000)
 
     def _take_over(self) -> Steps[None]:
         """Both logs get a batch of a new epoch, after which no other node can append to them."""

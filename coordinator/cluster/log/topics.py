@@ -7,8 +7,8 @@ from typing import Any, Final, NamedTuple
 from _wire.errors import ErrorCode
 from _wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from _wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from coordinator.cluster.brokers.backoff import Backoff
 from coordinator.cluster.brokers.brokers import Brokers
-from coordinator.cluster.log.backoff import Backoff
 from coordinator.internal_topics import AUDIT_TOPIC, MEMBERSHIP_TOPIC
 from coordinator.log.config import LogConfig
 from coordinator.logger import logger

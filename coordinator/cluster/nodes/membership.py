@@ -15,10 +15,10 @@ from _wire.messages.heartbeat import HeartbeatRequest
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from _wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from coordinator.cluster.brokers.backoff import Backoff
 from coordinator.cluster.brokers.brokers import Brokers
 from coordinator.cluster.brokers.connection import BrokerConnection
 from coordinator.cluster.brokers.errors import BrokerError
-from coordinator.cluster.log.backoff import Backoff
 from coordinator.cluster.nodes.lease import Lease
 from coordinator.cluster.nodes.messages import (
     PROTOCOL,

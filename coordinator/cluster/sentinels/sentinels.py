@@ -8,10 +8,10 @@ from zlib import crc32
 from _wire.errors import ErrorCode
 from _wire.messages.describe_groups import DescribeGroupsRequest
 from _wire.messages.heartbeat import HeartbeatRequest
+from coordinator.cluster.brokers.backoff import Backoff
 from coordinator.cluster.brokers.brokers import Brokers
 from coordinator.cluster.brokers.connection import BrokerConnection
 from coordinator.cluster.brokers.errors import BrokerError
-from coordinator.cluster.log.backoff import Backoff
 from coordinator.cluster.sentinels import membership
 from coordinator.cluster.sentinels.membership import INSTANCE_ID, Sentinel
 from coordinator.logger import logger

@@ -1,0 +1,99 @@
+"""What a node in front of a cluster has that is read at each scrape."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from coordinator.cluster.brokers.brokers import Brokers
+from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
+from coordinator.cluster.leads import PartitionLeads
+from coordinator.cluster.nodes.lease import Lease
+from coordinator.cluster.ownership import GroupOwnership
+from coordinator.cluster.sentinels.sentinels import Sentinels
+from coordinator.groups.sessions import SessionTable
+from coordinator.server.node_loop import NodeLoop
+from coordinator.server.pending_requests import PendingRequests
+
+if TYPE_CHECKING:
+    from coordinator.metrics.node_metrics import NodeMetrics
+    from coordinator.metrics.timing import TimeHistogram
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredParts:
+    """The parts of a node that metrics are about."""
+
+    loop: NodeLoop
+    coordinator: ClusterGroupCoordinator
+    coordinator_epoch: int
+    sessions: SessionTable
+    pending: PendingRequests
+    leads: PartitionLeads
+    lease: Lease
+    ownership: GroupOwnership
+    sentinels: Sentinels
+    brokers: Brokers
+    denials: Mapping[tuple[str, str], int]
+
+
+class NoCompaction:
+    """The cluster compacts its logs."""
+
+    cleanings = bytes_before = bytes_after = uncleanable = 0
+
+
+def measure_cluster_node(metrics: "NodeMetrics", parts: MeasuredParts, append_times: "TimeHistogram") -> None:
+    """Have a node read at each scrape."""
+    from coordinator.metrics.node_metrics import Measured
+
+    leads = parts.leads
+    metrics.measure(
+        Measured(
+            coordinator=parts.coordinator,
+            coordinator_epoch=parts.coordinator_epoch,
+            sessions=parts.sessions,
+            wheel=parts.loop.wheel,
+            pending=parts.pending.unanswered,
+            leads=lambda topic, partition: partition in leads.partitions,
+            log_bytes=lambda topic, partition: 0,
+            timestamp_at=lambda topic, partition, offset: None,
+            transactions=lambda: (0, 0, 0, 0),
+            oldest_transactions=lambda: iter(()),
+            now_ms=parts.loop.now_ms,
+            wall_ms=parts.loop.wall_ms,
+            compaction=NoCompaction(),
+            offline_log_directories=lambda: 0,
+            denials=parts.denials,
+            more=lambda: _samples(parts, append_times),
+            not_ready_because=lambda: _problem(parts),
+        )
+    )
+
+
+def _problem(parts: MeasuredParts) -> str:
+    if not parts.lease.is_held:
+        return "no lease: the group of the nodes has not answered"
+    return ""
+
+
+def _samples(parts: MeasuredParts, append_times: "TimeHistogram") -> Iterator[tuple[Any, Any]]:
+    from coordinator.metrics import declarations as d
+    from coordinator.metrics.histogram import histogram_value
+
+    leads, owned = parts.leads, parts.ownership.owned_groups()
+    missing = sum(parts.sentinels.get(group_id) is None for group_id in owned)
+    lease_ms = max(parts.lease.until_ms - parts.loop.now_ms(), 0)
+    times = histogram_value(append_times.bounds_ms, append_times.range_counts, append_times.sum_ms)
+    yield d.CLUSTER_APPEND_TIME_MS, [((), times)]
+    for metric, value in (
+        (d.CLUSTER_PARTITIONS_LED, len(leads.partitions)),
+        (d.CLUSTER_TAKEOVERS, leads.takeovers),
+        (d.CLUSTER_FENCED, leads.fences),
+        (d.CLUSTER_LEASES_LOST, leads.leases_lost),
+        (d.CLUSTER_LEASE_SECONDS, lease_ms / 1000),
+        (d.CLUSTER_GROUPS_OWNED, len(owned)),
+        (d.CLUSTER_SENTINELS_MISSING, missing),
+        (d.CLUSTER_NODES, len(leads.nodes)),
+        (d.CLUSTER_BROKERS, len(parts.brokers.by_id)),
+    ):
+        yield metric, [((), value)]
