@@ -229,6 +229,18 @@ MUTANTS: Final = (
         "",
     ),
     Mutant(
+        "an ACL is deleted twice",
+        "AclHandlers._delete",
+        " if acl in existing",
+        "",
+    ),
+    Mutant(
+        "a crash leaves a part of the ACLs of a request",
+        "MetadataStore._append_encoded",
+        "[values] if self._fits(values) else batches_of(values)",
+        "batches_of(values)",
+    ),
+    Mutant(
         "there may be any number of ACLs",
         "AclHandlers._create",
         "room = max(self._acls_max - len(existing), 0)",

@@ -250,14 +250,14 @@ def test_the_acls_of_a_request_are_one_batch_so_that_a_crash_leaves_all_or_none(
 def test_of_two_requests_at_a_time_one_creates_and_one_deletes_an_acl():
     handling = Handling()
     slow = handling.create(creations(1_000))
-    for _ in range(500):
+    for _ in range(1_500):  # all are read, and half of them are checked
         next(slow)
     assert handling.store.log.log_end_offset == 0
     at_once(handling.create(creations(700)))
     assert [each.error_code for each in at_once(slow).results] == [NONE] * 1_000
     assert handling.store.log.log_end_offset == 1_000
     slow = handling.delete()
-    for _ in range(500):
+    for _ in range(500):  # all are found
         next(slow)
     at_once(handling.delete(resource_name_filter="t0"))
     (result,) = at_once(slow).filter_results
