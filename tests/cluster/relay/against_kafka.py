@@ -65,9 +65,9 @@ def librdkafka(bootstrap: str, topic: str, **settings: Any) -> list[bytes]:
     while len(values) < len(VALUES):
         message = consumer.poll(SECONDS)
         assert message is not None, f"{len(values)} of {len(VALUES)} records came"
-        value = message.value()
-        assert message.error() is None and value is not None, message.error()
-        values.append(value)
+        found = message.value()
+        assert message.error() is None and found is not None, message.error()
+        values.append(found)
     consumer.commit(asynchronous=False)
     consumer.close()
     return values
