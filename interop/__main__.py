@@ -17,7 +17,7 @@ from interop.matrix import PLAYERS, Matrix, failures_on_kafka, load, run, stored
 from interop.play import Play, Result
 from interop.report import junit, problems, write_page
 from interop.scenarios import SCENARIOS
-from interop.targets import KAFKA, OURS, TARGETS
+from interop.targets import ALL_TARGETS, KAFKA, OURS, TARGETS
 from tests.differential.kafka import KafkaMissing
 
 RESULTS: Final = BUILT / "results.json"
@@ -41,7 +41,7 @@ def _names(known: Collection[str]) -> Callable[[click.Context, click.Parameter, 
 
 
 @click.command()
-@click.option("--target", "targets", default=",".join(TARGETS), callback=_names(TARGETS), show_default=True)
+@click.option("--target", "targets", default=",".join(TARGETS), callback=_names(ALL_TARGETS), show_default=True)
 @click.option("--only", "clients", default=",".join(ALL), callback=_names(ALL), help="Clients, comma-separated.")
 @click.option(
     "--scenarios", default=",".join(SCENARIOS), callback=_names(SCENARIOS), help="Scenarios, comma-separated."

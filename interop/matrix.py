@@ -23,7 +23,7 @@ from interop.play import Play, Result
 from interop.scenarios import SCENARIOS
 from interop.scenarios.scenario import Scenario
 from interop.security import SecuredListeners
-from interop.targets import KAFKA, NAMES, OURS, target
+from interop.targets import FRONT, KAFKA, NAMES, OURS, target
 
 ENDING_SECONDS: Final = 10
 PLAYERS: Final = 4
@@ -92,6 +92,8 @@ def plays_of(matrix: Matrix, target_name: str, wanted: Sequence[tuple[str, str]]
     """The plays of (client, scenario) pairs that are possible; the heavy ones come last."""
     pairs = [pair for pair in wanted if pair[0] in matrix.clients and matrix.can_play(SCENARIOS[pair[1]], pair[0])]
     pairs = [pair for pair in pairs if target_name == OURS or not SCENARIOS[pair[1]].faults]
+    if target_name == FRONT:
+        pairs = [pair for pair in pairs if ALL[pair[0]].protocol == CLASSIC and not SCENARIOS[pair[1]].security]
     pairs.sort(key=lambda pair: (SCENARIOS[pair[1]].is_heavy, list(SCENARIOS).index(pair[1])))
     return [
         Play(

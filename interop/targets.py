@@ -10,13 +10,21 @@ from urllib.request import Request, urlopen
 
 from interop.scene import Server
 from interop.security import SecuredListeners
+from tests.cluster.running import FrontOfKafka
 from tests.differential.kafka import VERSION, RunningKafka
 from tests.servers import QUICK_GROUPS, RunningServer
 
 OURS: Final = "ours"
 KAFKA: Final = "kafka"
+FRONT: Final = "front"
 TARGETS: Final = (OURS, KAFKA)
-NAMES: Final = {OURS: "this server", KAFKA: f"Apache Kafka {VERSION}"}
+"""Those of the page."""
+ALL_TARGETS: Final = (*TARGETS, FRONT)
+NAMES: Final = {
+    OURS: "this server",
+    KAFKA: f"Apache Kafka {VERSION}",
+    FRONT: f"a node in front of Apache Kafka {VERSION}",
+}
 
 FAULT_SECONDS: Final = 10
 STOP_SECONDS: Final = 10
@@ -38,6 +46,9 @@ def target(name: str, folder: Path, secured: SecuredListeners | None = None) -> 
         KafkaMissing: Java or Kafka's jars are not there; the message is one line.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    if name == FRONT:
+        assert secured is None, "secured listeners are played against single servers"
+        return FrontOfKafka(folder, KAFKA_SETTINGS, SETTINGS)
     if name == KAFKA:
         if secured is None:
             return RunningKafka(folder, KAFKA_SETTINGS, threads={})

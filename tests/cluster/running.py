@@ -1,0 +1,184 @@
+"""Real nodes in front of a real Kafka, as processes of their own."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, Self
+
+from coordinator.client.bootstrap import Bootstrap
+from coordinator.client.group_owners import describe_ownership
+from coordinator.client.wire import ClientError
+from tests.differential.kafka import RunningKafka, free_port
+from tests.servers import QUICK_GROUPS
+from tests.waiting import wait_for
+
+START_SECONDS: Final = 60
+STOP_SECONDS: Final = 20
+BROKER_PORTS: Final = 20
+"""Ports for brokers that each node has, from its base on."""
+ONE_BROKER: Final = {
+    "membership.topic.num.partitions": "8",
+    "membership.topic.replication.factor": "1",
+    "membership.topic.min.isr": "1",
+}
+"""Settings of nodes in front of a single broker."""
+SETTINGS: Final = {name: value for name, value in QUICK_GROUPS.items() if name != "group.audit.linger.ms"}
+
+
+class RunningNode:
+    """One node. It keeps nothing on disk: it may be killed and started again at the same ports."""
+
+    def __init__(self, folder: Path, cluster: str, node_id: int, settings: Mapping[str, str]) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.node_id = node_id
+        self.log = folder / f"node-{node_id}.log"
+        self._ready = folder / f"node-{node_id}.json"
+        self._cluster = cluster
+        self._settings = settings
+        self._process: subprocess.Popen[bytes] | None = None
+        self.bootstrap = f"127.0.0.1:{free_port()}"
+        self._broker_port_base = _free_ports(BROKER_PORTS)
+
+    def start(self) -> None:
+        """Start it, and wait until it serves its ports; it may lead nothing yet."""
+        self._ready.unlink(missing_ok=True)
+        settings = {
+            "node.id": str(self.node_id),
+            "cluster.broker.port.base": str(self._broker_port_base),
+            **self._settings,
+        }
+        arguments = ["serve", "--cluster", self._cluster, "--listen", self.bootstrap, "--ready-file", str(self._ready)]
+        arguments += [f"--set={name}={value}" for name, value in settings.items()]
+        with self.log.open("ab") as log:
+            command = [sys.executable, "-m", "coordinator.cli", *arguments]
+            process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+        self._process = process
+        wait_for(lambda: self._ready.exists() or process.poll() is not None, START_SECONDS, "the node to be ready")
+        assert process.poll() is None, self.log.read_text(encoding="utf-8")
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def send(self, number: signal.Signals) -> None:
+        assert self._process is not None
+        os.kill(self._process.pid, number)
+
+    def kill(self) -> int:
+        """SIGKILL; the exit status."""
+        return self._end(signal.SIGKILL)
+
+    def stop(self) -> int:
+        """SIGTERM; the exit status."""
+        return self._end(signal.SIGTERM)
+
+    def _end(self, number: signal.Signals) -> int:
+        assert self._process is not None
+        process, self._process = self._process, None
+        process.send_signal(number)
+        return process.wait(STOP_SECONDS)
+
+    def partitions_led(self) -> int:
+        """How many partitions the node serves; -1 if it does not answer."""
+        try:
+            ownership = describe_ownership(Bootstrap(self.bootstrap))
+        except ClientError:
+            return -1
+        for node in ownership.nodes:
+            if node.node_id == self.node_id:
+                return len(node.partitions) - len(node.unserved)
+        return -1
+
+
+class RunningNodes:
+    """Several nodes in front of one cluster. Leaving its context stops them."""
+
+    def __init__(self, folder: Path, cluster: str, count: int = 1, settings: Mapping[str, str] | None = None) -> None:
+        self._settings = {**SETTINGS, **ONE_BROKER, "cluster.adopt": "*", **(settings or {})}
+        self.nodes = [RunningNode(folder, cluster, number, self._settings) for number in range(1, count + 1)]
+
+    @property
+    def bootstrap(self) -> str:
+        return ",".join(node.bootstrap for node in self.nodes)
+
+    def __enter__(self) -> Self:
+        for node in self.nodes:
+            node.start()
+        self.wait_until_served()
+        return self
+
+    def wait_until_served(self) -> None:
+        """Wait until the nodes that run lead all partitions together."""
+        partitions = int(self._settings["membership.topic.num.partitions"])
+
+        def all_led() -> bool:
+            return sum(max(node.partitions_led(), 0) for node in self.nodes if node.is_running) == partitions
+
+        wait_for(all_led, START_SECONDS, "all partitions to be served", every_ms=100)
+
+    def __exit__(self, *problem: object) -> None:
+        for node in self.nodes:
+            if node.is_running:
+                node.send(signal.SIGCONT)
+                node.kill()
+
+
+class FrontOfKafka:
+    """A Kafka with one node in front of it: a server that can be killed and started again, which is the node."""
+
+    def __init__(self, folder: Path, kafka_settings: Mapping[str, str], settings: Mapping[str, str]) -> None:
+        self._folder = folder
+        self._kafka = RunningKafka(folder / "kafka", kafka_settings, threads={})
+        self._settings = settings
+        self._nodes: RunningNodes | None = None
+        self.bootstrap = ""
+
+    def __enter__(self) -> Self:
+        (self._folder / "kafka").mkdir(parents=True, exist_ok=True)
+        self._kafka.__enter__()
+        try:
+            nodes = self._nodes = RunningNodes(self._folder, self._kafka.bootstrap, 1, self._settings)
+            nodes.__enter__()
+        except BaseException:
+            self._kafka.__exit__(None, None, None)
+            raise
+        self.bootstrap = nodes.bootstrap
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        if self._nodes is not None:
+            self._nodes.__exit__(*problem)
+        self._kafka.__exit__(*problem)
+
+    def kill(self) -> int:
+        assert self._nodes is not None
+        return self._nodes.nodes[0].kill()
+
+    def start(self) -> None:
+        assert self._nodes is not None
+        self._nodes.nodes[0].start()
+        self._nodes.wait_until_served()
+
+
+def _free_ports(count: int) -> int:
+    """The first of so many ports that are free at this time."""
+    while True:
+        base = free_port()
+        if base + count > 65_535:
+            continue
+        taken: list[socket.socket] = []
+        try:
+            for port in range(base, base + count):
+                sock = socket.socket()
+                taken.append(sock)
+                sock.bind(("127.0.0.1", port))
+            return base
+        except OSError:
+            continue
+        finally:
+            for sock in taken:
+                sock.close()
