@@ -66,7 +66,7 @@ def librdkafka(bootstrap: str, topic: str, **settings: Any) -> list[bytes]:
         message = consumer.poll(SECONDS)
         assert message is not None, f"{len(values)} of {len(VALUES)} records came"
         assert message.error() is None, message.error()
-        values.append(message.value())
+        values.append(message.value() or b"")
     consumer.commit(asynchronous=False)
     consumer.close()
     return values
