@@ -13,12 +13,21 @@ from coordinator.cluster.relay.request_flow import RequestFlow
 from coordinator.cluster.relay.request_heads import InvalidRequest
 from coordinator.cluster.relay.response_flow import ResponseFlow
 from coordinator.cluster.relay.stall_watch import BROKER_STALLED_SECONDS, CLIENT_STALLED_SECONDS, StallWatch
-from coordinator.cluster.relay.upstreams import Upstreams, UpstreamUnreachable, bound_write_buffer
+from coordinator.cluster.relay.upstreams import (
+    READ_BYTES_MAX,
+    WRITE_BUFFER_HIGH_BYTES,
+    Upstreams,
+    UpstreamUnreachable,
+    bound_write_buffer,
+)
 from coordinator.logger import logger
 from coordinator.runtime.slices import Slices
 
 LINGER_SECONDS: Final = 30
 """How long one side has to read what the other one sent before it closed its connection."""
+ON_ITS_WAY_BYTES: Final = WRITE_BUFFER_HIGH_BYTES + READ_BYTES_MAX
+"""What each direction of any connection may have in its write buffer. It is not counted among what connections hold, as
+`max.connections` bounds it: a fast client is as often above the limit of its buffer as a slow one."""
 INVALID: Final = (InvalidRequest, MalformedMessage)
 
 
@@ -281,9 +290,9 @@ class RelayedConnection(asyncio.Protocol):
             return
         held_bytes = self._requests.held_bytes + self._responses.held_bytes + self._expected.own_bytes
         if self._is_client_full:
-            held_bytes += self._client.get_write_buffer_size()
+            held_bytes += max(self._client.get_write_buffer_size() - ON_ITS_WAY_BYTES, 0)
         if self._is_upstream_full and self._upstream is not None:
-            held_bytes += self._upstream.get_write_buffer_size()
+            held_bytes += max(self._upstream.get_write_buffer_size() - ON_ITS_WAY_BYTES, 0)
         self._is_held = bool(held_bytes)
         self._parts.held.hold(self, held_bytes)
 
