@@ -92,8 +92,6 @@ class RelayedConnection(asyncio.Protocol):
         if reason is not None:
             self.abort(reason)
             return
-        # Not at once: the loops begin to read after this call, whatever it says.
-        self._loop.call_soon(self._update_reading)
         self._connecting = self._loop.create_task(self._connect())
 
     def data_received(self, data: bytes) -> None:
@@ -101,13 +99,11 @@ class RelayedConnection(asyncio.Protocol):
             self._feed_requests(data)
 
     def eof_received(self) -> bool:
-        """The client sends nothing more; the broker decides what that means."""
+        """The client sends nothing more; the broker decides what that means, if it is to get anything."""
         self._is_client_ended = True
-        if self._upstream is not None and not self._upstream.is_closing():
-            if self._upstream.can_write_eof():
-                self._upstream.write_eof()
-            else:
-                self._upstream.close()
+        if self._upstream is None and not self._requests.held_bytes:
+            self.close()  # a probe of a load balancer, or a client that gave up
+        self._pass_on_end()
         return True
 
     def connection_lost(self, problem: Exception | None) -> None:
@@ -261,8 +257,10 @@ class RelayedConnection(asyncio.Protocol):
                 flow.update()
                 if not flow.stream.is_stopped:
                     feed(b"")
-        if self._is_upstream_lost and not self._is_closed and not self._responses.stream.is_stopped:
-            self.close()
+        if not self._is_closed:
+            self._pass_on_end()
+            if self._is_upstream_lost and not self._responses.stream.is_stopped:
+                self.close()
 
     def _update_reading(self) -> None:
         """Read from each side as long as the other one takes what is read.
@@ -280,6 +278,16 @@ class RelayedConnection(asyncio.Protocol):
         if wants_upstream is not self._is_upstream_read and self._upstream is not None:
             self._is_upstream_read = wants_upstream
             _read(self._upstream, wants_upstream)
+
+    def _pass_on_end(self) -> None:
+        """Let the broker know that the client has ended, after all that it sent."""
+        upstream = self._upstream
+        if not self._is_client_ended or self._requests.stream.is_stopped or upstream is None or upstream.is_closing():
+            return
+        if upstream.can_write_eof():
+            upstream.write_eof()
+        else:
+            upstream.close()
 
     def _fullness_changed(self) -> None:
         self._update_reading()

@@ -16,7 +16,7 @@ from coordinator.cluster.relay.directory import Address
 from coordinator.cluster.relay.expected_responses import OUTSTANDING_MAX
 from coordinator.cluster.relay.held_bytes import HeldBytes
 from coordinator.cluster.relay.relayed_connection import RelayParts
-from coordinator.cluster.relay.upstreams import WRITE_BUFFER_HIGH_BYTES
+from coordinator.cluster.relay.upstreams import WRITE_BUFFER_HIGH_BYTES, UpstreamUnreachable
 from tests.cluster.relay.scripted import (
     BROKER_ID,
     FRAME_BYTES_MAX,
@@ -35,6 +35,8 @@ from tests.cluster.relay.scripted import (
 
 FETCH, LIST_OFFSETS, PRODUCE, HEARTBEAT, FIND_COORDINATOR, DESCRIBE_GROUPS = 1, 2, 0, 12, 10, 15
 MIB = 1 << 20
+STALLED_BYTES_MAX = 90 * MIB
+"""More than is ever taken of what nobody reads."""
 READ_BYTES = 1 << 18
 """The most that the event loops read at once."""
 
@@ -294,7 +296,7 @@ async def stall(scene: Scene, writer: Peer, data: bytes) -> int:
     """Write until nobody takes more; how many bytes were taken."""
     writer.writer.transport.set_write_buffer_limits(high=0)
     taken, before = 0, -1
-    while taken != before:
+    while taken != before and taken < STALLED_BYTES_MAX:
         before = taken
         for _ in range(1_000):
             if writer.writer.transport.get_write_buffer_size() == 0:
@@ -370,7 +372,7 @@ def test_a_broker_that_stops_reading_stops_its_client_alone(run):
         taken = await stall(scene, client, frame(data[:FRAME_BYTES_MAX]))
         (connection,) = scene.connections
         assert connection._upstream.get_write_buffer_size() <= WRITE_BUFFER_HIGH_BYTES + READ_BYTES
-        assert taken > 0
+        assert 0 < taken < STALLED_BYTES_MAX
         broker.start_reading()
         for _ in range(taken // (FRAME_BYTES_MAX + 4)):
             assert len(await broker.read_frame()) == FRAME_BYTES_MAX
@@ -384,7 +386,8 @@ def test_a_client_that_reads_no_answers_of_the_relay_is_read_no_further(run):
         client, _ = await scene.pair()
         small_buffers(client)
         client.stop_reading()
-        await stall(scene, client, describe(1) * 1000)
+        taken = await stall(scene, client, describe(1) * 10_000)
+        assert taken < STALLED_BYTES_MAX
         (connection,) = scene.connections
         unsent_bytes = connection._client.get_write_buffer_size()
         assert unsent_bytes <= WRITE_BUFFER_HIGH_BYTES + 4 * READ_BYTES
@@ -434,6 +437,26 @@ def test_a_broker_that_cannot_be_reached_closes_its_clients_and_is_logged_once(r
     (line,) = lines.of("broker cannot be reached; its client is disconnected")
     assert line["broker"] == BROKER_ID
     assert lines.problems == ["broker cannot be reached; its client is disconnected"]
+
+
+@LOOPS
+def test_a_client_is_not_read_before_its_broker_is_connected(run):
+    async def story(scene: Scene) -> None:
+        is_given_up = asyncio.Event()
+
+        async def connect(*broker: object) -> None:
+            await is_given_up.wait()
+            raise UpstreamUnreachable
+
+        cast(Any, scene.upstreams).connect = connect
+        client = await scene.client()
+        taken = await stall(scene, client, bytes(READ_BYTES))
+        assert taken > 0
+        assert scene.held.sum_bytes <= 2 * READ_BYTES
+        assert taken < STALLED_BYTES_MAX
+        is_given_up.set()
+
+    play(run, story)
 
 
 @LOOPS
@@ -512,6 +535,10 @@ def test_a_response_that_is_being_rewritten_is_delivered_after_its_broker_closed
         await scene.until(lambda: scene.directory.asked)
         broker.reset()
         (connection,) = scene.connections
+        # Nothing is read from the broker meanwhile: its end is noticed by what is written to it.
+        while connection._upstream is not None:
+            await client.send(request(FETCH, 12, 3))
+            await asyncio.sleep(0)
         scene.directory.answer_all()
         (coordinator,) = decoded(await client.read_frame(), FindCoordinatorResponse, 4, 1).coordinators
         assert coordinator.node_id == NODE.node_id
@@ -571,6 +598,42 @@ def test_a_half_closed_client_still_gets_its_responses(run):
         broker.write(response(1))
         broker.close()
         assert await client.read_to_end() == response(1)
+
+    play(run, story)
+
+
+@LOOPS
+def test_the_end_of_a_client_follows_what_it_sent_before_its_broker_was_connected(run):
+    async def story(scene: Scene) -> None:
+        is_to_connect, connect = asyncio.Event(), scene.upstreams.connect
+
+        async def later(*broker: Any) -> None:
+            await is_to_connect.wait()
+            await connect(*broker)
+
+        cast(Any, scene.upstreams).connect = later
+        sent = describe(1, "other") + request(FETCH, 12, 2)
+        client = await scene.client()
+        client.write(sent)
+        client.writer.write_eof()
+        await scene.until(lambda: scene.held.sum_bytes)
+        is_to_connect.set()
+        broker = await scene.accepted.get()
+        assert await broker.read_to_end() == sent
+        broker.close()
+
+    play(run, story)
+
+
+@LOOPS
+def test_a_probe_ends_before_its_broker_is_connected(run):
+    async def story(scene: Scene) -> None:
+        async def never(*broker: Any) -> None:
+            await asyncio.Event().wait()
+
+        cast(Any, scene.upstreams).connect = never
+        (await scene.client()).close()
+        await scene.until(lambda: scene.lost)
 
     play(run, story)
 
