@@ -65,8 +65,9 @@ def librdkafka(bootstrap: str, topic: str, **settings: Any) -> list[bytes]:
     while len(values) < len(VALUES):
         message = consumer.poll(SECONDS)
         assert message is not None, f"{len(values)} of {len(VALUES)} records came"
-        assert message.error() is None, message.error()
-        values.append(message.value() or b"")
+        found = message.value()
+        assert message.error() is None and found is not None, message.error()
+        values.append(found)
     consumer.commit(asynchronous=False)
     consumer.close()
     return values
