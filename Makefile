@@ -23,7 +23,7 @@ COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -t
 COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test test-computing test-realtime test-spark compare-acls compare-requests conformance-kafka crash eos eos-java flink-sink folder-swap franz-go-tests fuzz interop interop-ci kafka-tools screenshots simulate streams mutate nightly tests-of lint format docs hostile bench bench-acls bench-assignors bench-broker bench-cleaner bench-consumer-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-partitions bench-pipeline bench-testkit bench-timers bench-wire lock testing-examples clean java python
+.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test test-computing test-realtime test-spark compare-acls compare-requests conformance-kafka crash eos eos-java flink-sink folder-swap franz-go-tests fuzz interop interop-ci kafka-tools screenshots simulate streams mutate nightly relay-kafka tests-of lint format docs hostile bench bench-acls bench-assignors bench-broker bench-cleaner bench-consumer-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-partitions bench-pipeline bench-relay bench-testkit bench-timers bench-wire lock testing-examples clean java python
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -82,6 +82,9 @@ compare-acls: build-tests ## compare this server with a real Kafka under random 
 
 compare-requests: build-tests ## compare this server with a real Kafka in about 6,400 single requests: each API at each version, with unusual values (Java, Maven)
 	@$(BIN)/python -m tests.differential.requests $(if $(ONLY),--only $(ONLY))
+
+relay-kafka: build-tests ## stock clients on a real Kafka through the relay: records, groups, transactions, admin (Java, Maven)
+	@$(BIN)/python -m tests.cluster.relay.against_kafka
 
 conformance-kafka: SEED ?= 1
 conformance-kafka: build-tests ## compare this server with a real Kafka in HISTORIES (500) random histories of groups, and as many with transactions and of consumer groups, from SEED (1) on (Java, Maven)
@@ -205,6 +208,9 @@ bench-load: build-tests ## the start on RECORDS (10000000) committed offsets, be
 
 bench-partitions: build-tests ## 10,000 partitions: creating, reading, writing, starts and stops, memory, descriptors
 	@$(BIN)/python tests/bench/bench_partitions.py
+
+bench-relay: build-tests ## what passing bytes on to a broker costs, beside a uvloop that looks at nothing (KAFKA=1: and Kafka's tools; Java and Maven)
+	@$(BIN)/python tests/bench/bench_relay.py
 
 bench-testkit: build-tests ## the test kit beside kfake (Go), librdkafka's mock cluster and Apache Kafka (Java and Maven)
 	@$(BIN)/python tests/bench/bench_testkit.py

@@ -10,6 +10,7 @@ Environment:
     MIB=512          what is passed on in one measurement
     FRAMES=100000    requests without content in one measurement
     ROUNDS=5         measurements of each, alternately; medians are told
+    ONLY=            loads whose name contains this
     KAFKA=           1: also Kafka's own perf tools on a real Kafka, directly and through the relay (Java and Maven)
     RECORDS=1000000  records of 1 KB of a measurement with Kafka
 """
@@ -34,6 +35,15 @@ sys.path.insert(0, str(ROOT))
 
 import uvloop  # noqa: E402
 
+from _wire.headers import encode_request, encode_response  # noqa: E402
+from _wire.messages.produce import (  # noqa: E402
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+    TopicProduceResponse,
+)
 from coordinator.pipeline.java import require_java  # noqa: E402
 from tests.cluster.relay.relay_process import RelayProcess  # noqa: E402
 from tests.differential.kafka import RunningKafka, kafka_jars  # noqa: E402
@@ -43,9 +53,12 @@ MIB: Final = 1 << 20
 TOTAL_MIB: Final = int(os.environ.get("MIB", "512"))
 FRAMES: Final = int(os.environ.get("FRAMES", "100_000"))
 ROUNDS: Final = int(os.environ.get("ROUNDS", "5"))
+ONLY: Final = os.environ.get("ONLY", "")
 RECORDS: Final = int(os.environ.get("RECORDS", "1_000_000"))
 HOST: Final = "127.0.0.1"
 BROKER_ID: Final = 1
+DEFAULT_BATCH_BYTES: Final = 16_384
+LARGE_BATCH_BYTES: Final = 262_144
 IN_FLIGHT: Final = 5
 """Of a Java producer (max.in.flight.requests.per.connection)."""
 SMALL_IN_FLIGHT: Final = 100
@@ -54,6 +67,9 @@ CORRELATION_ID: Final = bytes(4)
 SMALL_RESPONSE: Final = (4).to_bytes(4, "big") + CORRELATION_ID
 FETCH: Final = bytes.fromhex("0001000c") + CORRELATION_ID + b"\xff\xff\x00"
 PRODUCE: Final = bytes.fromhex("00000007") + CORRELATION_ID + b"\xff\xff" + b"\xff\xff" + b"\x00\x01"
+PRODUCE_RESPONSE_V13: Final = encode_response(
+    0, ProduceResponse(responses=[TopicProduceResponse(partition_responses=[PartitionProduceResponse()])]), 13
+)[4:]
 LIST_OFFSETS: Final = bytes.fromhex("00020007") + CORRELATION_ID + b"\xff\xff\x00"
 
 
@@ -85,8 +101,18 @@ def loads() -> list[Load]:
             Load(f"Produce, {name}", PRODUCE + bytes(size - len(PRODUCE)), SMALL_RESPONSE[4:], frames, IN_FLIGHT)
         )
         found.append(Load(f"Fetch, {name}", FETCH, CORRELATION_ID + bytes(size - 4), frames, IN_FLIGHT))
+    alone = FRAMES // 10
+    found.append(Load("Produce v13, 16 KiB, one at a time", produce_v13(16 << 10), PRODUCE_RESPONSE_V13, alone, 1))
+    found.append(Load("Fetch, 16 KiB, one at a time", FETCH, CORRELATION_ID + bytes(16 << 10), alone, 1))
     found.append(Load("requests without content", LIST_OFFSETS, SMALL_RESPONSE[4:], FRAMES, SMALL_IN_FLIGHT))
     return found
+
+
+def produce_v13(size: int) -> bytes:
+    """A request whose response is rewritten."""
+    records = PartitionProduceData(records=bytes(size))
+    request = ProduceRequest(acks=-1, topic_data=[TopicProduceData(partition_data=[records])])
+    return encode_request(0, "client", request, 13)[4:]
 
 
 def with_length(body: bytes) -> bytes:
@@ -218,6 +244,8 @@ def compare() -> None:
     print("| load | relay, ms CPU per MiB | floor | relay / floor | MiB/s, relay / floor | MiB/s, relay / nothing |")
     print("|---|---|---|---|---|---|")
     for load in loads():
+        if ONLY not in load.name:
+            continue
         rounds: dict[str, list[Measured]] = {name: [] for name in BETWEEN}
         for _ in range(ROUNDS):
             for name in BETWEEN:
@@ -246,45 +274,59 @@ def tool(name: str, *arguments: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-def produced(bootstrap: str, topic: str) -> float:
+def produced(bootstrap: str, topic: str, batch_bytes: int = DEFAULT_BATCH_BYTES) -> float:
     """MB per second."""
-    properties = [f"bootstrap.servers={bootstrap}", "acks=all"]
+    properties = [f"bootstrap.servers={bootstrap}", "acks=all", f"batch.size={batch_bytes}"]
     sizes = ["--num-records", str(RECORDS), "--record-size", "1024", "--throughput", "-1"]
     output = tool("ProducerPerformance", "--topic", topic, *sizes, "--producer-props", *properties)
     return float(re.findall(r"\(([\d.]+) MB/sec\)", output)[-1])
 
 
+def produced_in_large_batches(bootstrap: str, topic: str) -> float:
+    return produced(bootstrap, topic, LARGE_BATCH_BYTES)
+
+
 def fetched(bootstrap: str, topic: str) -> float:
-    options = ["--bootstrap-server", bootstrap, "--topic", topic, "--num-records", str(RECORDS)]
+    """MB per second. The topic has twice as many records."""
+    options = ["--bootstrap-server", bootstrap, "--topic", topic, "--num-records", str(2 * RECORDS)]
     output = tool("ConsumerPerformance", *options)
     return float(output.splitlines()[-1].split(",")[3])
 
 
+RUNS: Final = {
+    "produce, batch.size=16384": (produced, 1),
+    "produce, batch.size=262144": (produced_in_large_batches, 1),
+    "fetch": (fetched, 2),
+}
+"""What is run, and on how many times RECORDS."""
+
+
 def compare_with_kafka() -> None:
+    rates: dict[tuple[str, str], list[float]] = {}
+    used: dict[str, list[float]] = {}
     with (
         tempfile.TemporaryDirectory() as folder,
         RunningKafka(Path(folder), {"group.initial.rebalance.delay.ms": "0"}, {}) as kafka,
         RelayProcess(BROKER_ID, kafka.bootstrap) as relay,
     ):
-        found: dict[str, list[float]] = {}
         for number in range(ROUNDS + 1):
-            for name, bootstrap in (("directly", kafka.bootstrap), ("relay", relay.bootstrap)):
-                topic = f"{name}-{number}"
+            for way, bootstrap in (("directly", kafka.bootstrap), ("relay", relay.bootstrap)):
+                topic = f"{way}-{number}"
                 with WireClient(kafka.bootstrap) as wire:
                     wire.create_topic(topic)
-                    for run in (produced, fetched):
+                    for name, (run, _) in RUNS.items():
                         before = cpu_ms(relay.pid)
                         rate = run(bootstrap, topic)
                         if number:  # in the first round Kafka's code is compiled
-                            found.setdefault(f"{run.__name__} {name}", []).append(rate)
-                            found.setdefault(f"{run.__name__} {name} cpu", []).append(cpu_ms(relay.pid) - before)
+                            rates.setdefault((name, way), []).append(rate)
+                            if way == "relay":
+                                used.setdefault(name, []).append(cpu_ms(relay.pid) - before)
                     wire.delete_topic(topic)
     print("| Kafka's perf tool | relay, ms CPU per MiB | MB/s, relay / directly |")
     print("|---|---|---|")
-    for run_name in ("produced", "fetched"):
-        cpu = median(found[f"{run_name} relay cpu"]) / (RECORDS / 1024)
-        rates = [median(found[f"{run_name} {name}"]) for name in ("relay", "directly")]
-        print(f"| {run_name} | {cpu:.2f} | {rates[0] / rates[1]:.2f} |")
+    for name, (_, times) in RUNS.items():
+        ratio = median(rates[name, "relay"]) / median(rates[name, "directly"])
+        print(f"| {name} | {median(used[name]) / (times * RECORDS / 1024):.2f} | {ratio:.2f} |")
 
 
 if __name__ == "__main__":

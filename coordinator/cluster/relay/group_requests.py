@@ -14,14 +14,12 @@ from _wire.headers import decode_request_header, encode_response
 from _wire.messages.join_group import JoinGroupResponse
 from _wire.messages.offset_fetch import OffsetFetchRequest
 from coordinator.cluster.relay.directory import Directory
-from coordinator.cluster.relay.responses import ASKED_AT_ONCE
+from coordinator.cluster.relay.responses import ASKED_AT_ONCE, ELEMENTS_MAX, LONG_FRAME_BYTES, in_long_steps
 from coordinator.core.groups.operations import OPERATIONS
 from coordinator.core.offsets import commit as offset_commit
 from coordinator.core.offsets import fetch as offset_fetch
 from coordinator.runtime.slices import Steps, awaited_all
 
-ELEMENTS_MAX: Final = 200_000
-"""The default of socket.request.max.elements."""
 NULLABLE_PROTOCOL_NAME_VERSION: Final = 7
 """From this version on JoinGroup may name no protocol."""
 
@@ -51,7 +49,8 @@ def not_coordinator_response(frame: bytes, directory: Directory) -> Steps[bytes 
     version = header.api_version
     api = APIS[header.api_key]
     group_request = GROUP_REQUESTS[header.api_key]
-    request = api.request.decode(frame, version, body_start, False, ELEMENTS_MAX)
+    decode = partial(api.request.decode, frame, version, body_start, False, ELEMENTS_MAX)
+    request: Any = (yield from in_long_steps(decode, len(frame))) if len(frame) > LONG_FRAME_BYTES else decode()
     group_ids = list(group_request.group_ids(request, version))
     for start in range(0, len(group_ids), ASKED_AT_ONCE):
         asks = [partial(directory.owner_of, group_id) for group_id in group_ids[start : start + ASKED_AT_ONCE]]

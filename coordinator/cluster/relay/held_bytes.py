@@ -1,4 +1,4 @@
-"""What all connections of the relay hold together, beside what is on its way through them."""
+"""What all connections of the relay hold together: what is read whole, and answers that wait."""
 
 from typing import Final, Protocol
 

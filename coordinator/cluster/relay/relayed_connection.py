@@ -13,12 +13,21 @@ from coordinator.cluster.relay.request_flow import RequestFlow
 from coordinator.cluster.relay.request_heads import InvalidRequest
 from coordinator.cluster.relay.response_flow import ResponseFlow
 from coordinator.cluster.relay.stall_watch import BROKER_STALLED_SECONDS, CLIENT_STALLED_SECONDS, StallWatch
-from coordinator.cluster.relay.upstreams import Upstreams, UpstreamUnreachable, bound_write_buffer
+from coordinator.cluster.relay.upstreams import (
+    READ_BYTES_MAX,
+    WRITE_BUFFER_HIGH_BYTES,
+    Upstreams,
+    UpstreamUnreachable,
+    bound_write_buffer,
+)
 from coordinator.logger import logger
 from coordinator.runtime.slices import Slices
 
 LINGER_SECONDS: Final = 30
 """How long one side has to read what the other one sent before it closed its connection."""
+ON_ITS_WAY_BYTES: Final = WRITE_BUFFER_HIGH_BYTES + READ_BYTES_MAX
+"""What each direction of any connection may have in its write buffer. It is not counted among what connections hold, as
+`max.connections` bounds it: a fast client is as often above the limit of its buffer as a slow one."""
 INVALID: Final = (InvalidRequest, MalformedMessage)
 
 
@@ -83,8 +92,6 @@ class RelayedConnection(asyncio.Protocol):
         if reason is not None:
             self.abort(reason)
             return
-        # Not at once: the loops begin to read after this call, whatever it says.
-        self._loop.call_soon(self._update_reading)
         self._connecting = self._loop.create_task(self._connect())
 
     def data_received(self, data: bytes) -> None:
@@ -92,13 +99,11 @@ class RelayedConnection(asyncio.Protocol):
             self._feed_requests(data)
 
     def eof_received(self) -> bool:
-        """The client sends nothing more; the broker decides what that means."""
+        """The client sends nothing more; the broker decides what that means, if it is to get anything."""
         self._is_client_ended = True
-        if self._upstream is not None and not self._upstream.is_closing():
-            if self._upstream.can_write_eof():
-                self._upstream.write_eof()
-            else:
-                self._upstream.close()
+        if self._upstream is None and not self._requests.held_bytes:
+            self.close()  # a probe of a load balancer, or a client that gave up
+        self._pass_on_end()
         return True
 
     def connection_lost(self, problem: Exception | None) -> None:
@@ -252,8 +257,10 @@ class RelayedConnection(asyncio.Protocol):
                 flow.update()
                 if not flow.stream.is_stopped:
                     feed(b"")
-        if self._is_upstream_lost and not self._is_closed and not self._responses.stream.is_stopped:
-            self.close()
+        if not self._is_closed:
+            self._pass_on_end()
+            if self._is_upstream_lost and not self._responses.stream.is_stopped:
+                self.close()
 
     def _update_reading(self) -> None:
         """Read from each side as long as the other one takes what is read.
@@ -272,6 +279,16 @@ class RelayedConnection(asyncio.Protocol):
             self._is_upstream_read = wants_upstream
             _read(self._upstream, wants_upstream)
 
+    def _pass_on_end(self) -> None:
+        """Let the broker know that the client has ended, after all that it sent."""
+        upstream = self._upstream
+        if not self._is_client_ended or self._requests.stream.is_stopped or upstream is None or upstream.is_closing():
+            return
+        if upstream.can_write_eof():
+            upstream.write_eof()
+        else:
+            upstream.close()
+
     def _fullness_changed(self) -> None:
         self._update_reading()
         self._count_held()
@@ -281,9 +298,9 @@ class RelayedConnection(asyncio.Protocol):
             return
         held_bytes = self._requests.held_bytes + self._responses.held_bytes + self._expected.own_bytes
         if self._is_client_full:
-            held_bytes += self._client.get_write_buffer_size()
+            held_bytes += max(self._client.get_write_buffer_size() - ON_ITS_WAY_BYTES, 0)
         if self._is_upstream_full and self._upstream is not None:
-            held_bytes += self._upstream.get_write_buffer_size()
+            held_bytes += max(self._upstream.get_write_buffer_size() - ON_ITS_WAY_BYTES, 0)
         self._is_held = bool(held_bytes)
         self._parts.held.hold(self, held_bytes)
 

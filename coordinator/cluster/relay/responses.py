@@ -5,7 +5,7 @@ The same functions serve connections that pass bytes on and handlers that forwar
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from _wire.apis import APIS
 from _wire.errors import NONE, ErrorCode
@@ -22,6 +22,8 @@ from coordinator.cluster.relay.rules import API_VERSIONS, FIND_COORDINATOR, RULE
 from coordinator.runtime.pauses import in_steps
 from coordinator.runtime.slices import Steps, awaited, awaited_all
 
+T = TypeVar("T")
+
 GROUP: Final = 0
 """The key type of a group in FindCoordinator (`CoordinatorType`)."""
 BROKERS: Final = 1
@@ -35,6 +37,10 @@ PARTITIONS_AT_ONCE: Final = 5_000
 """Partitions of a Metadata response that are looked at before other work has its turn: about a millisecond."""
 LONG_FRAME_BYTES: Final = 1 << 16
 """Longer frames are decoded and encoded in steps."""
+DECODED_FACTOR: Final = 10
+"""About what a decoded message has for each byte of its frame: Metadata is small numbers, each an object."""
+ELEMENTS_MAX: Final = 200_000
+"""Of a request that is decoded: the default of socket.request.max.elements."""
 
 
 class ForwardedRequest(NamedTuple):
@@ -61,7 +67,7 @@ def forwarded_request(frame: bytes) -> ForwardedRequest:
         raise InvalidRequest(unserved(api_key, version))
     if api_key != FIND_COORDINATOR:
         return ForwardedRequest(api_key, version)
-    request = FindCoordinatorRequest.decode(frame, version, body_start, False)
+    request = FindCoordinatorRequest.decode(frame, version, body_start, False, ELEMENTS_MAX)
     keys = (request.key,) if version < KEYS_VERSION else tuple(request.coordinator_keys)
     return ForwardedRequest(api_key, version, keys, request.key_type if version else GROUP)
 
@@ -87,10 +93,16 @@ def rewrite_response(request: ForwardedRequest, frame: bytes, directory: Directo
     correlation_id, body_start = decode_response_header(frame, request.api_key, version)
     decode = partial(APIS[request.api_key].response.decode, frame, version, body_start)
     is_long = len(frame) > LONG_FRAME_BYTES
-    response = (yield from in_steps(lambda pause: decode(pause=pause))) if is_long else decode()
+    response = (yield from in_long_steps(decode, len(frame))) if is_long else decode()
     yield from rewrite_message(request, response, directory)
     encode = partial(encode_response, correlation_id, response, version)
     return (yield from in_steps(lambda pause: encode(pause=pause))) if is_long else encode()
+
+
+def in_long_steps(decode: Callable[..., T], frame_bytes: int) -> Steps[T]:
+    """Decode a long frame, when there is room for what it becomes (`Slices`)."""
+    yield DECODED_FACTOR * frame_bytes
+    return (yield from in_steps(lambda pause: decode(pause=pause)))
 
 
 def rewrite_message(request: ForwardedRequest, response: Any, directory: Directory) -> Steps[None]:

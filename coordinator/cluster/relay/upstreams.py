@@ -10,9 +10,11 @@ from coordinator.logger import logger
 CONNECT_SECONDS: Final = 10
 """The default of socket.connection.setup.timeout.ms of Kafka's clients, after which they would give up."""
 LOG_INTERVAL_SECONDS: Final = 10
-WRITE_BUFFER_HIGH_BYTES: Final = 1 << 20
-WRITE_BUFFER_LOW_BYTES: Final = 1 << 18
+WRITE_BUFFER_HIGH_BYTES: Final = 1 << 18
+WRITE_BUFFER_LOW_BYTES: Final = 1 << 16
 """Above the first one, the relay reads no more of what is to be written there, until the second one is reached."""
+READ_BYTES_MAX: Final = 1 << 18
+"""What both event loops read at once."""
 
 
 class UpstreamUnreachable(Exception):

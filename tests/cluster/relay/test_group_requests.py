@@ -8,7 +8,7 @@ from _wire.apis import APIS
 from _wire.errors import ErrorCode, MalformedMessage
 from _wire.headers import encode_request
 from _wire.messages.delete_groups import DeleteGroupsRequest
-from _wire.messages.describe_groups import DescribeGroupsRequest
+from _wire.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from _wire.messages.join_group import JoinGroupRequest
 from _wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from _wire.messages.offset_commit import (
@@ -137,6 +137,15 @@ def test_all_inspected_apis_are_collected():
 def test_what_follows_the_last_field_is_ignored_as_by_kafka():
     frame = encode_request(CORRELATION_ID, None, DescribeGroupsRequest(groups=[OWNED]), 4)[4:] + b"more"
     assert at_once(not_coordinator_response(frame, FixedDirectory())) is not None
+
+
+def test_a_long_request_is_inspected_in_steps():
+    groups = ["g" * 100] * 1_000 + [OWNED]
+    frame = encode_request(CORRELATION_ID, None, DescribeGroupsRequest(groups=groups), 4)[4:]
+    steps = not_coordinator_response(frame, FixedDirectory())
+    assert next(steps) > len(frame)
+    response = decoded((at_once(steps) or b"")[4:], DescribeGroupsResponse, 4)
+    assert len(response.groups) == len(groups)
 
 
 def test_the_number_of_elements_is_bounded(monkeypatch):

@@ -1,62 +1,35 @@
-"""A connection through the relay on real sockets, under both event loops."""
+"""What passes through the relay on real sockets, under both event loops."""
 
 import asyncio
-import socket
-from typing import Any, cast
 
 import pytest
 
-from _wire.errors import ErrorCode
-from _wire.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
-from _wire.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
+from _wire.messages.find_coordinator import FindCoordinatorResponse
 from _wire.messages.heartbeat import HeartbeatRequest
 from _wire.messages.produce import ProduceRequest
-from coordinator.cluster.relay import expected_responses, relayed_connection, upstreams
-from coordinator.cluster.relay.directory import Address
-from coordinator.cluster.relay.expected_responses import OUTSTANDING_MAX
-from coordinator.cluster.relay.held_bytes import HeldBytes
-from coordinator.cluster.relay.relayed_connection import RelayParts
-from coordinator.cluster.relay.upstreams import WRITE_BUFFER_HIGH_BYTES
 from tests.cluster.relay.scripted import (
-    BROKER_ID,
     FRAME_BYTES_MAX,
     LOOPS,
     NODE,
     OWNED,
-    Peer,
     Scene,
     decoded,
     encoded,
-    frame,
     play,
     request,
     response,
 )
-
-FETCH, LIST_OFFSETS, PRODUCE, HEARTBEAT, FIND_COORDINATOR, DESCRIBE_GROUPS = 1, 2, 0, 12, 10, 15
-MIB = 1 << 20
-READ_BYTES = 1 << 18
-"""The most that the event loops read at once."""
-
-
-def describe(correlation_id: int, group_id: str = OWNED) -> bytes:
-    return encoded(correlation_id, DescribeGroupsRequest(groups=[group_id]), 5)
-
-
-def is_refused(received: bytes, correlation_id: int) -> bool:
-    """Whether it is the answer of the relay to `describe`."""
-    answer: DescribeGroupsResponse = decoded(received, DescribeGroupsResponse, 5, correlation_id)
-    return answer.groups[0].error_code == ErrorCode.NOT_COORDINATOR
-
-
-def found(correlation_id: int, group_id: str) -> bytes:
-    """A broker's response to FindCoordinator v4."""
-    body = FindCoordinatorResponse(coordinators=[Coordinator(key=group_id, node_id=BROKER_ID, host="b", port=1)])
-    return frame(correlation_id.to_bytes(4, "big") + b"\x00" + body.encode(4))
-
-
-def find(correlation_id: int, group_id: str) -> bytes:
-    return encoded(correlation_id, FindCoordinatorRequest(coordinator_keys=[group_id]), 4)
+from tests.cluster.relay.traffic import (
+    DESCRIBE_GROUPS,
+    FETCH,
+    FIND_COORDINATOR,
+    HEARTBEAT,
+    PRODUCE,
+    describe,
+    find,
+    found,
+    is_refused,
+)
 
 
 @LOOPS
@@ -241,268 +214,6 @@ def test_a_response_that_cannot_be_decoded_closes_the_connection(run):
 
 
 @LOOPS
-def test_many_requests_may_be_outstanding_but_not_any_number(run):
-    async def story(scene: Scene) -> None:
-        client, broker = await scene.pair()
-        count = 3 * OUTSTANDING_MAX
-        client.write(b"".join(request(HEARTBEAT, 4, number) for number in range(count)))
-        one = len(request(HEARTBEAT, 4, 0))
-        await broker.read(OUTSTANDING_MAX * one)
-        (connection,) = scene.connections
-        await scene.until(lambda: connection._requests.stream.is_stopped)
-        assert len(connection._expected._queue) == OUTSTANDING_MAX
-        for number in range(count):
-            if number >= OUTSTANDING_MAX // 2:
-                broker.write(response(number))
-        await client.read_to_end()
-        assert "correlation id 500" in scene.rejected[0][1]
-
-    async def in_order(scene: Scene) -> None:
-        client, broker = await scene.pair()
-        count = 3 * OUTSTANDING_MAX
-        client.write(b"".join(request(HEARTBEAT, 4, number) for number in range(count)))
-        for number in range(count):
-            assert await broker.read_frame() == request(HEARTBEAT, 4, number)[4:]
-            broker.write(response(number))
-        for number in range(count):
-            assert await client.read_frame() == response(number)[4:]
-
-    play(run, story)
-    play(run, in_order)
-
-
-@LOOPS
-def test_answers_of_the_relay_that_wait_are_bounded(run, monkeypatch):
-    monkeypatch.setattr(expected_responses, "OWN_BYTES_MAX", 1_000)
-
-    async def story(scene: Scene) -> None:
-        client, broker = await scene.pair()
-        client.write(request(FETCH, 12, 0) + b"".join(describe(number) for number in range(1, 200)))
-        await broker.read_frame()
-        (connection,) = scene.connections
-        await scene.until(lambda: connection._requests.stream.is_stopped)
-        assert 1_000 < connection._expected.own_bytes < 1_200
-        broker.write(response(0))
-        assert await client.read_frame() == response(0)[4:]
-        for number in range(1, 200):
-            assert is_refused(await client.read_frame(), number)
-
-    play(run, story)
-
-
-async def stall(scene: Scene, writer: Peer, data: bytes) -> int:
-    """Write until nobody takes more; how many bytes were taken."""
-    writer.writer.transport.set_write_buffer_limits(high=0)
-    taken, before = 0, -1
-    while taken != before:
-        before = taken
-        for _ in range(1_000):
-            if writer.writer.transport.get_write_buffer_size() == 0:
-                writer.write(data)
-                taken += len(data)
-            await asyncio.sleep(0)
-    return taken
-
-
-def small_buffers(peer: Peer) -> None:
-    """Little of what a peer does not read is in the system."""
-    sock = peer.writer.get_extra_info("socket")
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 14)
-
-
-@LOOPS
-def test_a_client_that_stops_reading_stops_its_broker_alone(run):
-    async def story(scene: Scene) -> None:
-        other_client, other_broker = await scene.pair()
-        client, broker = await scene.pair()
-        small_buffers(client)
-        client.stop_reading()
-        client.write(request(FETCH, 12, 1))
-        await broker.read_frame()
-        broker.write((100 * MIB + 4).to_bytes(4, "big") + (1).to_bytes(4, "big"))
-        taken = await stall(scene, broker, bytes(READ_BYTES))
-        connection = scene.connections[1]
-        unsent_bytes = connection._client.get_write_buffer_size()
-        assert unsent_bytes <= WRITE_BUFFER_HIGH_BYTES + READ_BYTES
-        assert scene.held.sum_bytes >= WRITE_BUFFER_HIGH_BYTES
-        assert taken < 100 * MIB
-        other_client.write(request(FETCH, 12, 7))
-        await other_broker.read_frame()
-        other_broker.write(response(7, bytes(MIB)))
-        assert len(await other_client.read_frame()) == MIB + 4
-        client.start_reading()
-        broker.write(bytes(100 * MIB - taken))
-        whole = await client.read(8 + 100 * MIB)
-        assert len(whole) == 100 * MIB + 8
-        await scene.until(lambda: scene.held.sum_bytes == 0)
-
-    play(run, story)
-
-
-@LOOPS
-def test_a_broker_that_stops_reading_stops_its_client_alone(run):
-    async def story(scene: Scene) -> None:
-        client, broker = await scene.pair()
-        small_buffers(broker)
-        broker.stop_reading()
-        body = bytes(FRAME_BYTES_MAX - 12)
-        data = encoded(1, ProduceRequest(acks=0), 9)[4:] + body
-        taken = await stall(scene, client, frame(data[:FRAME_BYTES_MAX]))
-        (connection,) = scene.connections
-        assert connection._upstream.get_write_buffer_size() <= WRITE_BUFFER_HIGH_BYTES + READ_BYTES
-        assert taken > 0
-        broker.start_reading()
-        for _ in range(taken // (FRAME_BYTES_MAX + 4)):
-            assert len(await broker.read_frame()) == FRAME_BYTES_MAX
-
-    play(run, story)
-
-
-@LOOPS
-def test_a_client_that_reads_no_answers_of_the_relay_is_read_no_further(run):
-    async def story(scene: Scene) -> None:
-        client, _ = await scene.pair()
-        small_buffers(client)
-        client.stop_reading()
-        await stall(scene, client, describe(1) * 1000)
-        (connection,) = scene.connections
-        unsent_bytes = connection._client.get_write_buffer_size()
-        assert unsent_bytes <= WRITE_BUFFER_HIGH_BYTES + 4 * READ_BYTES
-
-    play(run, story)
-
-
-@LOOPS
-def test_who_holds_the_most_is_closed_when_all_together_hold_too_much(run):
-    async def story(scene: Scene) -> None:
-        scene.held = HeldBytes(100_000)
-        parts = scene.parts
-        scene.parts = RelayParts(
-            parts.directory, parts.upstreams, parts.slices, scene.held, parts.on_rejected, parts.request_bytes_max
-        )
-        large, _ = await scene.pair()
-        small, broker = await scene.pair()
-        large.write(describe(1, "g" * 30_000)[:-1])
-        await scene.until(lambda: scene.held.sum_bytes >= 30_000)
-        small.write(describe(1, "g" * 20_000)[:-2])
-        await scene.until(lambda: scene.held.sum_bytes >= 50_000)
-        scene.held._most = 40_000
-        small.write(describe(1, "g" * 20_000)[-2:-1])
-        await scene.until(lambda: scene.rejected)
-        small.write(describe(1, "g" * 20_000)[-1:])
-        assert await large.read_to_end() == b""
-        assert "too many bytes" in scene.rejected[0][1]
-        assert len(await broker.read_frame()) > 20_000
-
-    play(run, story)
-
-
-@LOOPS
-def test_a_broker_that_cannot_be_reached_closes_its_clients_and_is_logged_once(run):
-    async def story(scene: Scene) -> None:
-        unused = socket.socket()
-        unused.bind(("127.0.0.1", 0))
-        scene.directory.upstreams[BROKER_ID] = Address("127.0.0.1", unused.getsockname()[1])
-        for _ in range(5):
-            client = await scene.client()
-            assert await client.read_to_end() == b""
-        unused.close()
-        del scene.directory.upstreams[BROKER_ID]
-        assert await (await scene.client()).read_to_end() == b""
-
-    lines = play(run, story)
-    (line,) = lines.of("broker cannot be reached; its client is disconnected")
-    assert line["broker"] == BROKER_ID
-    assert lines.problems == ["broker cannot be reached; its client is disconnected"]
-
-
-@LOOPS
-def test_a_broker_that_does_not_answer_is_given_up(run, monkeypatch):
-    monkeypatch.setattr(upstreams, "CONNECT_SECONDS", 0)
-
-    async def story(scene: Scene) -> None:
-        client = await scene.client()
-        client.write(request(FETCH, 12, 1))
-        assert await client.read_to_end() == b""
-
-    (line,) = play(run, story).of("broker cannot be reached; its client is disconnected")
-    assert "does not answer within 0 s" in line["reason"]
-
-
-@LOOPS
-@pytest.mark.parametrize("is_reset", [False, True], ids=["closed", "reset"])
-@pytest.mark.parametrize(
-    "sent",
-    [
-        b"",
-        request(FETCH, 12, 1)[:3],
-        request(FETCH, 12, 1)[:10],
-        request(FETCH, 12, 1),
-        request(FETCH, 12, 1) + describe(2),
-        find(1, OWNED)[:20],
-        find(1, OWNED),
-        encoded(1, ProduceRequest(acks=0), 9)[:15],
-    ],
-    ids=["nothing", "length", "head", "request", "own answer waits", "collected part", "to rewrite", "no acks"],
-)
-def test_the_loss_of_either_side_ends_the_other_one(run, sent, is_reset):
-    async def story(scene: Scene) -> None:
-        client, broker = await scene.pair()
-        await client.send(sent)
-        (connection,) = scene.connections
-        await scene.until(lambda: connection._upstream is not None)
-        end = Peer.reset if is_reset else Peer.close
-        end(client)
-        await broker.read_to_end()
-        broker.reset()
-        await scene.until(lambda: len(scene.lost) == 1)
-        client, broker = await scene.pair()
-        await client.send(sent)
-        end(broker)
-        await client.read_to_end()
-        client.reset()
-        await scene.until(lambda: len(scene.lost) == 2)
-
-    assert play(run, story).problems == []
-
-
-@LOOPS
-def test_what_a_broker_sent_before_it_closed_is_delivered(run):
-    async def story(scene: Scene) -> None:
-        client, broker = await scene.pair()
-        client.write(request(FETCH, 12, 1) + describe(2))
-        await broker.read_frame()
-        await broker.send(response(1, bytes(MIB)))
-        broker.close()
-        assert len(await client.read_frame()) == MIB + 4
-        assert is_refused(await client.read_frame(), 2)
-        assert await client.read_to_end() == b""
-
-    play(run, story)
-
-
-@LOOPS
-def test_a_response_that_is_being_rewritten_is_delivered_after_its_broker_closed(run):
-    async def story(scene: Scene) -> None:
-        scene.directory.answers_later = True
-        client, broker = await scene.pair()
-        client.write(find(1, OWNED) + request(FETCH, 12, 2))
-        await broker.read_frame()
-        await broker.send(found(1, OWNED) + response(2))
-        await scene.until(lambda: scene.directory.asked)
-        broker.reset()
-        (connection,) = scene.connections
-        scene.directory.answer_all()
-        (coordinator,) = decoded(await client.read_frame(), FindCoordinatorResponse, 4, 1).coordinators
-        assert coordinator.node_id == NODE.node_id
-        assert await client.read_frame() == response(2)[4:]
-        await client.read_to_end()
-        assert connection in scene.lost or not connection._expected._queue
-
-    play(run, story)
-
-
-@LOOPS
 def test_requests_and_responses_wait_for_the_directory_in_their_order(run):
     async def story(scene: Scene) -> None:
         scene.directory.answers_later = True
@@ -522,96 +233,6 @@ def test_requests_and_responses_wait_for_the_directory_in_their_order(run):
         assert await client.read_frame() == response(4)[4:]
 
     play(run, story)
-
-
-@LOOPS
-def test_a_client_that_goes_while_the_directory_is_asked_leaves_nothing(run):
-    async def story(scene: Scene) -> None:
-        scene.directory.answers_later = True
-        client, _ = await scene.pair()
-        client.write(describe(1))
-        await scene.until(lambda: scene.directory.asked)
-        assert scene.held.sum_bytes > 0
-        scene.parts.held.hold(scene.connections[0], 1)
-        client.reset()
-        scene.connections[0].close()
-        await scene.until(lambda: scene.lost)
-        scene.directory.answer_all()
-
-    assert play(run, story).problems == []
-
-
-@LOOPS
-def test_a_half_closed_client_still_gets_its_responses(run):
-    async def story(scene: Scene) -> None:
-        client, broker = await scene.pair()
-        client.write(request(FETCH, 12, 1))
-        client.writer.write_eof()
-        assert await broker.read_to_end() == request(FETCH, 12, 1)
-        broker.write(response(1))
-        broker.close()
-        assert await client.read_to_end() == response(1)
-
-    play(run, story)
-
-
-@LOOPS
-def test_a_client_that_does_not_read_its_last_responses_has_a_time_for_it(run, monkeypatch):
-    monkeypatch.setattr(relayed_connection, "LINGER_SECONDS", 0)
-
-    async def story(scene: Scene) -> None:
-        client, broker = await scene.pair()
-        client.stop_reading()
-        client.write(request(FETCH, 12, 1))
-        await broker.read_frame()
-        await stall(scene, broker, response(1, bytes(16 * MIB)))
-        (connection,) = scene.connections
-        assert connection._is_client_full
-        connection.close()
-        await scene.until(lambda: scene.lost)
-
-    play(run, story)
-
-
-@LOOPS
-def test_a_client_that_reads_nothing_for_long_is_closed(run, monkeypatch):
-    monkeypatch.setattr(relayed_connection, "CLIENT_STALLED_SECONDS", 0.01)
-
-    async def story(scene: Scene) -> None:
-        client, broker = await scene.pair()
-        client.stop_reading()
-        client.write(request(FETCH, 12, 1))
-        await broker.read_frame()
-        broker.write(response(1, bytes(32 * MIB)))
-        await scene.until(lambda: scene.rejected)
-        assert scene.rejected == [("127.0.0.1", "the client does not read its responses")]
-
-    play(run, story)
-
-
-@LOOPS
-def test_a_broker_that_reads_nothing_for_long_is_given_up(run, monkeypatch):
-    monkeypatch.setattr(relayed_connection, "BROKER_STALLED_SECONDS", 0.01)
-
-    async def story(scene: Scene) -> None:
-        client, broker = await scene.pair()
-        broker.stop_reading()
-        client.write(encoded(1, ProduceRequest(acks=0, timeout_ms=1), 9) * 500_000)
-        await scene.until(lambda: scene.rejected)
-        assert scene.rejected == [("127.0.0.1", "broker 1 does not read its requests")]
-
-    play(run, story)
-
-
-@LOOPS
-def test_a_defect_of_the_directory_is_logged_and_closes_one_connection(run):
-    async def story(scene: Scene) -> None:
-        client, _ = await scene.pair()
-        scene.directory.owners = cast(Any, None)
-        client.write(describe(1))
-        assert await client.read_to_end() == b""
-
-    assert play(run, story).problems == ["unhandled exception in the relay"]
 
 
 @LOOPS

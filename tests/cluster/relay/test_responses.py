@@ -20,6 +20,7 @@ from _wire.messages.metadata import (
 )
 from _wire.messages.produce import NodeEndpoint, ProduceResponse
 from _wire.primitives import Message
+from coordinator.cluster.relay import responses
 from coordinator.cluster.relay.directory import Address
 from coordinator.cluster.relay.request_heads import InvalidRequest
 from coordinator.cluster.relay.responses import (
@@ -282,6 +283,13 @@ def test_a_client_that_asks_in_a_newer_version_is_told_the_newest_one_that_is_kn
     answer = decoded(unsupported_api_versions(CORRELATION_ID)[4:], ApiVersionsResponse, 0, CORRELATION_ID)
     assert answer.error_code == ErrorCode.UNSUPPORTED_VERSION
     assert answer.api_keys == [ApiVersion(api_key=18, min_version=0, max_version=4)]
+
+
+def test_the_number_of_keys_is_bounded(monkeypatch):
+    monkeypatch.setattr(responses, "ELEMENTS_MAX", 10)
+    message = FindCoordinatorRequest(coordinator_keys=["key"] * 11)
+    with pytest.raises(MalformedMessage):
+        forwarded_request(encoded(5, message, 4)[4:])
 
 
 def test_requests_that_are_not_served_are_not_described():
