@@ -1,7 +1,7 @@
 """The state of the metadata log in memory (Kafka's MetadataImage)."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from sys import intern
@@ -245,6 +245,10 @@ class MetadataImage:
     def names(self) -> frozenset[str]:
         """Return the names of the topics that exist now."""
         return frozenset(self.topics)
+
+    def existing(self, names: Collection[str]) -> set[str]:
+        """Return those of the names that topics have."""
+        return self.topics.keys() & names
 
     def topic_id(self, name: str) -> bytes:
         """Return the id of a topic: 16 bytes, all zero if it does not exist."""

@@ -1,6 +1,6 @@
 """The real core, shards, sessions, wheel and logs on a virtual clock and a disk in memory: a server without sockets."""
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import count, pairwise
 from pathlib import Path
@@ -73,6 +73,9 @@ class AnyTopics:
 
     def names(self) -> Container[str]:
         return AllTopicsBut(self.missing)
+
+    def existing(self, names: Collection[str]) -> set[str]:
+        return set(filter(None, names)) - self.missing
 
     def topic_id(self, name: str) -> bytes:
         return name.encode()[:16].ljust(16, b"\0")

@@ -121,7 +121,9 @@ def updated_metadata(
     if request.server_assignor is not None:
         changes["server_assignor"] = request.server_assignor
     if request.subscribed_topic_names is not None:
-        changes["topics"] = tuple(sorted(set(request.subscribed_topic_names)))
+        names = tuple(sorted(set(request.subscribed_topic_names)))
+        if names != before.topics:
+            changes["topics"] = names
     if request.subscribed_topic_regex is not None:
         changes["pattern"] = request.subscribed_topic_regex
     if before.classic is not None:

@@ -9,14 +9,14 @@ from typing import Final, NamedTuple
 
 from coordinator.core.consumer.events import TargetAssignmentComputed
 from coordinator.core.consumer.group import ConsumerGroup
-from coordinator.core.consumer.target import TargetInput
+from coordinator.core.consumer.target import NAMES_PER_MEMBER, TargetInput
 from coordinator.core.consumer.target_events import TargetComputationEnded, TargetComputationStarted
 from coordinator.core.consumer.topic_partitions import TopicPartitions
 from coordinator.core.decision import NOTHING, Decision, OperationContext, Topics
 from coordinator.core.groups.group import Group
 
 WORK_AT_ONCE: Final = 1_500
-"""Members, and sixteenths of partitions, of the largest group whose target is computed in the request: up to 5 ms."""
+"""Members, and what takes as long as they, of the largest group whose target is computed in the request: up to 5 ms."""
 PARTITIONS_PER_MEMBER: Final = 16
 """So many partitions take as long as a member."""
 TARGETS_PER_OPERATION: Final = 20
@@ -33,9 +33,12 @@ class ComputedTarget(NamedTuple):
 
 def is_large(member_count: int, group: ConsumerGroup, topics: Topics) -> bool:
     """Whether the target of a group takes too long for a request."""
-    names = group.topic_subscribers.keys() | group.pattern_topics.keys()
+    if member_count > WORK_AT_ONCE:
+        return True
+    names = topics.existing(group.named_topics.counts.keys()) | topics.existing(group.pattern_topics.keys())
     partitions = sum(map(topics.partition_count, names))
-    return member_count + partitions // PARTITIONS_PER_MEMBER > WORK_AT_ONCE
+    names_of_members = group.named_topics.names_of_members // NAMES_PER_MEMBER
+    return member_count + names_of_members + partitions // PARTITIONS_PER_MEMBER > WORK_AT_ONCE
 
 
 def install(group: Group[ConsumerGroup] | None, request: ComputedTarget, context: OperationContext) -> Decision:

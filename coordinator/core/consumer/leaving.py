@@ -100,7 +100,7 @@ def remove(group: ConsumerGroup, departures: Sequence[Departure], context: Opera
         for pattern in forgotten
     )
     version = context.topics.topics_version
-    is_same = after.by_name.keys() == group.topic_subscribers.keys() and not forgotten
+    is_same = not forgotten and not after.named.vanished(context.topics)
     is_known = is_same and group.checked_version == version
     bumped = GroupEpochBumped(
         group_id=group.group_id,

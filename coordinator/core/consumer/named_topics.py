@@ -1,0 +1,109 @@
+"""The topics that the members of a consumer group subscribe to by name, and what a request changes of them.
+
+A member may name very many topics, and mostly the members of a group name the same ones. So what is counted is how many
+members have a subscription, and topics only where a subscription gets its first member or loses its last one. A request
+goes through the topics that exist, and not through all that are named.
+
+Counterpart in Kafka: `ModernGroup.subscribedTopicNames`.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from coordinator.core.consumer.name_counts import change_counts
+from coordinator.core.decision import Topics
+
+Names: TypeAlias = tuple[str, ...]
+"""In ascending order, without doubles."""
+NO_NAMES: Names = ()
+
+
+@dataclass(slots=True)
+class NamedTopics:
+    """What the members of a group name by now. Only the events of the group change it."""
+
+    subscriptions: dict[Names, int] = field(default_factory=dict)
+    """Subscription → how many members have just this one."""
+    counts: dict[str, int] = field(default_factory=dict)
+    """Topic → how many of `subscriptions` have it."""
+
+    def change(self, names: Names, by: int) -> None:
+        """One member more (1) or less (-1) has this subscription."""
+        before = self.subscriptions.get(names, 0)
+        if before + by:
+            self.subscriptions[names] = before + by
+        else:
+            del self.subscriptions[names]
+        if not before or not before + by:
+            change_counts(self.counts, names, by)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.counts
+
+    @property
+    def names_of_members(self) -> int:
+        """How many topics each member names, added up."""
+        return sum(len(names) * members for names, members in self.subscriptions.items())
+
+    def after(self, gone: Iterable[Names] = (), come: Iterable[Names] = ()) -> "ChangedNames":
+        """What the members name when some subscriptions have gone and others come."""
+        changes: dict[Names, int] = {}
+        for by, several in ((-1, gone), (+1, come)):
+            for names in several:
+                changes[names] = changes.get(names, 0) + by
+        lost, gained = [], []
+        for names, change in changes.items():
+            before = self.subscriptions.get(names, 0)
+            if before and not before + change:
+                lost.append(names)
+            elif change > 0 and not before:
+                gained.append(names)
+        return ChangedNames(self, tuple(lost), tuple(gained))
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedNames:
+    """What the members name after a change that has not happened yet."""
+
+    before: NamedTopics
+    lost: tuple[Names, ...] = ()
+    """Subscriptions that no member would have any more."""
+    gained: tuple[Names, ...] = ()
+    """Those that no member had before."""
+
+    @property
+    def is_one_subscription(self) -> bool:
+        """Whether no two members name different topics."""
+        return len(self.before.subscriptions) - len(self.lost) + len(self.gained) <= 1
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no member names a topic."""
+        before = self.before.subscriptions
+        named = len(before) - (NO_NAMES in before)
+        return named + sum(map(bool, self.gained)) == sum(map(bool, self.lost))
+
+    def __contains__(self, name: str) -> bool:
+        count = self.before.counts.get(name, 0)
+        for names in self.lost:
+            count -= _has(names, name)
+        return count > 0 or any(_has(names, name) for names in self.gained)
+
+    def vanished(self, topics: Topics) -> set[str]:
+        """The topics that exist, and that were named by members before and would not be any more."""
+        return {name for names in self.lost for name in topics.existing(names) if name not in self}
+
+    def existing(self, topics: Topics) -> set[str]:
+        """The topics that exist, and that members name."""
+        return (
+            topics.existing(self.before.counts.keys())
+            .difference(self.vanished(topics))
+            .union(*map(topics.existing, self.gained))
+        )
+
+
+def _has(names: Names, name: str) -> bool:
+    position = bisect_left(names, name)
+    return position < len(names) and names[position] == name
