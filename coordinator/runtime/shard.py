@@ -4,7 +4,7 @@ Counterpart in Kafka: the context of one partition in `CoordinatorRuntime`.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from enum import Enum, auto
 from functools import partial
 from typing import Any, Final, Generic, TypeAlias, TypeVar
@@ -20,6 +20,7 @@ from coordinator.runtime.batch import Batch, ProjectionWrite, QueuedOperation, R
 from coordinator.runtime.failed_keys import FailedKeys
 from coordinator.runtime.interfaces import Responses, Store, StoreError
 from coordinator.runtime.key_timers import KeyTimers
+from coordinator.runtime.operation_under_way import WEIGHT_OF_STEPS, OperationUnderWay
 from coordinator.runtime.projection import Projection
 from coordinator.runtime.slices import Steps, awaited
 from coordinator.runtime.state_machine import StateMachine
@@ -116,6 +117,8 @@ class Shard(Generic[Machine]):
         """Whether the store is being called: what it completes meanwhile is not completed later."""
         self._is_partial = False
         """Whether the first operation of the queue was decided in part: it comes before any other."""
+        self._under_way: OperationUnderWay | None = None
+        """The operation that is being applied in steps: it has left the queue, and comes before all that is in it."""
         self.failed_keys = FailedKeys(
             partition, machine, projection, store, timers, responses, answered=partial(request_drain, self)
         )
@@ -138,7 +141,7 @@ class Shard(Generic[Machine]):
 
         What is stored is then not what the state machine is.
         """
-        return self._in_flight is not None or self._is_partial
+        return self._in_flight is not None or self._is_partial or self._under_way is not None
 
     @property
     def queue_size(self) -> int:
@@ -148,7 +151,7 @@ class Shard(Generic[Machine]):
     @property
     def is_idle(self) -> bool:
         """Whether all that was submitted is decided and stored."""
-        return self.state is ShardState.ACTIVE and not self._queue and self._in_flight is None
+        return self.state is ShardState.ACTIVE and not self._queue and not self.is_in_flight
 
     # ---------------------------------------------------------------------------------------------------------- loading
 
@@ -209,7 +212,7 @@ class Shard(Generic[Machine]):
 
     def unload(self) -> None:
         """Stop leading the partition: requests are answered NOT_COORDINATOR, and its state is dropped."""
-        batch = self._in_flight or self._appended or Batch(0)
+        batch = self._in_flight or self._appended or self._open_batch
         self._in_flight = self._appended = None
         self.state, self._load_cause = ShardState.INACTIVE, None
         self._cancel_load()
@@ -231,37 +234,75 @@ class Shard(Generic[Machine]):
             return 0
         if self._appended is not None:
             self.release()  # a batch that was appended since the last call
-        batch = Batch(self.store.batch_bytes_max)
-        used = 0
         self.made_files = False
-        is_projected_first = bool(self._queue) and isinstance(self._queue[0], ProjectionWrite)
+        is_projected_first = self._under_way is None and self._is_projection_next
         if is_projected_first:
             self.write_held(now_ms)  # such records begin where a batch of the log begins
             if not self.is_active:
-                return used
+                return 0
+        batch = self._open_batch
         try:
-            if self.failed_keys.rebuilt:
-                self._serve_rebuilt(now_ms)
-            while self._queue and used < operations_max:
-                queued = self._queue.popleft()
-                if isinstance(queued, ProjectionWrite):
-                    queued.write(self.machine.states, now_ms)
-                    continue
-                used += 1 + self._handle(queued, now_ms, batch)
-                if queued.key is None:
-                    if queued.operation.scope is Scope.SHARD:
-                        used += len(self.machine.states) // KEYS_PER_OPERATION
-                    if self._is_partial:
-                        self._queue.appendleft(queued)
-                        used = max(used, operations_max)
+            used = self._handle_queued(now_ms, operations_max, batch)
         except Exception:
             logger.exception("unhandled exception in a batch; reloading the partition", partition=self.partition)
             self._fail_batch(batch)
-            return used
+            return operations_max
+        if self._under_way is not None:
+            return operations_max
+        self._append(batch, now_ms)
+        if is_projected_first:
+            self.write_held(now_ms)
+        return used
+
+    @property
+    def _open_batch(self) -> Batch:
+        """The batch of the operation under way; without one a new batch."""
+        return Batch(self.store.batch_bytes_max) if self._under_way is None else self._under_way.batch
+
+    @property
+    def _is_projection_next(self) -> bool:
+        return bool(self._queue) and isinstance(self._queue[0], ProjectionWrite)
+
+    def _handle_queued(self, now_ms: int, operations_max: int, batch: Batch) -> int:
+        """Go on with the operation under way, and handle what is queued; returns how many operations it counts as."""
+        if self._under_way is not None:
+            # What is queued begins a batch of its own: records of the projection alone would have to come first.
+            self._go_on(operations_max)
+            return operations_max  # there may be more in the queue
+        if self.failed_keys.rebuilt:
+            self._serve_rebuilt(now_ms)
+        used = 0
+        while self._queue and used < operations_max:
+            queued = self._queue.popleft()
+            if isinstance(queued, ProjectionWrite):
+                queued.write(self.machine.states, now_ms)
+                continue
+            used += 1 + self._handle(queued, now_ms, batch)
+            if self._under_way is not None:
+                used += self._go_on(operations_max - used)
+            if self._under_way is not None:
+                return operations_max
+            if queued.key is None:
+                if queued.operation.scope is Scope.SHARD:
+                    used += len(self.machine.states) // KEYS_PER_OPERATION
+                if self._is_partial:
+                    self._queue.appendleft(queued)
+                    used = max(used, operations_max)
+        return used
+
+    def _go_on(self, operations_max: int) -> int:
+        """Go on with the operation under way; returns how many operations its steps count as."""
+        assert self._under_way is not None
+        used = self._under_way.go_on(operations_max)
+        if self._under_way.has_ended:
+            self._under_way = None
+        return used
+
+    def _append(self, batch: Batch, now_ms: int) -> None:
         projected = () if self.projection is None else self.projection.pop_records()
         if not projected and not batch.stored:
             self._appended = batch
-            return used
+            return
         if not self.has_files:
             self.made_files = self.store.makes_files(projected, batch.stored)
         self._in_flight = batch
@@ -269,9 +310,6 @@ class Shard(Generic[Machine]):
         self.store.append(projected, batch.stored, now_ms, partial(self._append_completed, batch))
         self._is_appending = False
         self.has_files = self.has_files or self.store.has_files
-        if is_projected_first:
-            self.write_held(now_ms)
-        return used
 
     def _serve_rebuilt(self, now_ms: int) -> None:
         """Serve the keys that were rebuilt since the last batch; what they missed comes before all other operations."""
@@ -288,7 +326,7 @@ class Shard(Generic[Machine]):
         try:
             self.store.write_held(now_ms)
         except StoreError as problem:
-            self._append_failed(self._in_flight or Batch(0), problem)
+            self._append_failed(self._in_flight or self._open_batch, problem)
 
     def _append_completed(self, batch: Batch, problem: StoreError | None) -> None:
         if batch is not self._in_flight:
@@ -338,6 +376,9 @@ class Shard(Generic[Machine]):
             self._apply_to_all(queued, decision, batch)
         elif not (decision.events or decision.effects or context.request_id is None):
             batch.replies.extend(decision.replies)  # there is nothing to apply, as for each read
+        elif decision.weight >= WEIGHT_OF_STEPS:
+            self._under_way = OperationUnderWay(batch, self._apply_in_steps(queued, key, decided, batch))
+            return decision.weight
         elif not self._apply(key, decided, now_ms, batch):
             self._fail(queued, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         elif (decision.events and not decision.no_step_follows) or context.request_id is None:
@@ -356,6 +397,24 @@ class Shard(Generic[Machine]):
         batch.replies.extend(decision.replies)
         batch.store(records)
         return True
+
+    def _apply_in_steps(
+        self, queued: QueuedOperation, key: str, decided: Decided, batch: Batch
+    ) -> Generator[int, None, None]:
+        """As `_apply`, with the steps of the key that follow; yields as how many operations each step counts."""
+        decision, records = decided
+        context = queued.context
+        projected = 0 if self.projection is None else len(self.projection.records)
+        try:
+            yield from self.machine.apply_in_steps(key, decision, context.now_ms)
+        except Exception:
+            self.failed_keys.fail(key, context.now_ms, decision, projected)
+            self._fail(queued, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            return
+        batch.replies.extend(decision.replies)
+        batch.store(records)
+        if not decision.no_step_follows:
+            self._advance(key, context, batch)
 
     def _apply_to_all(self, queued: QueuedOperation, decision: Decision, batch: Batch) -> None:
         """Apply and store a decision over the whole shard; what it is for one key may fail without the others."""
@@ -449,6 +508,9 @@ class Shard(Generic[Machine]):
         self.failed_keys.clear()
         self.store.drop_held()
         self._is_partial = False
+        if self._under_way is not None:
+            self._under_way.cancel()
+            self._under_way = None
         waiting = self._forget_state()
         for queued in batch.queued:
             self._fail(queued, error)

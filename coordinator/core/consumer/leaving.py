@@ -4,6 +4,7 @@ Counterpart in Kafka: `consumerGroupLeave`, `consumerGroupFenceMembers`.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
@@ -58,8 +59,7 @@ def leave(
     replies = (Reply(context.request_id, response),)
     if request.member_epoch == LEAVE_STATIC_EPOCH:
         return Decision((_left_for_a_moment(group, member, context),), replies)
-    decision = remove(group, [Departure(member, Cause.MEMBER_LEFT)], context)
-    return Decision(decision.events, replies, decision.effects)
+    return replace(remove(group, [Departure(member, Cause.MEMBER_LEFT)], context), replies=replies)
 
 
 def _leaving_member(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest) -> ConsumerMember | Rejection:
@@ -84,7 +84,10 @@ def _with_epoch_0(assigned: EpochsByPartition) -> EpochsByPartition:
 
 
 def remove(group: ConsumerGroup, departures: Sequence[Departure], context: OperationContext) -> Decision:
-    """Remove members together: the group epoch rises once. The next heartbeat of another member computes a target."""
+    """Remove members together: the group epoch rises once. The next heartbeat of another member computes a target.
+
+    To remove a member takes as long as an operation more.
+    """
     if not departures:
         return NOTHING
     if is_to_downgrade(group, [each.member for each in departures], len(group.members) - len(departures), context):
@@ -112,7 +115,8 @@ def remove(group: ConsumerGroup, departures: Sequence[Departure], context: Opera
         topics_version=version,
     )
     events.append(bumped)
-    return Decision(tuple(events), effects=tuple(SessionEnded(each.member.member_id) for each in departures))
+    ended = tuple(SessionEnded(each.member.member_id) for each in departures)
+    return Decision(tuple(events), effects=ended, weight=len(departures))
 
 
 def _downgrade(group: ConsumerGroup, departures: Sequence[Departure], context: OperationContext) -> Decision:
