@@ -32,6 +32,9 @@ LOAD_RETRY_MS_AT_MOST: Final = 10_000
 KEYS_PER_OPERATION: Final = 3
 """An operation over the whole shard takes about as long as one on a single key for each so many of its keys."""
 
+APPEND_OPERATIONS: Final = 1
+"""To append a batch takes as long as an operation: a client that waits for each answer makes one with each request."""
+
 STEPS_AT_ONCE_MAX: Final = 16
 """Steps that may follow from one operation without time passing.
 
@@ -249,10 +252,10 @@ class Shard(Generic[Machine]):
             return operations_max
         if self._under_way is not None:
             return operations_max
-        self._append(batch, now_ms)
+        is_stored = self._append(batch, now_ms)
         if is_projected_first:
             self.write_held(now_ms)
-        return used
+        return used + APPEND_OPERATIONS if is_stored else used
 
     @property
     def _open_batch(self) -> Batch:
@@ -298,11 +301,12 @@ class Shard(Generic[Machine]):
             self._under_way = None
         return used
 
-    def _append(self, batch: Batch, now_ms: int) -> None:
+    def _append(self, batch: Batch, now_ms: int) -> bool:
+        """Append a batch; returns whether it has anything to store."""
         projected = () if self.projection is None else self.projection.pop_records()
         if not projected and not batch.stored:
             self._appended = batch
-            return
+            return False
         if not self.has_files:
             self.made_files = self.store.makes_files(projected, batch.stored)
         self._in_flight = batch
@@ -310,6 +314,7 @@ class Shard(Generic[Machine]):
         self.store.append(projected, batch.stored, now_ms, partial(self._append_completed, batch))
         self._is_appending = False
         self.has_files = self.has_files or self.store.has_files
+        return True
 
     def _serve_rebuilt(self, now_ms: int) -> None:
         """Serve the keys that were rebuilt since the last batch; what they missed comes before all other operations."""

@@ -38,7 +38,7 @@ from coordinator.core.groups.rejections import NamedMember, rejecting
 from coordinator.core.sessions import HeartbeatsOpened
 
 NEW_GROUP_OPERATIONS: Final = 5
-"""To create a group with its first member takes as long as so many other operations."""
+"""To create a group takes as long as so many other operations."""
 
 
 def heartbeat(
@@ -79,7 +79,8 @@ def _create(request: ConsumerGroupHeartbeatRequest, context: OperationContext) -
     created = GroupCreated(
         group_id=request.group_id, at_ms=context.wall_ms, client_host=context.client_host, kind=CONSUMER_NAME
     )
-    return Decision((created, *decided.events), decided.replies, decided.effects, weight=NEW_GROUP_OPERATIONS)
+    weight = NEW_GROUP_OPERATIONS + decided.weight
+    return Decision((created, *decided.events), decided.replies, decided.effects, weight=weight)
 
 
 def group_not_found(request: ConsumerGroupHeartbeatRequest) -> Rejection:
@@ -154,7 +155,8 @@ def _answer(
     events, sessions = tuple(step.events), step.sessions()
     if step.is_settled(current):
         sessions = (*sessions, _heartbeats_opened(response, member_id, context))
-    return Decision(events, (Reply(context.request_id, response),), sessions, no_step_follows=not events)
+    replies = (Reply(context.request_id, response),)
+    return Decision(events, replies, sessions, no_step_follows=not events, weight=step.weight)
 
 
 def _heartbeats_opened(
