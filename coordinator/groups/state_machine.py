@@ -161,6 +161,10 @@ class GroupStateMachine:
         for start in range(0, len(events), EVENTS_PER_STEP):
             self.apply(key, Decision(events[start : start + EVENTS_PER_STEP]), now_ms)
             yield OPERATIONS_PER_STEP
+            group = self.groups.get(key)
+            if group is not None:
+                for _ in group.kind.steps_left(group.membership):
+                    yield OPERATIONS_PER_STEP
         for start in range(0, len(effects), EFFECTS_PER_STEP):
             self.apply(key, Decision(effects=effects[start : start + EFFECTS_PER_STEP]), now_ms)
             yield OPERATIONS_PER_STEP

@@ -382,7 +382,7 @@ class Shard(Generic[Machine]):
         elif not (decision.events or decision.effects or context.request_id is None):
             batch.replies.extend(decision.replies)  # there is nothing to apply, as for each read
         elif decision.weight >= WEIGHT_OF_STEPS:
-            self._under_way = OperationUnderWay(batch, self._apply_in_steps(queued, key, decided, batch))
+            self._under_way = OperationUnderWay(batch, self._apply_in_steps(queued, key, decision, batch))
             return decision.weight
         elif not self._apply(key, decided, now_ms, batch):
             self._fail(queued, ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -404,9 +404,16 @@ class Shard(Generic[Machine]):
         return True
 
     def _apply_in_steps(
-        self, queued: QueuedOperation, key: str, decided: Decided, batch: Batch
+        self, queued: QueuedOperation, key: str, decision: Decision, batch: Batch
     ) -> Generator[int, None, None]:
-        """As `_apply`, with the steps of the key that follow; yields as how many operations each step counts."""
+        """Make the records of a decision, apply it, and take the steps of the key that follow.
+
+        Yields as how many operations each step counts.
+        """
+        decided = self._with_records(queued, key, decision, batch)
+        if decided is None:
+            return
+        yield WEIGHT_OF_STEPS
         decision, records = decided
         context = queued.context
         projected = 0 if self.projection is None else len(self.projection.records)
@@ -451,26 +458,39 @@ class Shard(Generic[Machine]):
     def _decide(self, queued: QueuedOperation, batch: Batch) -> Decided | None:
         """The decision with its records, measured; None when the operation failed, which changes nothing.
 
-        Records of a decision over the whole shard are made later, key by key.
+        Records of a decision over the whole shard are made later, key by key, those of one with much to apply in a step
+        of their own.
         """
         try:
             decision = self.machine.decide(queued)
-            if not decision.events or queued.key is None:
-                return decision, ()
-            records = self.machine.records(queued.key, decision)
+        except Exception:
+            logger.exception("unhandled exception in operation", operation=queued.operation.name, key=queued.key)
+            self._reply_failed(queued, batch)
+            return None
+        if not decision.events or queued.key is None or decision.weight >= WEIGHT_OF_STEPS:
+            return decision, ()
+        return self._with_records(queued, queued.key, decision, batch)
+
+    def _with_records(self, queued: QueuedOperation, key: str, decision: Decision, batch: Batch) -> Decided | None:
+        """As `_decide`: the decision, or another one if its records are too large."""
+        try:
+            records = self.machine.records(key, decision)
             batch.check(records)
             return decision, records
         except RecordsTooLarge as problem:
-            logger.warning("rejected: " + str(problem), operation=queued.operation.name, key=queued.key)
+            logger.warning("rejected: " + str(problem), operation=queued.operation.name, key=key)
             instead = self.machine.decide_too_large(queued)
             if instead is not None:
                 return instead, ()
         except Exception:
-            logger.exception("unhandled exception in operation", operation=queued.operation.name, key=queued.key)
+            logger.exception("unhandled exception in operation", operation=queued.operation.name, key=key)
+        self._reply_failed(queued, batch)
+        return None
+
+    def _reply_failed(self, queued: QueuedOperation, batch: Batch) -> None:
         if queued.context.request_id is not None:
             error = queued.error_response(ErrorCode.UNKNOWN_SERVER_ERROR)
             batch.replies.append(Reply(queued.context.request_id, error))
-        return None
 
     def _advance(self, key: str, context: OperationContext, batch: Batch) -> None:
         """Take the steps that the state of a key requires, until there is none."""

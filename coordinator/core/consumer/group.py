@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 from coordinator.core.consumer.deadlines import Deadline, Deadlines
 from coordinator.core.consumer.member import ConsumerMember, CurrentAssignment, MemberMetadata, MemberState
-from coordinator.core.consumer.name_counts import change_counts
 from coordinator.core.consumer.named_topics import ChangedNames, NamedTopics
+from coordinator.core.consumer.names import change_counts
 from coordinator.core.consumer.topic_partitions import EpochsByPartition, TopicPartitions
 from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 from coordinator.core.groups.membership import TopicName

@@ -19,6 +19,7 @@ from coordinator.core.consumer.heartbeat_requests import (
     has_assignment_changed,
     is_full_request,
     rejection_response,
+    sorted_names,
 )
 from coordinator.core.consumer.identification import identify
 from coordinator.core.consumer.leaving import leave
@@ -122,7 +123,7 @@ def updated_metadata(
     if request.server_assignor is not None:
         changes["server_assignor"] = request.server_assignor
     if request.subscribed_topic_names is not None:
-        names = tuple(sorted(set(request.subscribed_topic_names)))
+        names = sorted_names(request.subscribed_topic_names)
         if names != before.topics:
             changes["topics"] = names
     if request.subscribed_topic_regex is not None:

@@ -42,6 +42,11 @@ def target_work(member_count: int, group: ConsumerGroup, topics: Topics) -> int:
     return member_count + group.named_topics.names_of_members // NAMES_PER_MEMBER + partitions // PARTITIONS_PER_MEMBER
 
 
+def is_large(work: int) -> bool:
+    """Whether a target takes too long for a request."""
+    return work > WORK_AT_ONCE
+
+
 def install(group: Group[ConsumerGroup] | None, request: ComputedTarget, context: OperationContext) -> Decision:
     """Take in a target that was computed, also when the group epoch has risen meanwhile: the next one follows it."""
     started = request.started

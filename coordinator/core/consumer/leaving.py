@@ -22,6 +22,7 @@ from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.consumer.heartbeat_requests import Rejection
 from coordinator.core.consumer.identification import fenced_instance, static_member, unknown_instance, unknown_member
 from coordinator.core.consumer.member import LEAVE_STATIC_EPOCH, ConsumerMember
+from coordinator.core.consumer.named_topics import NAMES_PER_OPERATION
 from coordinator.core.consumer.subscription import changed_subscriptions
 from coordinator.core.consumer.topic_partitions import NO_PARTITIONS, EpochsByPartition
 from coordinator.core.decision import NOTHING, Decision, OperationContext, Reply
@@ -86,7 +87,7 @@ def _with_epoch_0(assigned: EpochsByPartition) -> EpochsByPartition:
 def remove(group: ConsumerGroup, departures: Sequence[Departure], context: OperationContext) -> Decision:
     """Remove members together: the group epoch rises once. The next heartbeat of another member computes a target.
 
-    To remove a member takes as long as an operation more.
+    To remove a member takes as long as an operation more, and longer if it is the last one to name many topics.
     """
     if not departures:
         return NOTHING
@@ -116,7 +117,8 @@ def remove(group: ConsumerGroup, departures: Sequence[Departure], context: Opera
     )
     events.append(bumped)
     ended = tuple(SessionEnded(each.member.member_id) for each in departures)
-    return Decision(tuple(events), effects=ended, weight=len(departures))
+    weight = len(departures) + sum(map(len, after.named.lost)) // NAMES_PER_OPERATION
+    return Decision(tuple(events), effects=ended, weight=weight)
 
 
 def _downgrade(group: ConsumerGroup, departures: Sequence[Departure], context: OperationContext) -> Decision:

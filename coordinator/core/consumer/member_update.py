@@ -25,7 +25,7 @@ from coordinator.core.consumer.events import (
 from coordinator.core.consumer.group import UNCHECKED, ConsumerGroup, change_count, preferred_assignor
 from coordinator.core.consumer.heartbeat_requests import Rejection
 from coordinator.core.consumer.identification import REJOIN, Identified
-from coordinator.core.consumer.large_targets import MEMBERS_PER_OPERATION, WORK_AT_ONCE, target_work
+from coordinator.core.consumer.large_targets import MEMBERS_PER_OPERATION, is_large, target_work
 from coordinator.core.consumer.member import (
     NO_EPOCH,
     NO_PATTERN,
@@ -34,6 +34,7 @@ from coordinator.core.consumer.member import (
     MemberMetadata,
     MemberState,
 )
+from coordinator.core.consumer.named_topics import NAMES_PER_OPERATION
 from coordinator.core.consumer.patterns import invalid_reason, patterns_to_resolve
 from coordinator.core.consumer.reconciliation import Reconciliation, reconcile
 from coordinator.core.consumer.subscription import (
@@ -51,8 +52,6 @@ from coordinator.core.sessions import SessionChange, SessionEnded, SessionRenewe
 
 OPERATIONS_PER_EVENT: Final = 2
 """To store an event, apply it and report it takes as long as so many operations: 50 µs."""
-NAMES_PER_OPERATION: Final = 200
-"""To subscribe to so many topics takes as long as an operation."""
 NAMES_LOOKED_UP_PER_OPERATION: Final = 2_000
 """So many names are looked up among the topics in the time of an operation."""
 
@@ -288,7 +287,7 @@ class MemberUpdate:
             patterns = {pattern: each for pattern, each in patterns.items() if pattern not in forgotten}
         asked = TargetInput(self._assignor(), members, targets, patterns, is_homogeneous)
         work = target_work(len(members), group, context.topics)
-        if work > WORK_AT_ONCE:
+        if is_large(work):
             self._compute_later(asked)
             return
         self._target_operations = work // MEMBERS_PER_OPERATION

@@ -8,16 +8,22 @@ Counterpart in Kafka: `ModernGroup.subscribedTopicNames`.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from coordinator.core.consumer.name_counts import change_counts
+from coordinator.core.consumer.names import change_counts
 from coordinator.core.decision import Topics
 
 Names: TypeAlias = tuple[str, ...]
 """In ascending order, without doubles."""
 NO_NAMES: Names = ()
+NAMES_PER_OPERATION: Final = 200
+"""To subscribe to so many topics takes as long as an operation."""
+NAMES_COUNTED_AT_ONCE: Final = 20_000
+"""Names of a subscription that are counted when it is new or gone: up to 4 ms. Longer ones are counted in steps."""
+NAMES_COUNTED_PER_STEP: Final = 5_000
 
 
 @dataclass(slots=True)
@@ -26,8 +32,10 @@ class NamedTopics:
 
     subscriptions: dict[Names, int] = field(default_factory=dict)
     """Subscription → how many members have just this one."""
-    counts: dict[str, int] = field(default_factory=dict)
-    """Topic → how many of `subscriptions` have it."""
+    counted: dict[str, int] = field(default_factory=dict, compare=False)
+    """Topic → how many of `subscriptions` have it, but for what is `uncounted`."""
+    uncounted: deque[tuple[Names, int]] = field(default_factory=deque, compare=False)
+    """Names that are not counted yet, and by how much their counts change: the steps that count them."""
 
     def change(self, names: Names, by: int) -> None:
         """One member more (1) or less (-1) has this subscription."""
@@ -36,8 +44,29 @@ class NamedTopics:
             self.subscriptions[names] = before + by
         else:
             del self.subscriptions[names]
-        if not before or not before + by:
-            change_counts(self.counts, names, by)
+        if before and before + by:
+            return
+        if len(names) <= NAMES_COUNTED_AT_ONCE:
+            change_counts(self.counted, names, by)
+        else:
+            starts = range(0, len(names), NAMES_COUNTED_PER_STEP)
+            self.uncounted.extend((names[start : start + NAMES_COUNTED_PER_STEP], by) for start in starts)
+
+    def count_in_steps(self) -> Iterator[None]:
+        """Count what is not counted yet, in steps of a millisecond. Whoever needs it earlier does it at once."""
+        while self.uncounted:
+            change_counts(self.counted, *self.uncounted.popleft())
+            yield
+
+    def count_all(self) -> None:
+        for _ in self.count_in_steps():
+            continue
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Topic → how many of `subscriptions` have it."""
+        self.count_all()
+        return self.counted
 
     def __contains__(self, name: object) -> bool:
         return name in self.counts

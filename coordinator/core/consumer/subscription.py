@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from coordinator.core.consumer.group import ConsumerGroup, ResolvedPattern, is_homogeneous
 from coordinator.core.consumer.member import MemberMetadata
 from coordinator.core.consumer.metadata_hash import metadata_hash
-from coordinator.core.consumer.name_counts import change_counts
 from coordinator.core.consumer.named_topics import ChangedNames
+from coordinator.core.consumer.names import change_counts
 from coordinator.core.decision import Topics
 
 

@@ -59,10 +59,11 @@ def target_steps(asked: TargetInput, topics: Topics) -> Generator[None, None, di
     for member_id in members_in_order(list(asked.members)):
         metadata = asked.members[member_id]
         key = metadata.topics, metadata.pattern
-        if key not in ids:
-            ids[key] = subscribed_ids(metadata, asked.patterns, topics)
+        subscribed = ids.get(key)
+        if subscribed is None:
+            subscribed = ids[key] = subscribed_ids(metadata, asked.patterns, topics)
         target = target_in_order(asked.targets.get(member_id, NO_TARGET))
-        subscribers.append(Subscriber(member_id, metadata.group_instance_id, ids[key], target))
+        subscribers.append(Subscriber(member_id, metadata.group_instance_id, subscribed, target))
         left -= 1 + len(metadata.topics) // NAMES_PER_MEMBER
         if left <= 0:
             yield
