@@ -24,7 +24,7 @@ class Cluster(Protocol):
         """The name of the topic with that id (16 bytes), None where there is none."""
 
     def existing(self, names: Collection[str]) -> set[str]:
-        """Those of the names that topics have."""
+        """Those of the names that topics have. The names of a tuple are in ascending order."""
 
     def log_end_offset(self, topic: str, partition: int) -> int | None:
         """The log end offset of a partition; None if its log is not on this node."""

@@ -28,8 +28,10 @@ class Topics(Protocol):
         """The topics that exist at the time of the call; it does not change afterwards."""
 
     def existing(self, names: Collection[str]) -> set[str]:
-        """Those of the names that topics have. Of a set of names, or the keys of a dict, it takes no longer than there
-        are topics."""
+        """Those of the names that topics have. The names of a tuple are in ascending order.
+
+        It takes no longer than there are names, and of a set, or the keys of a dict, than there are topics.
+        """
 
     def topic_id(self, name: str) -> bytes:
         """16 bytes, all zero where there is no topic of that name."""

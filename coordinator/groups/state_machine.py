@@ -158,8 +158,10 @@ class GroupStateMachine:
 
     def apply_in_steps(self, key: str, decision: Decision, now_ms: int) -> Generator[int, None, None]:
         events, effects = decision.events, decision.effects
-        for start in range(0, len(events), EVENTS_PER_STEP):
-            self.apply(key, Decision(events[start : start + EVENTS_PER_STEP]), now_ms)
+        # Where they are few, each of them has much to change.
+        at_once = EVENTS_PER_STEP if len(events) > EVENTS_PER_STEP else 1
+        for start in range(0, len(events), at_once):
+            self.apply(key, Decision(events[start : start + at_once]), now_ms)
             yield OPERATIONS_PER_STEP
             group = self.groups.get(key)
             if group is not None:

@@ -19,10 +19,10 @@ from coordinator.core.consumer.heartbeat_requests import (
     has_assignment_changed,
     is_full_request,
     rejection_response,
-    sorted_names,
 )
 from coordinator.core.consumer.identification import identify
 from coordinator.core.consumer.leaving import leave
+from coordinator.core.consumer.long_heartbeats import sorted_names
 from coordinator.core.consumer.member import (
     LEAVE_EPOCH,
     LEAVE_STATIC_EPOCH,
@@ -123,9 +123,7 @@ def updated_metadata(
     if request.server_assignor is not None:
         changes["server_assignor"] = request.server_assignor
     if request.subscribed_topic_names is not None:
-        names = sorted_names(request.subscribed_topic_names)
-        if names != before.topics:
-            changes["topics"] = names
+        changes["topics"] = sorted_names(request.subscribed_topic_names)
     if request.subscribed_topic_regex is not None:
         changes["pattern"] = request.subscribed_topic_regex
     if before.classic is not None:

@@ -4,8 +4,6 @@ Counterpart in Kafka: `throwIfConsumerGroupHeartbeatRequestIsInvalid` of `GroupC
 """
 
 from collections.abc import Generator, Mapping
-from heapq import merge
-from itertools import groupby
 from typing import Any, Final, NamedTuple
 
 from _wire.errors import ErrorCode
@@ -16,8 +14,8 @@ from _wire.messages.consumer_group_heartbeat import (
     TopicPartitions,
 )
 from coordinator.config.consumer_group_keys import GROUP_CONSUMER_ASSIGNORS
+from coordinator.core.consumer.long_heartbeats import NAMES_SORTED_AT_ONCE, LongHeartbeat, sorting_names
 from coordinator.core.consumer.member import LEAVE_EPOCH, LEAVE_STATIC_EPOCH, NO_EPOCH
-from coordinator.core.consumer.names import is_ascending
 from coordinator.core.consumer.topic_partitions import EpochsByPartition
 from coordinator.core.decision import OperationContext
 from coordinator.core.operation import Answer
@@ -26,10 +24,6 @@ API: Final = "ConsumerGroupHeartbeat"
 OWN_MEMBER_ID_VERSION: Final = 1
 """From this version on members make their ids themselves."""
 UNCHANGED_TIMEOUT: Final = -1
-NAMES_SORTED_AT_ONCE: Final = 2_000
-"""Names of topics that are sorted in one step: about a millisecond."""
-NAMES_MERGED_AT_ONCE: Final = 1_000
-"""Of sorted runs so many names are merged in one step."""
 
 
 class Rejection(NamedTuple):
@@ -53,7 +47,7 @@ def error_response(
 
 def prepare(
     request: ConsumerGroupHeartbeatRequest, context: OperationContext
-) -> ConsumerGroupHeartbeatRequest | Answer | Generator[None, None, ConsumerGroupHeartbeatRequest]:
+) -> ConsumerGroupHeartbeatRequest | Answer | Generator[None, None, LongHeartbeat]:
     """Reject what needs no group to be found wrong. Very many names are put in order before the group is asked."""
     if not context.consumer_groups.is_enabled():
         disabled = "The group coordinator does not serve the consumer group protocol: group.version is 0."
@@ -66,29 +60,7 @@ def prepare(
         unsupported = f"ServerAssignor is not supported. Supported assignors: {', '.join(assignors)}."
         return Answer(rejection_response(Rejection(ErrorCode.UNSUPPORTED_ASSIGNOR, unsupported)))
     names = request.subscribed_topic_names
-    return request if names is None or len(names) <= NAMES_SORTED_AT_ONCE else _with_sorted_names(request, names)
-
-
-def _with_sorted_names(
-    request: ConsumerGroupHeartbeatRequest, names: list[str]
-) -> Generator[None, None, ConsumerGroupHeartbeatRequest]:
-    """The request with its names in ascending order, without doubles, in steps of about a millisecond."""
-    runs = []
-    for start in range(0, len(names), NAMES_SORTED_AT_ONCE):
-        runs.append(sorted(set(names[start : start + NAMES_SORTED_AT_ONCE])))
-        yield
-    found: list[str] = []
-    for name, _ in groupby(merge(*runs)):
-        found.append(name)
-        if len(found) % NAMES_MERGED_AT_ONCE == 0:
-            yield
-    request.subscribed_topic_names = found
-    return request
-
-
-def sorted_names(names: list[str]) -> tuple[str, ...]:
-    """The names in ascending order, without doubles."""
-    return tuple(names if is_ascending(names) else sorted(set(names)))
+    return request if names is None or len(names) <= NAMES_SORTED_AT_ONCE else sorting_names(request, names)
 
 
 def _invalid_reason(request: ConsumerGroupHeartbeatRequest, api_version: int) -> str | None:

@@ -91,6 +91,10 @@ class MemberUpdate:
         if self.replaced is not None:
             self.had = self.had._replace(epoch=NO_EPOCH, previous_epoch=NO_EPOCH)
         self.metadata = update(self._before)
+        names, names_before = self.metadata.topics, self._before.topics
+        self._names_changed = names is not names_before and names != names_before
+        if names is not names_before and not self._names_changed:
+            self.metadata = self.metadata._replace(topics=names_before)  # so that nothing compares them again
         self.events: list[Event] = []
         self.group_epoch = group.epoch
         self._target_epoch = group.target_epoch
@@ -107,16 +111,15 @@ class MemberUpdate:
         if rejection is not None:
             return rejection
         self._update_member()
-        names_changed = self.metadata.topics != self._before.topics
         pattern_changed = self.metadata.pattern != self._before.pattern
         after = self._subscriptions()
-        bump = self._update_pattern(after) or names_changed
+        bump = self._update_pattern(after) or self._names_changed
         is_homogeneous = self._update_epoch(after, bump)
         if not keeps_target:
             self._update_target(is_homogeneous)
         elif self._target_epoch < self.group_epoch:
             return self.had
-        return self._reconcile(names_changed or pattern_changed)
+        return self._reconcile(self._names_changed or pattern_changed)
 
     @property
     def weight(self) -> int:
@@ -155,7 +158,7 @@ class MemberUpdate:
             )
             self.events.append(joined)
             return
-        if self.metadata != self._before:
+        if self._names_changed or self.metadata != self._before:
             updated = ConsumerMemberUpdated(
                 group_id=group_id, at_ms=at_ms, member_id=self._member_id, metadata=self.metadata, before=self._before
             )

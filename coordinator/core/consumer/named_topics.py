@@ -8,8 +8,8 @@ Counterpart in Kafka: `ModernGroup.subscribedTopicNames`.
 """
 
 from bisect import bisect_left
-from collections import deque
-from collections.abc import Iterable, Iterator
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -76,20 +76,21 @@ class NamedTopics:
         """How many topics each member names, added up."""
         return sum(len(names) * members for names, members in self.subscriptions.items())
 
-    def after(self, gone: Iterable[Names] = (), come: Iterable[Names] = ()) -> "ChangedNames":
+    def after(self, gone: Sequence[Names] = (), come: Sequence[Names] = ()) -> "ChangedNames":
         """What the members name when some subscriptions have gone and others come."""
-        changes: dict[Names, int] = {}
-        for by, several in ((-1, gone), (+1, come)):
-            for names in several:
-                changes[names] = changes.get(names, 0) + by
-        lost, gained = [], []
-        for names, change in changes.items():
-            before = self.subscriptions.get(names, 0)
-            if before and not before + change:
-                lost.append(names)
-            elif change > 0 and not before:
-                gained.append(names)
-        return ChangedNames(self, tuple(lost), tuple(gained))
+        if gone == come:
+            return ChangedNames(self)
+        if len(gone) <= 1 and len(come) <= 1:
+            lost = tuple(names for names in gone if self.subscriptions.get(names) == 1)
+            return ChangedNames(self, lost, tuple(names for names in come if names not in self.subscriptions))
+        changes = Counter(come)
+        changes.subtract(gone)
+        members = {names: self.subscriptions.get(names, 0) for names in changes}
+        return ChangedNames(
+            self,
+            tuple(names for names, before in members.items() if before and not before + changes[names]),
+            tuple(names for names, before in members.items() if not before and changes[names] > 0),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,3 @@ def change_counts(dict counts not None, tuple names not None, Py_ssize_t by):
             counts[name] = count
         else:
             counts.pop(name, None)
-
-
-def is_ascending(list names not None):
-    cdef Py_ssize_t place
-    for place in range(1, len(names)):
-        if <str>names[place - 1] >= <str>names[place]:
-            return False
-    return True

@@ -52,7 +52,7 @@ def changed_subscriptions(
     `patterns` are regular expressions that were resolved now; None: forgotten. Those that nobody subscribes to any more
     count no longer.
     """
-    named = group.named_topics.after((each.topics for each in gone), (each.topics for each in come))
+    named = group.named_topics.after([each.topics for each in gone], [each.topics for each in come])
     by_pattern = _changed(group.pattern_subscribers, _patterns(gone), _patterns(come))
     changes = dict(patterns or {})
     for each in gone:

@@ -70,7 +70,7 @@ def target_steps(asked: TargetInput, topics: Topics) -> Generator[None, None, di
             left = MEMBERS_AT_ONCE
     counts = {
         topic_id: topics.partition_count(topics.topic_name(topic_id) or "")
-        for topic_id in topics_in_order(_topic_ids(asked, subscribers[0].member_id, ids.values(), topics))
+        for topic_id in topics_in_order(_topic_ids(asked, subscribers[0], ids.values(), topics))
     }
     yield
     computed = yield from ASSIGNORS[asked.assignor].steps(subscribers, counts, asked.is_homogeneous)
@@ -85,10 +85,11 @@ def target_steps(asked: TargetInput, topics: Topics) -> Generator[None, None, di
 
 
 def _topic_ids(
-    asked: TargetInput, first_member_id: str, subscribed: Iterable[frozenset[bytes]], topics: Topics
+    asked: TargetInput, first: Subscriber, subscribed: Iterable[frozenset[bytes]], topics: Topics
 ) -> list[bytes]:
     """All topics, those of the first member in the order of its names: it decides between two in one bucket."""
-    names = topics_of(asked.members[first_member_id], asked.patterns)
-    named = map(topics.topic_id, names_in_order(sorted(topics.existing(names)), len(names)))
+    existing = sorted(name for name in map(topics.topic_name, first.topics) if name is not None)
+    names = topics_of(asked.members[first.member_id], asked.patterns)
+    named = map(topics.topic_id, names_in_order(existing, len(names)))
     all_ids = frozenset[bytes]().union(*subscribed)
     return list(dict.fromkeys((*(topic_id for topic_id in named if topic_id in all_ids), *sorted(all_ids))))
