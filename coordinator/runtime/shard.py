@@ -4,19 +4,19 @@ Counterpart in Kafka: the context of one partition in `CoordinatorRuntime`.
 """
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable
 from enum import Enum, auto
 from functools import partial
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from _wire.errors import ErrorCode, MalformedMessage
 from coordinator.core.causes import Cause
-from coordinator.core.decision import NOTHING, Decision, OperationContext, Reply
+from coordinator.core.decision import NOTHING, Decision, OperationContext
 from coordinator.core.event import Event
 from coordinator.core.operation import Scope
-from coordinator.core.stored_batch import StoredBatch
 from coordinator.logger import logger
-from coordinator.runtime.batch import Batch, ProjectionWrite, QueuedOperation, RecordsTooLarge
+from coordinator.runtime.batch import Batch, ProjectionWrite, QueuedOperation
+from coordinator.runtime.deciding import Decided, decide, with_records
 from coordinator.runtime.failed_keys import FailedKeys
 from coordinator.runtime.interfaces import Responses, Store, StoreError
 from coordinator.runtime.key_timers import KeyTimers
@@ -62,9 +62,6 @@ REFUSALS: Final = {
 
 
 Machine = TypeVar("Machine", bound=StateMachine)
-
-Decided = tuple[Decision, Sequence[StoredBatch]]
-"""A decision and its records."""
 
 
 def _never() -> bool:
@@ -372,7 +369,7 @@ class Shard(Generic[Machine]):
             return 0
         if context.request_id is not None:
             batch.queued.append(queued)
-        decided = self._decide(queued, batch)
+        decided = decide(self.machine, queued, batch)
         if decided is None:
             self._is_partial = False
             return 0
@@ -410,7 +407,7 @@ class Shard(Generic[Machine]):
 
         Yields as how many operations each step counts.
         """
-        decided = self._with_records(queued, key, decision, batch)
+        decided = with_records(self.machine, queued, key, decision, batch)
         if decided is None:
             return
         yield WEIGHT_OF_STEPS
@@ -454,43 +451,6 @@ class Shard(Generic[Machine]):
         elif context.request_id is None:
             self.failed_keys.missed(queued)
         batch.replies.extend(decision.replies)
-
-    def _decide(self, queued: QueuedOperation, batch: Batch) -> Decided | None:
-        """The decision with its records, measured; None when the operation failed, which changes nothing.
-
-        Records of a decision over the whole shard are made later, key by key, those of one with much to apply in a step
-        of their own.
-        """
-        try:
-            decision = self.machine.decide(queued)
-        except Exception:
-            logger.exception("unhandled exception in operation", operation=queued.operation.name, key=queued.key)
-            self._reply_failed(queued, batch)
-            return None
-        if not decision.events or queued.key is None or decision.weight >= WEIGHT_OF_STEPS:
-            return decision, ()
-        return self._with_records(queued, queued.key, decision, batch)
-
-    def _with_records(self, queued: QueuedOperation, key: str, decision: Decision, batch: Batch) -> Decided | None:
-        """As `_decide`: the decision, or another one if its records are too large."""
-        try:
-            records = self.machine.records(key, decision)
-            batch.check(records)
-            return decision, records
-        except RecordsTooLarge as problem:
-            logger.warning("rejected: " + str(problem), operation=queued.operation.name, key=key)
-            instead = self.machine.decide_too_large(queued)
-            if instead is not None:
-                return instead, ()
-        except Exception:
-            logger.exception("unhandled exception in operation", operation=queued.operation.name, key=key)
-        self._reply_failed(queued, batch)
-        return None
-
-    def _reply_failed(self, queued: QueuedOperation, batch: Batch) -> None:
-        if queued.context.request_id is not None:
-            error = queued.error_response(ErrorCode.UNKNOWN_SERVER_ERROR)
-            batch.replies.append(Reply(queued.context.request_id, error))
 
     def _advance(self, key: str, context: OperationContext, batch: Batch) -> None:
         """Take the steps that the state of a key requires, until there is none."""
