@@ -235,12 +235,13 @@ class Shard(Generic[Machine]):
         if self._appended is not None:
             self.release()  # a batch that was appended since the last call
         self.made_files = False
-        is_projected_first = self._under_way is None and self._is_projection_next
+        under_way = self._under_way
+        is_projected_first = under_way is None and bool(self._queue) and isinstance(self._queue[0], ProjectionWrite)
         if is_projected_first:
             self.write_held(now_ms)  # such records begin where a batch of the log begins
             if not self.is_active:
                 return 0
-        batch = self._open_batch
+        batch = Batch(self.store.batch_bytes_max) if under_way is None else under_way.batch
         try:
             used = self._handle_queued(now_ms, operations_max, batch)
         except Exception:
@@ -256,12 +257,8 @@ class Shard(Generic[Machine]):
 
     @property
     def _open_batch(self) -> Batch:
-        """The batch of the operation under way; without one a new batch."""
-        return Batch(self.store.batch_bytes_max) if self._under_way is None else self._under_way.batch
-
-    @property
-    def _is_projection_next(self) -> bool:
-        return bool(self._queue) and isinstance(self._queue[0], ProjectionWrite)
+        """The batch of the operation under way; without one an empty batch."""
+        return Batch(0) if self._under_way is None else self._under_way.batch
 
     def _handle_queued(self, now_ms: int, operations_max: int, batch: Batch) -> int:
         """Go on with the operation under way, and handle what is queued; returns how many operations it counts as."""

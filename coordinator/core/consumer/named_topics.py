@@ -93,9 +93,12 @@ class NamedTopics:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ChangedNames:
-    """What the members name after a change that has not happened yet."""
+    """What the members name after a change that has not happened yet. It is not changed once it is made.
+
+    The class is not frozen, as that would make it several times as expensive to create, and each heartbeat does.
+    """
 
     before: NamedTopics
     lost: tuple[Names, ...] = ()
