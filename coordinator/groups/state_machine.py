@@ -158,11 +158,12 @@ class GroupStateMachine:
 
     def apply_in_steps(self, key: str, decision: Decision, now_ms: int) -> Generator[int, None, None]:
         events, effects = decision.events, decision.effects
-        # Where they are few, each of them has much to change.
-        at_once = EVENTS_PER_STEP if len(events) > EVENTS_PER_STEP else 1
+        at_once, operations = EVENTS_PER_STEP, OPERATIONS_PER_STEP
+        if len(events) <= EVENTS_PER_STEP:  # then each of them has much to change
+            at_once, operations = 1, max(decision.weight // max(len(events), 1), OPERATIONS_PER_STEP)
         for start in range(0, len(events), at_once):
             self.apply(key, Decision(events[start : start + at_once]), now_ms)
-            yield OPERATIONS_PER_STEP
+            yield operations
             group = self.groups.get(key)
             if group is not None:
                 for _ in group.kind.steps_left(group.membership):

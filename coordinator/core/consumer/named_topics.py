@@ -23,7 +23,7 @@ NAMES_PER_OPERATION: Final = 200
 """To subscribe to so many topics takes as long as an operation."""
 NAMES_COUNTED_AT_ONCE: Final = 20_000
 """Names of a subscription that are counted when it is new or gone: up to 4 ms. Longer ones are counted in steps."""
-NAMES_COUNTED_PER_STEP: Final = 5_000
+NAMES_COUNTED_PER_STEP: Final = 2_500
 
 
 @dataclass(slots=True)
