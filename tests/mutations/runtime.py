@@ -93,11 +93,7 @@ SHARD_MUTANTS: Final = (
         "records that are too large are found after the events are applied",
         "with_records",
         "batch.check(records)\nreturn decision, records",
-        (
-            "machine.apply(key, decision, queued.context.now_ms)\n"
-            "batch.check(records)\n"
-            "return Decision(), records"
-        ),
+        ("machine.apply(key, decision, queued.context.now_ms)\nbatch.check(records)\nreturn Decision(), records"),
     ),
     Mutant(
         "an operation that fails is not answered",
