@@ -211,7 +211,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "names are counted in the turn in which their member joins",
-        "NamedTopics.change",
+        "NamedTopics.count_member",
         "if len(names) <= NAMES_COUNTED_AT_ONCE:",
         "if True:",
     ),

@@ -222,7 +222,7 @@ class ConsumerGroup:
 
     def _count(self, metadata: MemberMetadata, by: int, member_id: str) -> None:
         self.kept_homogeneity = None
-        self.named_topics.change(metadata.topics, by)
+        self.named_topics.count_member(metadata.topics, by)
         if metadata.pattern:
             change_count(self.pattern_subscribers, metadata.pattern, by)
         if metadata.server_assignor is not None:

@@ -37,7 +37,7 @@ class NamedTopics:
     uncounted: deque[tuple[Names, int]] = field(default_factory=deque, compare=False)
     """Names that are not counted yet, and by how much their counts change: the steps that count them."""
 
-    def change(self, names: Names, by: int) -> None:
+    def count_member(self, names: Names, by: int) -> None:
         """One member more (1) or less (-1) has this subscription."""
         before = self.subscriptions.get(names, 0)
         if before + by:

@@ -19,7 +19,7 @@ MANY = 20_000
 def named(subscriptions: Collection[Names]) -> NamedTopics:
     made = NamedTopics()
     for names in subscriptions:
-        made.change(names, +1)
+        made.count_member(names, +1)
     return made
 
 
@@ -56,9 +56,9 @@ def test_a_change_is_told_before_it_happens(before: list[Names], come: list[Name
     assert after.is_empty == (not counted)
     assert after.is_one_subscription == all(count == len(left) for count in counted.values())
     for names in gone:
-        group.change(names, -1)
+        group.count_member(names, -1)
     for names in come:
-        group.change(names, +1)
+        group.count_member(names, +1)
     assert group == named(left)
     assert {name for name in NAMES if name in group} == counted.keys()
     assert ChangedNames(group).existing(TOPICS) == counted.keys() & set("abcz")
