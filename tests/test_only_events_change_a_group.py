@@ -16,6 +16,7 @@ import pytest
 from coordinator.core.classic.group import ClassicGroup, Member, Rebalance
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.consumer.member import ConsumerMember
+from coordinator.core.consumer.named_topics import NamedTopics
 from coordinator.core.groups.group import Group
 from coordinator.core.offsets.committed_offsets import CommittedOffsets
 
@@ -59,6 +60,7 @@ NOT_A_GROUP: Final = {
         "answer.member_id",
         "identity.member_id",
     },
+    "coordinator/core/consumer/leaving_members.pyx": {"answer.group_instance_id", "answer.member_id"},  # messages
     "coordinator/server/denied_elements.py": {"setattr"},  # a request
     "coordinator/server/denied_requests.py": {"setattr"},  # a request
     "coordinator/server/hidden_resources.py": {"setattr"},  # a response
@@ -81,7 +83,16 @@ NOT_A_GROUP: Final = {
 }
 """Module → what has the name of a field, but belongs to a class of its own."""
 
-PARTS_OF_A_GROUP: Final = (Group, ClassicGroup, Member, Rebalance, ConsumerGroup, ConsumerMember, CommittedOffsets)
+PARTS_OF_A_GROUP: Final = (
+    Group,
+    ClassicGroup,
+    Member,
+    Rebalance,
+    ConsumerGroup,
+    NamedTopics,
+    ConsumerMember,
+    CommittedOffsets,
+)
 
 FIELDS: Final = frozenset(field.name for each in PARTS_OF_A_GROUP for field in fields(each))
 CONTAINER_CHANGES: Final = frozenset({
@@ -92,8 +103,8 @@ GROUP_CHANGES: Final = frozenset({
     "add_member", "allow_join_completion", "complete_transaction", "defer_join_completion", "keep_subscriptions",
     "mark_created", "mark_removed", "move_to", "wait_for_join", "put_pending", "remove_member", "remove_partition",
     "request_rebalance", "supersede", "update_protocols",
-    "add_classic_member", "set_pattern", "set_revocation_deadline", "set_target_epoch", "update_metadata",
-    "update_state",
+    "add_classic_member", "count_member", "set_pattern", "set_revocation_deadline", "set_target_epoch",
+    "update_metadata", "update_state",
 })  # fmt: skip
 """Methods that change a group and that no other class has."""
 

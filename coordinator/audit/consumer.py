@@ -30,7 +30,7 @@ def _joined(
 ) -> Fields:
     metadata = event.metadata
     state.remember_member(group.members[event.member_id], (), 0)
-    known = state.set_subscription(event.member_id, list(metadata.topics))
+    known = state.set_subscription(event.member_id, metadata.topics)
     state.note_epoch_trigger(Cause.NEW_MEMBER, known.member, "", event.at_ms)
     return {
         "member": known,
@@ -59,7 +59,7 @@ def _updated(
 ) -> Fields:
     metadata, had = event.metadata, event.before
     state.replace_member(event.member_id, group.members[event.member_id])
-    known = state.set_subscription(event.member_id, list(metadata.topics))
+    known = state.set_subscription(event.member_id, metadata.topics)
     is_changed = (metadata.topics, metadata.pattern or "") != (had.topics, had.pattern or "")
     if is_changed:
         state.note_epoch_trigger(Cause.METADATA_CHANGED, known.member, "", event.at_ms)
@@ -85,7 +85,7 @@ def _replaced(
     described = group.members[event.member_id]
     state.replace_member(event.old_member_id, replace(described, metadata=event.returned))
     old_topics, old_unnamed = old.topics, old.unnamed_topics
-    known = state.set_subscription(event.member_id, list(event.returned.topics))
+    known = state.set_subscription(event.member_id, event.returned.topics)
     return {
         "member": known,
         "old_member_id": event.old_member_id,
@@ -293,8 +293,8 @@ def _remember(group: ConsumerGroup, state: GroupAuditState, world: World) -> Non
         partitions = _named(current.assigned, state.nameable_partitions, world)
         state.remember_member(member, partitions, _count(current.assigned) - len(partitions))
         state.set_revoking(member.member_id, _named(current.pending, schema.PARTITIONS_NAMED_MAX, world))
-        state.set_subscription(member.member_id, list(member.metadata.topics))
-    state.topics = world.topics(group.topic_subscribers.keys() | group.pattern_topics.keys())
+        state.set_subscription(member.member_id, member.metadata.topics)
+    state.topics = world.topics(group.named_topics.counts.keys(), group.pattern_topics.keys())
 
 
 def _progress(group: ConsumerGroup, state: GroupAuditState) -> dict[str, schema.MemberProgress]:

@@ -120,7 +120,7 @@ def _generation_started(
 
 
 def _subscribed_topics(group: ConsumerGroup, world: World) -> dict[str, Topic]:
-    return world.topics(group.topic_subscribers.keys() | group.pattern_topics.keys())
+    return world.topics(group.named_topics.counts.keys(), group.pattern_topics.keys())
 
 
 def _pop_all_triggers(state: GroupAuditState) -> tuple[list[schema.Trigger], int]:

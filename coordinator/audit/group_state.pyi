@@ -215,7 +215,7 @@ class GroupAuditState:
         `metadata` says what it claims to have kept. Partitions that are too many to name are counted.
         """
 
-    def set_subscription(self, member_id: str, topics: list[str]) -> KnownMember:
+    def set_subscription(self, member_id: str, topics: tuple[str, ...]) -> KnownMember:
         """Set the topics, in ascending order, that a member of a consumer group subscribes to by name."""
 
     def reassign(

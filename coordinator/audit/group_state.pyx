@@ -348,10 +348,10 @@ cdef class GroupAuditState:
 
     # ---- consumer groups, whose members get their partitions one by one
 
-    def set_subscription(self, str member_id not None, list topics not None):
+    def set_subscription(self, str member_id not None, tuple topics not None):
         cdef KnownMember known = self.members[member_id]
         cdef Py_ssize_t count = len(topics)
-        known.topics, known.unnamed_topics = (topics, 0) if count <= TOPICS_NAMED_MAX else ([], count)
+        known.topics, known.unnamed_topics = (list(topics), 0) if count <= TOPICS_NAMED_MAX else ([], count)
         return known
 
     def reassign(

@@ -1,6 +1,6 @@
 """What the audit reads beside the groups: the topics, the ends of their logs, and the committed offsets."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple, Protocol
 
 from coordinator.audit import schema
@@ -22,6 +22,9 @@ class Cluster(Protocol):
 
     def topic_name(self, topic_id: bytes) -> str | None:
         """The name of the topic with that id (16 bytes), None where there is none."""
+
+    def existing(self, names: Collection[str]) -> set[str]:
+        """Those of the names that topics have. The names of a tuple are in ascending order."""
 
     def log_end_offset(self, topic: str, partition: int) -> int | None:
         """The log end offset of a partition; None if its log is not on this node."""
@@ -57,6 +60,9 @@ class NoCluster:
 
     def topic_name(self, topic_id: bytes) -> str | None:
         return None
+
+    def existing(self, names: Collection[str]) -> set[str]:
+        return set()
 
     def log_end_offset(self, topic: str, partition: int) -> int | None:
         return None
@@ -116,8 +122,14 @@ class World:
         """The name of a topic, or its id in hexadecimal digits if it does not exist any more."""
         return self.cluster.topic_name(topic_id) or topic_id.hex()
 
-    def topics(self, names: set[str]) -> dict[str, Topic]:
-        """Name → topic, for at most `TOPICS_NAMED_MAX` of them; those that do not exist are among them."""
+    def topics(self, *several: Collection[str]) -> dict[str, Topic]:
+        """Name → topic, for at most `TOPICS_NAMED_MAX` of them; those that do not exist are among them.
+
+        Where there are more names, only topics that exist count: names that nobody has made may be very many.
+        """
+        if sum(map(len, several)) > schema.TOPICS_NAMED_MAX:
+            several = tuple(map(self.cluster.existing, several))
+        names = set[str]().union(*several)
         return {name: self._topic(name) for name in sorted(names)[: schema.TOPICS_NAMED_MAX]}
 
     def topic_changes(self, before: Mapping[str, Topic]) -> dict[str, list[int]]:

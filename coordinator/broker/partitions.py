@@ -1,7 +1,7 @@
 """The partition logs that this node leads."""
 
 import errno
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -179,6 +179,10 @@ class Partitions:
     def topic_name(self, topic_id: bytes) -> str | None:
         """The name of the topic with that id (16 bytes), None where there is none."""
         return self._image.topic_name(topic_id)
+
+    def existing(self, names: Collection[str]) -> set[str]:
+        """Those of the names that topics have."""
+        return self._image.existing(names)
 
     def log_end_offset(self, topic: str, partition: int) -> int | None:
         """The log end offset of a partition; None if its log is not open on this node: opening many takes long."""

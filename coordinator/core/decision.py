@@ -1,6 +1,6 @@
 """The result of an operation: events, replies and effects. Making a decision changes nothing."""
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Collection, Container
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -26,6 +26,12 @@ class Topics(Protocol):
 
     def names(self) -> Container[str]:
         """The topics that exist at the time of the call; it does not change afterwards."""
+
+    def existing(self, names: Collection[str]) -> set[str]:
+        """Those of the names that topics have. The names of a tuple are in ascending order.
+
+        It takes no longer than there are names, and of a set, or the keys of a dict, than there are topics.
+        """
 
     def topic_id(self, name: str) -> bytes:
         """16 bytes, all zero where there is no topic of that name."""

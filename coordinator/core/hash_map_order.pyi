@@ -1,7 +1,10 @@
 from collections.abc import Iterable, Sequence
 
-def texts_in_hash_map_order(texts: Iterable[str]) -> list[str]:
-    """The texts in the order of a Java HashMap that has them as its keys (String.hashCode)."""
+def texts_in_hash_map_order(texts: Iterable[str], among: int = 0) -> list[str]:
+    """The texts in the order of a Java HashMap that has them as its keys (String.hashCode).
+
+    It may have more keys: `among` so many altogether.
+    """
 
 def ids_in_hash_set_order(ids: Iterable[bytes]) -> list[bytes]:
     """The ids of topics in the order of a Java HashSet of them (Uuid.hashCode); 16 bytes each."""

@@ -18,17 +18,19 @@ cdef enum:
 cdef array.array NO_NUMBERS = array.array("q")
 
 
-def texts_in_hash_map_order(texts):
-    return in_order(list(texts), hash_of_text)
+def texts_in_hash_map_order(texts, Py_ssize_t among=0):
+    cdef list keys = list(texts)
+    return in_order(keys, hash_of_text, buckets_of(max(len(keys), among)))
 
 
 def ids_in_hash_set_order(ids):
-    return in_order(list(ids), hash_of_id)
+    cdef list keys = list(ids)
+    return in_order(keys, hash_of_id, buckets_of(len(keys)))
 
 
 def assignment_in_hash_order(dict assignment not None):
     """Topic id → partitions, which are ascending, as Java goes through a HashMap of HashSets of them."""
-    ids = list(assignment) if len(assignment) < 2 else in_order(list(assignment), hash_of_id)
+    ids = list(assignment) if len(assignment) < 2 else ids_in_hash_set_order(assignment)
     return {topic_id: numbers_in_order(assignment[topic_id]) for topic_id in ids}
 
 
@@ -36,9 +38,10 @@ cdef object numbers_in_order(tuple numbers):
     """They are ascending, so most have a bucket each, in this order."""
     cdef Py_ssize_t count = len(numbers)
     cdef int last = numbers[count - 1] if count else 0
-    if <uint32_t>last < buckets_of(count):
+    cdef uint32_t buckets = buckets_of(count)
+    if <uint32_t>last < buckets:
         return numbers
-    return in_order(list(numbers), hash_of_number)
+    return in_order(list(numbers), hash_of_number, buckets)
 
 
 ctypedef uint32_t (*Hash)(object key) except? 0xFFFFFFFF
@@ -77,9 +80,9 @@ cdef int ascending(const void *one, const void *other) noexcept nogil:
     return (left > right) - (left < right)
 
 
-cdef list in_order(list keys, Hash hash_of_key):
+cdef list in_order(list keys, Hash hash_of_key, uint32_t buckets):
     cdef Py_ssize_t count = len(keys), place
-    cdef uint32_t buckets = buckets_of(count), value
+    cdef uint32_t value
     cdef array.array places = array.clone(NO_NUMBERS, count, False)
     for place in range(count):
         value = hash_of_key(keys[place])

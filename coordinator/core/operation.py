@@ -39,8 +39,8 @@ class Operation:
     `decide(group or groups, request, context)` reads and changes nothing. `error_response(request, error, api_version)`
     makes the response that reports an error; None if there is no response. `prepare(request, context)` runs before the
     operation is queued, so also where the group is not coordinated or not loaded yet: it returns the request to
-    queue, or an Answer. `too_large` decides instead of `decide` when the records of a decision are larger than the log
-    takes.
+    queue, or an Answer, or for a very long request a generator, whose steps end with the request to queue. `too_large`
+    decides instead of `decide` when the records of a decision are larger than the log takes.
     """
 
     name: str

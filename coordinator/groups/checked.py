@@ -6,7 +6,7 @@ happens, and not later by a client or a restart. They raise and are no `assert` 
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from typing import Any, Final, cast
@@ -123,6 +123,11 @@ class CheckedStateMachine(GroupStateMachine):
                 check_membership_kept(group_id, memberships[group_id], membership_of(self.groups.get(group_id)))
             check_answered(group_id, waiting[group_id], waiting_requests(self.groups.get(group_id)), decision)
             self._check_group(group_id)
+
+    def apply_in_steps(self, key: str, decision: Decision, now_ms: int) -> Generator[int, None, None]:
+        """In one step: what is checked are the states before the decision and after it."""
+        yield 1
+        self.apply(key, decision, now_ms)
 
     # ---------------------------------------------------------------------------------------------------------- loading
 

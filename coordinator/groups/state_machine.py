@@ -1,6 +1,6 @@
 """The groups of one partition of `__consumer_offsets`. Counterpart in Kafka: `GroupCoordinatorShard`."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from coordinator.config.settings import Config
@@ -28,6 +28,13 @@ from coordinator.runtime.slices import Steps
 
 GROUPS_PER_STEP: Final = 100
 """Loaded groups whose sessions begin in one step: half a millisecond if they have a few members each."""
+
+EVENTS_PER_STEP: Final = 50
+"""Events of a decision that are applied in one step: up to a millisecond."""
+EFFECTS_PER_STEP: Final = 1_000
+"""Sessions that end in one step: about as long."""
+OPERATIONS_PER_STEP: Final = 30
+"""As many operations take as long."""
 
 PENDING_MEMBER_ADDED: Final = frozenset(event for kind in KINDS.values() for event in kind.events.pending_member_added)
 
@@ -148,6 +155,22 @@ class GroupStateMachine:
             effect.apply(self._sessions, key, now_ms)
         if self._on_applied is not None and decision.events:
             self._on_applied(decision.events, after.state)
+
+    def apply_in_steps(self, key: str, decision: Decision, now_ms: int) -> Generator[int, None, None]:
+        events, effects = decision.events, decision.effects
+        at_once, operations = EVENTS_PER_STEP, OPERATIONS_PER_STEP
+        if len(events) <= EVENTS_PER_STEP:  # then each of them has much to change
+            at_once, operations = 1, max(decision.weight // max(len(events), 1), OPERATIONS_PER_STEP)
+        for start in range(0, len(events), at_once):
+            self.apply(key, Decision(events[start : start + at_once]), now_ms)
+            yield operations
+            group = self.groups.get(key)
+            if group is not None:
+                for _ in group.kind.steps_left(group.membership):
+                    yield OPERATIONS_PER_STEP
+        for start in range(0, len(effects), EFFECTS_PER_STEP):
+            self.apply(key, Decision(effects=effects[start : start + EFFECTS_PER_STEP]), now_ms)
+            yield OPERATIONS_PER_STEP
 
     def _count_pending_member(self, event: Any, addresses: AddressLimits) -> None:
         addresses.member_pending(PendingMember(event.group_id, event.member_id), event.client_host)

@@ -4,22 +4,23 @@ Counterpart in Kafka: the context of one partition in `CoordinatorRuntime`.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable
 from enum import Enum, auto
 from functools import partial
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from _wire.errors import ErrorCode, MalformedMessage
 from coordinator.core.causes import Cause
-from coordinator.core.decision import NOTHING, Decision, OperationContext, Reply
+from coordinator.core.decision import NOTHING, Decision, OperationContext
 from coordinator.core.event import Event
 from coordinator.core.operation import Scope
-from coordinator.core.stored_batch import StoredBatch
 from coordinator.logger import logger
-from coordinator.runtime.batch import Batch, ProjectionWrite, QueuedOperation, RecordsTooLarge
+from coordinator.runtime.batch import Batch, ProjectionWrite, QueuedOperation
+from coordinator.runtime.deciding import Decided, decide, with_records
 from coordinator.runtime.failed_keys import FailedKeys
 from coordinator.runtime.interfaces import Responses, Store, StoreError
 from coordinator.runtime.key_timers import KeyTimers
+from coordinator.runtime.operation_under_way import WEIGHT_OF_STEPS, OperationUnderWay
 from coordinator.runtime.projection import Projection
 from coordinator.runtime.slices import Steps, awaited
 from coordinator.runtime.state_machine import StateMachine
@@ -30,6 +31,9 @@ LOAD_RETRY_MS_AT_MOST: Final = 10_000
 
 KEYS_PER_OPERATION: Final = 3
 """An operation over the whole shard takes about as long as one on a single key for each so many of its keys."""
+
+APPEND_OPERATIONS: Final = 1
+"""To append a batch takes as long as an operation: a client that waits for each answer makes one with each request."""
 
 STEPS_AT_ONCE_MAX: Final = 16
 """Steps that may follow from one operation without time passing.
@@ -58,9 +62,6 @@ REFUSALS: Final = {
 
 
 Machine = TypeVar("Machine", bound=StateMachine)
-
-Decided = tuple[Decision, Sequence[StoredBatch]]
-"""A decision and its records."""
 
 
 def _never() -> bool:
@@ -116,6 +117,8 @@ class Shard(Generic[Machine]):
         """Whether the store is being called: what it completes meanwhile is not completed later."""
         self._is_partial = False
         """Whether the first operation of the queue was decided in part: it comes before any other."""
+        self._under_way: OperationUnderWay | None = None
+        """The operation that is being applied in steps: it has left the queue, and comes before all that is in it."""
         self.failed_keys = FailedKeys(
             partition, machine, projection, store, timers, responses, answered=partial(request_drain, self)
         )
@@ -138,7 +141,7 @@ class Shard(Generic[Machine]):
 
         What is stored is then not what the state machine is.
         """
-        return self._in_flight is not None or self._is_partial
+        return self._in_flight is not None or self._is_partial or self._under_way is not None
 
     @property
     def queue_size(self) -> int:
@@ -148,7 +151,7 @@ class Shard(Generic[Machine]):
     @property
     def is_idle(self) -> bool:
         """Whether all that was submitted is decided and stored."""
-        return self.state is ShardState.ACTIVE and not self._queue and self._in_flight is None
+        return self.state is ShardState.ACTIVE and not self._queue and not self.is_in_flight
 
     # ---------------------------------------------------------------------------------------------------------- loading
 
@@ -210,7 +213,7 @@ class Shard(Generic[Machine]):
 
     def unload(self) -> None:
         """Stop leading the partition: requests are answered NOT_COORDINATOR, and its state is dropped."""
-        batch = self._in_flight or self._appended or Batch(0)
+        batch = self._in_flight or self._appended or self._open_batch
         self._in_flight = self._appended = None
         self.state, self._load_cause = ShardState.INACTIVE, None
         self._cancel_load()
@@ -232,37 +235,73 @@ class Shard(Generic[Machine]):
             return 0
         if self._appended is not None:
             self.release()  # a batch that was appended since the last call
-        batch = Batch(self.store.batch_bytes_max)
-        used = 0
         self.made_files = False
-        is_projected_first = bool(self._queue) and isinstance(self._queue[0], ProjectionWrite)
+        under_way = self._under_way
+        is_projected_first = under_way is None and bool(self._queue) and isinstance(self._queue[0], ProjectionWrite)
         if is_projected_first:
             self.write_held(now_ms)  # such records begin where a batch of the log begins
             if not self.is_active:
-                return used
+                return 0
+        batch = Batch(self.store.batch_bytes_max) if under_way is None else under_way.batch
         try:
-            if self.failed_keys.rebuilt:
-                self._serve_rebuilt(now_ms)
-            while self._queue and used < operations_max:
-                queued = self._queue.popleft()
-                if isinstance(queued, ProjectionWrite):
-                    queued.write(self.machine.states, now_ms)
-                    continue
-                used += 1 + self._handle(queued, now_ms, batch)
-                if queued.key is None:
-                    if queued.operation.scope is Scope.SHARD:
-                        used += len(self.machine.states) // KEYS_PER_OPERATION
-                    if self._is_partial:
-                        self._queue.appendleft(queued)
-                        used = max(used, operations_max)
+            used = self._handle_queued(now_ms, operations_max, batch)
         except Exception:
             logger.exception("unhandled exception in a batch; reloading the partition", partition=self.partition)
             self._fail_batch(batch)
-            return used
+            return operations_max
+        if self._under_way is not None:
+            return operations_max
+        is_stored = self._append(batch, now_ms)
+        if is_projected_first:
+            self.write_held(now_ms)
+        return used + APPEND_OPERATIONS if is_stored else used
+
+    @property
+    def _open_batch(self) -> Batch:
+        """The batch of the operation under way; without one an empty batch."""
+        return Batch(0) if self._under_way is None else self._under_way.batch
+
+    def _handle_queued(self, now_ms: int, operations_max: int, batch: Batch) -> int:
+        """Go on with the operation under way, and handle what is queued; returns how many operations it counts as."""
+        if self._under_way is not None:
+            # What is queued begins a batch of its own: records of the projection alone would have to come first.
+            self._go_on(operations_max)
+            return operations_max  # there may be more in the queue
+        if self.failed_keys.rebuilt:
+            self._serve_rebuilt(now_ms)
+        used = 0
+        while self._queue and used < operations_max:
+            queued = self._queue.popleft()
+            if isinstance(queued, ProjectionWrite):
+                queued.write(self.machine.states, now_ms)
+                continue
+            used += 1 + self._handle(queued, now_ms, batch)
+            if self._under_way is not None:
+                used += self._go_on(operations_max - used)
+            if self._under_way is not None:
+                return operations_max
+            if queued.key is None:
+                if queued.operation.scope is Scope.SHARD:
+                    used += len(self.machine.states) // KEYS_PER_OPERATION
+                if self._is_partial:
+                    self._queue.appendleft(queued)
+                    used = max(used, operations_max)
+        return used
+
+    def _go_on(self, operations_max: int) -> int:
+        """Go on with the operation under way; returns how many operations its steps count as."""
+        assert self._under_way is not None
+        used = self._under_way.go_on(operations_max)
+        if self._under_way.has_ended:
+            self._under_way = None
+        return used
+
+    def _append(self, batch: Batch, now_ms: int) -> bool:
+        """Append a batch; returns whether it has anything to store."""
         projected = () if self.projection is None else self.projection.pop_records()
         if not projected and not batch.stored:
             self._appended = batch
-            return used
+            return False
         if not self.has_files:
             self.made_files = self.store.makes_files(projected, batch.stored)
         self._in_flight = batch
@@ -270,9 +309,7 @@ class Shard(Generic[Machine]):
         self.store.append(projected, batch.stored, now_ms, partial(self._append_completed, batch))
         self._is_appending = False
         self.has_files = self.has_files or self.store.has_files
-        if is_projected_first:
-            self.write_held(now_ms)
-        return used
+        return True
 
     def _serve_rebuilt(self, now_ms: int) -> None:
         """Serve the keys that were rebuilt since the last batch; what they missed comes before all other operations."""
@@ -289,7 +326,7 @@ class Shard(Generic[Machine]):
         try:
             self.store.write_held(now_ms)
         except StoreError as problem:
-            self._append_failed(self._in_flight or Batch(0), problem)
+            self._append_failed(self._in_flight or self._open_batch, problem)
 
     def _append_completed(self, batch: Batch, problem: StoreError | None) -> None:
         if batch is not self._in_flight:
@@ -330,7 +367,7 @@ class Shard(Generic[Machine]):
             return 0
         if context.request_id is not None:
             batch.queued.append(queued)
-        decided = self._decide(queued, batch)
+        decided = decide(self.machine, queued, batch)
         if decided is None:
             self._is_partial = False
             return 0
@@ -339,6 +376,9 @@ class Shard(Generic[Machine]):
             self._apply_to_all(queued, decision, batch)
         elif not (decision.events or decision.effects or context.request_id is None):
             batch.replies.extend(decision.replies)  # there is nothing to apply, as for each read
+        elif decision.weight >= WEIGHT_OF_STEPS:
+            self._under_way = OperationUnderWay(batch, self._apply_in_steps(queued, key, decision, batch))
+            return decision.weight
         elif not self._apply(key, decided, now_ms, batch):
             self._fail(queued, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         elif (decision.events and not decision.no_step_follows) or context.request_id is None:
@@ -357,6 +397,31 @@ class Shard(Generic[Machine]):
         batch.replies.extend(decision.replies)
         batch.store(records)
         return True
+
+    def _apply_in_steps(
+        self, queued: QueuedOperation, key: str, decision: Decision, batch: Batch
+    ) -> Generator[int, None, None]:
+        """Make the records of a decision, apply it, and take the steps of the key that follow.
+
+        Yields as how many operations each step counts.
+        """
+        decided = with_records(self.machine, queued, key, decision, batch)
+        if decided is None:
+            return
+        yield WEIGHT_OF_STEPS
+        decision, records = decided
+        context = queued.context
+        projected = 0 if self.projection is None else len(self.projection.records)
+        try:
+            yield from self.machine.apply_in_steps(key, decision, context.now_ms)
+        except Exception:
+            self.failed_keys.fail(key, context.now_ms, decision, projected)
+            self._fail(queued, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            return
+        batch.replies.extend(decision.replies)
+        batch.store(records)
+        if not decision.no_step_follows:
+            self._advance(key, context, batch)
 
     def _apply_to_all(self, queued: QueuedOperation, decision: Decision, batch: Batch) -> None:
         """Apply and store a decision over the whole shard; what it is for one key may fail without the others."""
@@ -384,30 +449,6 @@ class Shard(Generic[Machine]):
         elif context.request_id is None:
             self.failed_keys.missed(queued)
         batch.replies.extend(decision.replies)
-
-    def _decide(self, queued: QueuedOperation, batch: Batch) -> Decided | None:
-        """The decision with its records, measured; None when the operation failed, which changes nothing.
-
-        Records of a decision over the whole shard are made later, key by key.
-        """
-        try:
-            decision = self.machine.decide(queued)
-            if not decision.events or queued.key is None:
-                return decision, ()
-            records = self.machine.records(queued.key, decision)
-            batch.check(records)
-            return decision, records
-        except RecordsTooLarge as problem:
-            logger.warning("rejected: " + str(problem), operation=queued.operation.name, key=queued.key)
-            instead = self.machine.decide_too_large(queued)
-            if instead is not None:
-                return instead, ()
-        except Exception:
-            logger.exception("unhandled exception in operation", operation=queued.operation.name, key=queued.key)
-        if queued.context.request_id is not None:
-            error = queued.error_response(ErrorCode.UNKNOWN_SERVER_ERROR)
-            batch.replies.append(Reply(queued.context.request_id, error))
-        return None
 
     def _advance(self, key: str, context: OperationContext, batch: Batch) -> None:
         """Take the steps that the state of a key requires, until there is none."""
@@ -450,6 +491,9 @@ class Shard(Generic[Machine]):
         self.failed_keys.clear()
         self.store.drop_held()
         self._is_partial = False
+        if self._under_way is not None:
+            self._under_way.cancel()
+            self._under_way = None
         waiting = self._forget_state()
         for queued in batch.queued:
             self._fail(queued, error)

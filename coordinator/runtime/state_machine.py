@@ -3,7 +3,7 @@
 Counterpart in Kafka: `CoordinatorShard`, which `CoordinatorRuntime` is generic over.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from coordinator.core.decision import Decision, OperationContext
@@ -33,6 +33,12 @@ class StateMachine(Protocol):
         """Apply the events, then make the effects.
 
         May raise anything: the key then has to be discarded.
+        """
+
+    def apply_in_steps(self, key: str, decision: Decision, now_ms: int) -> Generator[int, None, None]:
+        """As `apply`, for a decision with much to apply. Each step yields as how many operations it counts.
+
+        Until the last one no other key is decided about, and the key is in a state that nobody may see.
         """
 
     def advance(self, key: str, context: OperationContext) -> Decision:

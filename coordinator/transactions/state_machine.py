@@ -1,6 +1,6 @@
 """The transactional ids of one partition of `__transaction_state`. Counterpart in Kafka: `TransactionStateManager`."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Final
 
 from coordinator.config.key import INT32_MAX
@@ -91,6 +91,11 @@ class TransactionStateMachine:
                 self._created.remove(key)
         for effect in decision.effects:
             effect.apply(self._producer_ids, key, now_ms)
+
+    def apply_in_steps(self, key: str, decision: Decision, now_ms: int) -> Generator[int, None, None]:
+        """No decision about a transaction has much to apply."""
+        yield 1
+        self.apply(key, decision, now_ms)
 
     def _note_open(self, transaction: Transaction) -> None:
         if transaction.state is ONGOING:

@@ -1,5 +1,6 @@
 """Consumer groups on the simulation whose audit knows the names of topics."""
 
+from collections.abc import Collection
 from typing import Any
 
 from coordinator.audit.world import NoCluster
@@ -21,6 +22,9 @@ class TopicsOf(NoCluster):
 
     def topic_name(self, topic_id: bytes) -> str | None:
         return self._fixed.topic_name(topic_id)
+
+    def existing(self, names: Collection[str]) -> set[str]:
+        return self._fixed.existing(names)
 
 
 def named(world: World) -> World:

@@ -1,5 +1,6 @@
 """What the audit says so that a person understands a rebalance: who, since when, with whom, and at what price."""
 
+from collections.abc import Collection
 from typing import Any, TypeVar
 
 import pytest
@@ -35,6 +36,9 @@ class Cluster:
 
     def topic_name(self, topic_id: bytes) -> str | None:
         return None
+
+    def existing(self, names: Collection[str]) -> set[str]:
+        return self.counts.keys() & names
 
     def topic_id(self, topic: str) -> bytes:
         return bytes([topic in self.counts, *bytes(14), self.ids.get(topic, 0)])

@@ -1,6 +1,9 @@
 """Attacks on consumer groups (KIP-848): huge subscriptions, hostile regular expressions, storms of members."""
 
 from collections.abc import Iterable, Iterator
+from itertools import islice, product
+from random import Random
+from string import ascii_letters, digits
 from typing import Any, Final
 
 from _wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
@@ -61,6 +64,20 @@ def _names_of_topics(target: Target, scale: float) -> Iterator[None]:
     names = [f"n{number}" for number in range(int(NAMES * scale))]
     yield
     _ask(target, [_heartbeat("m", subscribed_topic_names=names)], HEARTBEAT_VERSION)
+
+
+def _short_names_of_topics(target: Target, scale: float) -> Iterator[None]:
+    """As many as a record holds, in no order: the group takes them, and each of its members has to live with them."""
+    names = ["".join(letters) for letters in islice(product(ascii_letters + digits, repeat=3), int(NAMES * scale))]
+    Random(0).shuffle(names)
+    yield
+    messages = [
+        _heartbeat("m", subscribed_topic_names=names),
+        *(_heartbeat(f"m{number}", subscribed_topic_names=["t"]) for number in range(int(20 * scale) or 1)),
+        _heartbeat("m", 2, subscribed_topic_names=names[1:]),
+        _heartbeat("m", -1),
+    ]
+    _ask(target, messages, HEARTBEAT_VERSION)
 
 
 def _one_name_doubled(target: Target, scale: float) -> Iterator[None]:
@@ -169,6 +186,7 @@ def _heartbeats_at_limits(target: Target, scale: float) -> Iterator[None]:
 
 ATTACKS: Final = (
     Attack("ConsumerGroupHeartbeat that subscribes to 200,000 topics", _names_of_topics),
+    Attack("ConsumerGroupHeartbeats to 200,000 topics with short names", _short_names_of_topics),
     Attack("ConsumerGroupHeartbeat that names one topic 200,000 times", _one_name_doubled),
     Attack("ConsumerGroupHeartbeats, each to 8,000 other topics, 20 times", _changing_subscriptions),
     Attack("ConsumerGroupHeartbeat that owns 190,000 partitions", _owned_partitions),

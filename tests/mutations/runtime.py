@@ -85,23 +85,19 @@ BATCH_MUTANTS: Final = (
 SHARD_MUTANTS: Final = (
     Mutant(
         "records that are too large are appended",
-        "Shard._decide",
+        "with_records",
         "batch.check(records)\nreturn decision, records",
         "return decision, records",
     ),
     Mutant(
         "records that are too large are found after the events are applied",
-        "Shard._decide",
+        "with_records",
         "batch.check(records)\nreturn decision, records",
-        (
-            "self.machine.apply(queued.key, decision, queued.context.now_ms, batch)\n"
-            "batch.check(records)\n"
-            "return Decision(), records"
-        ),
+        ("machine.apply(key, decision, queued.context.now_ms)\nbatch.check(records)\nreturn Decision(), records"),
     ),
     Mutant(
         "an operation that fails is not answered",
-        "Shard._decide",
+        "deciding._reply_failed",
         "batch.replies.append(Reply(queued.context.request_id, error))",
         "pass",
     ),
@@ -143,7 +139,7 @@ SHARD_MUTANTS: Final = (
     ),
     Mutant(
         "the audit is appended only with records",
-        "Shard.drain",
+        "Shard._append",
         "if not projected and not batch.stored:",
         "if not batch.stored:",
     ),
@@ -155,7 +151,7 @@ SHARD_MUTANTS: Final = (
     ),
     Mutant(
         "replies are sent while their batch is in flight",
-        "Shard.drain",
+        "Shard._append",
         "self._in_flight = batch",
         "self._in_flight = self._appended = batch",
     ),
@@ -192,7 +188,7 @@ SHARD_MUTANTS: Final = (
     Mutant(
         "topics count as forgotten while that is in flight",
         "Shard.is_idle",
-        "return self.state is ShardState.ACTIVE and not self._queue and self._in_flight is None",
+        "return self.state is ShardState.ACTIVE and not self._queue and not self.is_in_flight",
         "return self.state is ShardState.ACTIVE and not self._queue",
     ),
     Mutant(

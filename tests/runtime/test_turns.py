@@ -6,8 +6,8 @@ from _wire.messages.heartbeat import HeartbeatResponse
 from coordinator.core.decision import OperationContext, replying
 from coordinator.core.operation import Operation, Scope
 from coordinator.runtime.coordinator_runtime import OPERATIONS_AT_ONCE
-from coordinator.runtime.shard import KEYS_PER_OPERATION
-from tests.groups.failing_groups import commit_for
+from coordinator.runtime.shard import APPEND_OPERATIONS, KEYS_PER_OPERATION
+from tests.groups.failing_groups import commit_for, committed
 from tests.simulation.simulation import Sent, Simulation
 
 
@@ -61,3 +61,24 @@ def test_an_operation_over_all_groups_counts_as_several(sim, handled):
         queue(sim, handled, number, Scope.SHARD)
     sim.coordinator.drain(sim.now_ms)
     assert len(handled) <= OPERATIONS_AT_ONCE // (1 + groups // KEYS_PER_OPERATION) + 1
+
+
+def test_a_batch_that_is_stored_counts_as_an_operation_too(sim):
+    """A client that sends its next request with each answer makes a batch of each."""
+    commit_for(sim, "g", "t", 0)
+    stored: list[int] = []
+
+    class Answered(Sent):
+        def send_response(self, response):
+            stored.append(1)
+            ask()
+
+    def ask():
+        def decide(target: object, request: object, context: OperationContext):
+            return replying(context, HeartbeatResponse(), committed("g", "t", len(stored), context.wall_ms))
+
+        sim.submit(Operation("test", decide, lambda *_: HeartbeatResponse()), "g", None, Answered(), "c", 0)
+
+    ask()
+    sim.coordinator.drain(sim.now_ms)
+    assert len(stored) == OPERATIONS_AT_ONCE // (1 + APPEND_OPERATIONS)

@@ -1,9 +1,10 @@
 """The real core, shards, sessions, wheel and logs on a virtual clock and a disk in memory: a server without sockets."""
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import count, pairwise
 from pathlib import Path
+from types import GeneratorType
 from typing import Any, Final
 
 from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
@@ -35,6 +36,7 @@ from coordinator.log.partition_log import PartitionLog
 from coordinator.runtime.coordinator_runtime import LOAD_SECONDS_AT_ONCE
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.shard import RequestDrain, Shard, ShardState
+from coordinator.runtime.slices import at_once
 from coordinator.runtime.store import LogStore
 from coordinator.server.pending_requests import PendingRequests, Waiting
 from coordinator.timers.clock import VirtualClock
@@ -73,6 +75,9 @@ class AnyTopics:
 
     def names(self) -> Container[str]:
         return AllTopicsBut(self.missing)
+
+    def existing(self, names: Collection[str]) -> set[str]:
+        return set(filter(None, names)) - self.missing
 
     def topic_id(self, name: str) -> bytes:
         return name.encode()[:16].ljust(16, b"\0")
@@ -323,6 +328,8 @@ class SimulatedServer:
             self.coordinator.enqueue_for_shard(operation, partition, request, context)
         else:
             prepared = request if operation.prepare is None else operation.prepare(request, context)
+            if isinstance(prepared, GeneratorType):
+                prepared = at_once(prepared)
             if isinstance(prepared, Answer):
                 if prepared.rejected is not None:
                     rejected = RejectedRequest(operation.name, request, prepared.rejected)

@@ -1,7 +1,7 @@
 """The server of a history: a whole node of the product without sockets, with the twins of its shards beside it."""
 
 from collections import Counter
-from collections.abc import Callable, Container
+from collections.abc import Callable, Collection, Container
 from functools import partial
 from typing import Any, Final
 
@@ -65,6 +65,9 @@ class WideTopics:
 
     def names(self) -> Container[str]:
         return self._image.names()
+
+    def existing(self, names: Collection[str]) -> set[str]:
+        return self._image.existing(names)
 
     def topic_id(self, name: str) -> bytes:
         return self._image.topic_id(name)

@@ -22,7 +22,8 @@ def durable_part(group: ConsumerGroup) -> tuple[object, ...]:
 def derived_fields(group: ConsumerGroup) -> Iterator[DerivedField]:
     """The fields that follow from others."""
     members = group.members.values()
-    names = Counter(topic for member in members for topic in member.metadata.topics)
+    subscriptions = Counter(member.metadata.topics for member in members)
+    names = Counter(topic for topics in subscriptions for topic in topics)
     subscribed = Counter(member.metadata.pattern for member in members if member.metadata.pattern)
     votes = Counter(member.metadata.server_assignor for member in members if member.metadata.server_assignor)
     matched = Counter(topic for resolved in group.patterns.values() for topic in resolved.topics)
@@ -36,7 +37,8 @@ def derived_fields(group: ConsumerGroup) -> Iterator[DerivedField]:
     )
     owners = {(topic_id, partition) for topic_id, of_topic in group.owners.items() for partition in of_topic}
     yield DerivedField("static members", group.static_members, holders)
-    yield DerivedField("subscribers by name", group.topic_subscribers, dict(names))
+    yield DerivedField("subscriptions by name", group.named_topics.subscriptions, dict(subscriptions))
+    yield DerivedField("named topics", group.named_topics.counts, dict(names))
     yield DerivedField("subscribers by pattern", group.pattern_subscribers, dict(subscribed))
     yield DerivedField("topics of patterns", group.pattern_topics, dict(matched))
     yield DerivedField("votes for assignors", group.assignor_votes, dict(votes))

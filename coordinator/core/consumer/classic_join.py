@@ -72,7 +72,8 @@ def join(group: Group[ConsumerGroup], request: JoinGroupRequest, context: Operat
         awaited=Deadline.SYNC,
         deadline_ms=context.now_ms + max(rebalance_timeout_ms(request, context), 0),
     )
-    return Decision((*step.events, awaited), (_reply(request, context, member_id, current),), step.sessions())
+    replies = (_reply(request, context, member_id, current),)
+    return Decision((*step.events, awaited), replies, step.sessions(), weight=step.weight)
 
 
 def _check(

@@ -6,12 +6,13 @@ Counterpart in Kafka: `classicGroupJoinToConsumerGroup`, `classicGroupSyncToCons
 `classicGroupHeartbeatToConsumerGroup`, `classicGroupLeaveToConsumerGroup`.
 """
 
-from _wire.errors import NONE, ErrorCode
+from dataclasses import replace
+
+from _wire.errors import ErrorCode
 from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from _wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity, MemberResponse
+from _wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from coordinator.core.causes import Cause
-from coordinator.core.classic.group import NO_MEMBER_ID
 from coordinator.core.classic.members import LEAVE_BATCH_VERSION
 from coordinator.core.classic.requests import reason_of
 from coordinator.core.consumer.classic_protocol import assignment_bytes
@@ -20,6 +21,7 @@ from coordinator.core.consumer.events import ClassicMemberAwaited, ClassicMember
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.consumer.identification import static_member
 from coordinator.core.consumer.leaving import Departure, remove
+from coordinator.core.consumer.leaving_members import members_that_leave
 from coordinator.core.consumer.member import ConsumerMember, MemberState
 from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 from coordinator.core.decision import Decision, OperationContext, Reply, replying
@@ -125,32 +127,18 @@ def leave(group: Group[ConsumerGroup], request: LeaveGroupRequest, context: Oper
     """Members leave, or an administrator removes them; those of the consumer protocol too."""
     is_batch = context.api_version >= LEAVE_BATCH_VERSION
     identities = request.members if is_batch else [MemberIdentity(member_id=request.member_id)]
-    departures: dict[str, Departure] = {}
-    answers = []
-    for identity in identities:
-        found = _leaving_member(group.membership, identity)
-        error = found if isinstance(found, ErrorCode) else NONE
-        answers.append(
-            MemberResponse(member_id=identity.member_id, group_instance_id=identity.group_instance_id, error_code=error)
-        )
-        if not isinstance(found, ErrorCode):
-            departures.setdefault(found.member_id, _departure(found, identity, context))
+    consumer = group.membership
+    gone, answers = members_that_leave(consumer.members, consumer.static_members, identities)
+    departures = [_departure(consumer.members[member_id], reason, context) for member_id, reason in gone.items()]
     response = LeaveGroupResponse(members=answers)
     if not is_batch:
         response = LeaveGroupResponse(error_code=answers[0].error_code)
-    decision = remove(group.membership, list(departures.values()), context)
+    decision = remove(consumer, departures, context)
     assert context.request_id is not None
-    return Decision(decision.events, (Reply(context.request_id, response),), decision.effects)
+    return replace(decision, replies=(Reply(context.request_id, response),))
 
 
-def _leaving_member(group: ConsumerGroup, identity: MemberIdentity) -> ConsumerMember | ErrorCode:
-    holder = None if identity.group_instance_id is None else static_member(group, identity.group_instance_id)
-    if holder is not None and identity.member_id == NO_MEMBER_ID:
-        return holder
-    return find_member(group, identity.member_id, identity.group_instance_id)
-
-
-def _departure(member: ConsumerMember, identity: MemberIdentity, context: OperationContext) -> Departure:
+def _departure(member: ConsumerMember, reason: str | None, context: OperationContext) -> Departure:
     requester = context.requester
     is_own = (requester.client_id, requester.client_host) == (member.client_id, member.client_host)
-    return Departure(member, Cause.MEMBER_LEFT, reason_of(identity.reason), None if is_own else requester)
+    return Departure(member, Cause.MEMBER_LEFT, reason_of(reason), None if is_own else requester)

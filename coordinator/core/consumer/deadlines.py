@@ -46,9 +46,10 @@ class Deadlines:
             self._drop_old()
 
     def remove_all(self, member_id: str) -> None:
-        for kind in Deadline:
-            self.by_key.pop((member_id, kind), None)
-        self._drop_old()
+        if self.by_key:  # mostly there are none, and thousands of members may go at once
+            for kind in Deadline:
+                self.by_key.pop((member_id, kind), None)
+            self._drop_old()
 
     def _drop_old(self) -> None:
         while self.heap and self.by_key.get(self.heap[0][1:]) != self.heap[0][0]:

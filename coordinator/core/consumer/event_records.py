@@ -18,8 +18,8 @@ from coordinator.core.consumer.events import (
     TargetAssignmentComputed,
 )
 from coordinator.core.consumer.group import ConsumerGroup
+from coordinator.core.consumer.member_records import removed_member_records, targets_records
 from coordinator.core.consumer.replay import RECORD_TYPES
-from coordinator.core.consumer.target_records import targets_records
 from coordinator.core.event import Event
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.kind import EventRecords, KindRecords
@@ -35,12 +35,12 @@ def _member(
 
 
 def _replaced(event: ConsumerMemberReplaced, group: Group[Any], events: Events) -> list[StoredRecord]:
-    removed = records.removed_member_records(event.group_id, event.old_member_id)
+    removed = removed_member_records(event.group_id, event.old_member_id)
     return [*removed, *records.added_member_records(event.group_id, event.replacement(), event.target)]
 
 
 def _removed(event: ConsumerMemberRemoved, group: Group[Any], events: Events) -> list[StoredRecord]:
-    return records.removed_member_records(event.group_id, event.member_id)
+    return removed_member_records(event.group_id, event.member_id)
 
 
 def _current(

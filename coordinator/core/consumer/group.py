@@ -9,6 +9,8 @@ from typing import Final, NamedTuple
 
 from coordinator.core.consumer.deadlines import Deadline, Deadlines
 from coordinator.core.consumer.member import ConsumerMember, CurrentAssignment, MemberMetadata, MemberState
+from coordinator.core.consumer.named_topics import ChangedNames, NamedTopics
+from coordinator.core.consumer.names import change_counts
 from coordinator.core.consumer.topic_partitions import EpochsByPartition, TopicPartitions
 from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 from coordinator.core.groups.membership import TopicName
@@ -53,8 +55,8 @@ class ConsumerGroup:
     """Member id → target assignment."""
     owners: dict[bytes, dict[int, str]] = field(default_factory=dict)
     """Topic id → partition → the member that may use it or has not given it up. No topic without partitions."""
-    topic_subscribers: dict[str, int] = field(default_factory=dict)
-    """Topic → how many members subscribe to it by name."""
+    named_topics: NamedTopics = field(default_factory=NamedTopics)
+    """What members subscribe to by name."""
     pattern_subscribers: dict[str, int] = field(default_factory=dict)
     """Regular expression → how many members subscribe to it."""
     patterns: dict[str, ResolvedPattern] = field(default_factory=dict)
@@ -127,7 +129,8 @@ class ConsumerGroup:
         return self._is_homogeneous() if self.kept_homogeneity is None else self.kept_homogeneity
 
     def _is_homogeneous(self) -> bool:
-        return is_homogeneous(self.topic_subscribers, self.pattern_subscribers, self.pattern_topics, len(self.members))
+        named = ChangedNames(self.named_topics)
+        return is_homogeneous(named, self.pattern_subscribers, self.pattern_topics, len(self.members))
 
     def supports_classic_protocols(self, protocol_type: str, names: Iterable[str]) -> bool:
         """Whether a member of the classic protocol can join: all of them have to share one of its assignors."""
@@ -136,7 +139,7 @@ class ConsumerGroup:
 
     def is_subscribed_to(self, topic: str) -> bool:
         """Whether some member subscribes to a topic, by name or by a regular expression."""
-        return topic in self.topic_subscribers or topic in self.pattern_topics
+        return topic in self.named_topics or topic in self.pattern_topics
 
     # Events change the group by these.
 
@@ -206,12 +209,10 @@ class ConsumerGroup:
             self.kept_homogeneity = self._is_homogeneous()
         before = self.patterns.pop(pattern, None)
         if before is not None:
-            for topic in before.topics:
-                change_count(self.pattern_topics, topic, -1)
+            change_counts(self.pattern_topics, before.topics, -1)
         if resolved is not None:
             self.patterns[pattern] = resolved
-            for topic in resolved.topics:
-                change_count(self.pattern_topics, topic, +1)
+            change_counts(self.pattern_topics, resolved.topics, +1)
 
     def set_revocation_deadline(self, member_id: str, at_ms: int | None) -> None:
         if at_ms is None:
@@ -221,8 +222,7 @@ class ConsumerGroup:
 
     def _count(self, metadata: MemberMetadata, by: int, member_id: str) -> None:
         self.kept_homogeneity = None
-        for topic in metadata.topics:
-            change_count(self.topic_subscribers, topic, by)
+        self.named_topics.count_member(metadata.topics, by)
         if metadata.pattern:
             change_count(self.pattern_subscribers, metadata.pattern, by)
         if metadata.server_assignor is not None:
@@ -279,21 +279,15 @@ def preferred_assignor(votes: Mapping[str, int], newcomer: str | None = None) ->
     return max(votes, key=lambda name: (votes[name], name == newcomer, name), default=None)
 
 
-def subscribed_topics(topic_subscribers: Mapping[str, int], pattern_topics: Mapping[str, int]) -> set[str]:
-    """The topics that some member subscribes to, by name or by a regular expression, whether they exist or not."""
-    return topic_subscribers.keys() | pattern_topics.keys()
-
-
 def is_homogeneous(
-    by_name: Mapping[str, int], by_pattern: Mapping[str, int], pattern_topics: Mapping[str, int], member_count: int
+    named: ChangedNames, by_pattern: Mapping[str, int], pattern_topics: Mapping[str, int], member_count: int
 ) -> bool:
     """Whether all members subscribe to the same, as Kafka decides it: topics that do not exist count.
 
     The counts are those of `Subscriptions`.
     """
     if not by_pattern:
-        of_all = all(count == member_count for count in by_name.values())
-        return of_all and not pattern_topics.keys() - by_name.keys()
+        return named.is_one_subscription and all(topic in named for topic in pattern_topics)
     if next(iter(by_pattern.values())) != member_count:
         return False
-    return not by_name and all(count == 1 for count in pattern_topics.values())
+    return named.is_empty and all(count == 1 for count in pattern_topics.values())

@@ -22,6 +22,7 @@ from coordinator.core.consumer.heartbeat_requests import (
 )
 from coordinator.core.consumer.identification import identify
 from coordinator.core.consumer.leaving import leave
+from coordinator.core.consumer.long_heartbeats import sorted_names
 from coordinator.core.consumer.member import (
     LEAVE_EPOCH,
     LEAVE_STATIC_EPOCH,
@@ -38,7 +39,7 @@ from coordinator.core.groups.rejections import NamedMember, rejecting
 from coordinator.core.sessions import HeartbeatsOpened
 
 NEW_GROUP_OPERATIONS: Final = 5
-"""To create a group with its first member takes as long as so many other operations."""
+"""To create a group takes as long as so many other operations."""
 
 
 def heartbeat(
@@ -79,7 +80,8 @@ def _create(request: ConsumerGroupHeartbeatRequest, context: OperationContext) -
     created = GroupCreated(
         group_id=request.group_id, at_ms=context.wall_ms, client_host=context.client_host, kind=CONSUMER_NAME
     )
-    return Decision((created, *decided.events), decided.replies, decided.effects, weight=NEW_GROUP_OPERATIONS)
+    weight = NEW_GROUP_OPERATIONS + decided.weight
+    return Decision((created, *decided.events), decided.replies, decided.effects, weight=weight)
 
 
 def group_not_found(request: ConsumerGroupHeartbeatRequest) -> Rejection:
@@ -121,7 +123,7 @@ def updated_metadata(
     if request.server_assignor is not None:
         changes["server_assignor"] = request.server_assignor
     if request.subscribed_topic_names is not None:
-        changes["topics"] = tuple(sorted(set(request.subscribed_topic_names)))
+        changes["topics"] = sorted_names(request.subscribed_topic_names)
     if request.subscribed_topic_regex is not None:
         changes["pattern"] = request.subscribed_topic_regex
     if before.classic is not None:
@@ -152,7 +154,8 @@ def _answer(
     events, sessions = tuple(step.events), step.sessions()
     if step.is_settled(current):
         sessions = (*sessions, _heartbeats_opened(response, member_id, context))
-    return Decision(events, (Reply(context.request_id, response),), sessions, no_step_follows=not events)
+    replies = (Reply(context.request_id, response),)
+    return Decision(events, replies, sessions, no_step_follows=not events, weight=step.weight)
 
 
 def _heartbeats_opened(

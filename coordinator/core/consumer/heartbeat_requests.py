@@ -3,7 +3,7 @@
 Counterpart in Kafka: `throwIfConsumerGroupHeartbeatRequestIsInvalid` of `GroupCoordinatorService`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from typing import Any, Final, NamedTuple
 
 from _wire.errors import ErrorCode
@@ -14,6 +14,7 @@ from _wire.messages.consumer_group_heartbeat import (
     TopicPartitions,
 )
 from coordinator.config.consumer_group_keys import GROUP_CONSUMER_ASSIGNORS
+from coordinator.core.consumer.long_heartbeats import NAMES_SORTED_AT_ONCE, LongHeartbeat, sorting_names
 from coordinator.core.consumer.member import LEAVE_EPOCH, LEAVE_STATIC_EPOCH, NO_EPOCH
 from coordinator.core.consumer.topic_partitions import EpochsByPartition
 from coordinator.core.decision import OperationContext
@@ -46,8 +47,8 @@ def error_response(
 
 def prepare(
     request: ConsumerGroupHeartbeatRequest, context: OperationContext
-) -> ConsumerGroupHeartbeatRequest | Answer:
-    """Reject what needs no group to be found wrong."""
+) -> ConsumerGroupHeartbeatRequest | Answer | Generator[None, None, LongHeartbeat]:
+    """Reject what needs no group to be found wrong. Very many names are put in order before the group is asked."""
     if not context.consumer_groups.is_enabled():
         disabled = "The group coordinator does not serve the consumer group protocol: group.version is 0."
         return Answer(rejection_response(Rejection(ErrorCode.UNSUPPORTED_VERSION, disabled)))
@@ -58,7 +59,8 @@ def prepare(
     if request.server_assignor is not None and request.server_assignor not in assignors:
         unsupported = f"ServerAssignor is not supported. Supported assignors: {', '.join(assignors)}."
         return Answer(rejection_response(Rejection(ErrorCode.UNSUPPORTED_ASSIGNOR, unsupported)))
-    return request
+    names = request.subscribed_topic_names
+    return request if names is None or len(names) <= NAMES_SORTED_AT_ONCE else sorting_names(request, names)
 
 
 def _invalid_reason(request: ConsumerGroupHeartbeatRequest, api_version: int) -> str | None:

@@ -108,4 +108,5 @@ CONSUMER: Final = GroupKind(
     records=RECORDS,
     events=EVENTS,
     checks=CHECKS,
+    steps_left=lambda group: group.named_topics.count_in_steps(),
 )

@@ -9,16 +9,18 @@ from typing import Final, NamedTuple
 
 from coordinator.core.consumer.events import TargetAssignmentComputed
 from coordinator.core.consumer.group import ConsumerGroup
-from coordinator.core.consumer.target import TargetInput
+from coordinator.core.consumer.target import NAMES_PER_MEMBER, TargetInput
 from coordinator.core.consumer.target_events import TargetComputationEnded, TargetComputationStarted
 from coordinator.core.consumer.topic_partitions import TopicPartitions
 from coordinator.core.decision import NOTHING, Decision, OperationContext, Topics
 from coordinator.core.groups.group import Group
 
 WORK_AT_ONCE: Final = 1_500
-"""Members, and sixteenths of partitions, of the largest group whose target is computed in the request: up to 5 ms."""
+"""Members, and what takes as long as they, of the largest group whose target is computed in the request: up to 5 ms."""
 PARTITIONS_PER_MEMBER: Final = 16
 """So many partitions take as long as a member."""
+MEMBERS_PER_OPERATION: Final = 8
+"""The target of so many members takes as long as an operation."""
 TARGETS_PER_OPERATION: Final = 20
 """To install so many targets takes as long as an operation."""
 
@@ -31,11 +33,18 @@ class ComputedTarget(NamedTuple):
     """The targets that differ from those before, by member id; None: the computation failed."""
 
 
-def is_large(member_count: int, group: ConsumerGroup, topics: Topics) -> bool:
-    """Whether the target of a group takes too long for a request."""
-    names = group.topic_subscribers.keys() | group.pattern_topics.keys()
+def target_work(member_count: int, group: ConsumerGroup, topics: Topics) -> int:
+    """How long a target of the group takes: as long as that of so many members without partitions."""
+    if member_count > WORK_AT_ONCE:
+        return member_count
+    names = topics.existing(group.named_topics.counts.keys()) | topics.existing(group.pattern_topics.keys())
     partitions = sum(map(topics.partition_count, names))
-    return member_count + partitions // PARTITIONS_PER_MEMBER > WORK_AT_ONCE
+    return member_count + group.named_topics.names_of_members // NAMES_PER_MEMBER + partitions // PARTITIONS_PER_MEMBER
+
+
+def is_large(work: int) -> bool:
+    """Whether a target takes too long for a request."""
+    return work > WORK_AT_ONCE
 
 
 def install(group: Group[ConsumerGroup] | None, request: ComputedTarget, context: OperationContext) -> Decision:

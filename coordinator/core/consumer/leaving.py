@@ -4,6 +4,7 @@ Counterpart in Kafka: `consumerGroupLeave`, `consumerGroupFenceMembers`.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
@@ -21,6 +22,7 @@ from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.consumer.heartbeat_requests import Rejection
 from coordinator.core.consumer.identification import fenced_instance, static_member, unknown_instance, unknown_member
 from coordinator.core.consumer.member import LEAVE_STATIC_EPOCH, ConsumerMember
+from coordinator.core.consumer.named_topics import NAMES_PER_OPERATION
 from coordinator.core.consumer.subscription import changed_subscriptions
 from coordinator.core.consumer.topic_partitions import NO_PARTITIONS, EpochsByPartition
 from coordinator.core.decision import NOTHING, Decision, OperationContext, Reply
@@ -58,8 +60,7 @@ def leave(
     replies = (Reply(context.request_id, response),)
     if request.member_epoch == LEAVE_STATIC_EPOCH:
         return Decision((_left_for_a_moment(group, member, context),), replies)
-    decision = remove(group, [Departure(member, Cause.MEMBER_LEFT)], context)
-    return Decision(decision.events, replies, decision.effects)
+    return replace(remove(group, [Departure(member, Cause.MEMBER_LEFT)], context), replies=replies)
 
 
 def _leaving_member(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest) -> ConsumerMember | Rejection:
@@ -84,7 +85,10 @@ def _with_epoch_0(assigned: EpochsByPartition) -> EpochsByPartition:
 
 
 def remove(group: ConsumerGroup, departures: Sequence[Departure], context: OperationContext) -> Decision:
-    """Remove members together: the group epoch rises once. The next heartbeat of another member computes a target."""
+    """Remove members together: the group epoch rises once. The next heartbeat of another member computes a target.
+
+    To remove a member takes as long as an operation more, and longer if it is the last one to name many topics.
+    """
     if not departures:
         return NOTHING
     if is_to_downgrade(group, [each.member for each in departures], len(group.members) - len(departures), context):
@@ -100,7 +104,7 @@ def remove(group: ConsumerGroup, departures: Sequence[Departure], context: Opera
         for pattern in forgotten
     )
     version = context.topics.topics_version
-    is_same = after.by_name.keys() == group.topic_subscribers.keys() and not forgotten
+    is_same = not forgotten and not after.named.vanished(context.topics)
     is_known = is_same and group.checked_version == version
     bumped = GroupEpochBumped(
         group_id=group.group_id,
@@ -112,7 +116,9 @@ def remove(group: ConsumerGroup, departures: Sequence[Departure], context: Opera
         topics_version=version,
     )
     events.append(bumped)
-    return Decision(tuple(events), effects=tuple(SessionEnded(each.member.member_id) for each in departures))
+    ended = tuple(SessionEnded(each.member.member_id) for each in departures)
+    weight = len(departures) + sum(map(len, after.named.lost)) // NAMES_PER_OPERATION
+    return Decision(tuple(events), effects=ended, weight=weight)
 
 
 def _downgrade(group: ConsumerGroup, departures: Sequence[Departure], context: OperationContext) -> Decision:

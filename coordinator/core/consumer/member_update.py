@@ -5,7 +5,7 @@ Counterpart in Kafka: `GroupMetadataManager.consumerGroupHeartbeat`, from `hasMe
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from _wire.errors import ErrorCode
 from coordinator.config.consumer_group_keys import GROUP_CONSUMER_ASSIGNORS
@@ -25,7 +25,7 @@ from coordinator.core.consumer.events import (
 from coordinator.core.consumer.group import UNCHECKED, ConsumerGroup, change_count, preferred_assignor
 from coordinator.core.consumer.heartbeat_requests import Rejection
 from coordinator.core.consumer.identification import REJOIN, Identified
-from coordinator.core.consumer.large_targets import is_large
+from coordinator.core.consumer.large_targets import MEMBERS_PER_OPERATION, is_large, target_work
 from coordinator.core.consumer.member import (
     NO_EPOCH,
     NO_PATTERN,
@@ -34,6 +34,7 @@ from coordinator.core.consumer.member import (
     MemberMetadata,
     MemberState,
 )
+from coordinator.core.consumer.named_topics import NAMES_PER_OPERATION
 from coordinator.core.consumer.patterns import invalid_reason, patterns_to_resolve
 from coordinator.core.consumer.reconciliation import Reconciliation, reconcile
 from coordinator.core.consumer.subscription import (
@@ -48,6 +49,11 @@ from coordinator.core.consumer.topic_partitions import TopicPartitions
 from coordinator.core.decision import OperationContext
 from coordinator.core.event import Event
 from coordinator.core.sessions import SessionChange, SessionEnded, SessionRenewed, SessionStarted
+
+OPERATIONS_PER_EVENT: Final = 2
+"""To store an event, apply it and report it takes as long as so many operations: 50 µs."""
+NAMES_LOOKED_UP_PER_OPERATION: Final = 2_000
+"""So many names are looked up among the topics in the time of an operation."""
 
 
 class MemberUpdate:
@@ -85,9 +91,15 @@ class MemberUpdate:
         if self.replaced is not None:
             self.had = self.had._replace(epoch=NO_EPOCH, previous_epoch=NO_EPOCH)
         self.metadata = update(self._before)
+        names, names_before = self.metadata.topics, self._before.topics
+        self._names_changed = names is not names_before and names != names_before
+        if names is not names_before and not self._names_changed:
+            self.metadata = self.metadata._replace(topics=names_before)  # so that nothing compares them again
         self.events: list[Event] = []
         self.group_epoch = group.epoch
         self._target_epoch = group.target_epoch
+        self._target_operations = 0
+        """As how many operations the target counts that the request computes."""
         self._target: TopicPartitions = group.target(member_id if known is None else known.member_id)
 
     def decide(self, *, keeps_target: bool = False) -> CurrentAssignment | Rejection:
@@ -99,16 +111,23 @@ class MemberUpdate:
         if rejection is not None:
             return rejection
         self._update_member()
-        names_changed = self.metadata.topics != self._before.topics
         pattern_changed = self.metadata.pattern != self._before.pattern
         after = self._subscriptions()
-        bump = self._update_pattern(after) or names_changed
+        bump = self._update_pattern(after) or self._names_changed
         is_homogeneous = self._update_epoch(after, bump)
         if not keeps_target:
             self._update_target(is_homogeneous)
         elif self._target_epoch < self.group_epoch:
             return self.had
-        return self._reconcile(names_changed or pattern_changed)
+        return self._reconcile(self._names_changed or pattern_changed)
+
+    @property
+    def weight(self) -> int:
+        """As how many usual operations the request counts beside the one that it is."""
+        names = len(self.metadata.topics)
+        if not self.events:
+            return names // NAMES_LOOKED_UP_PER_OPERATION
+        return len(self.events) * OPERATIONS_PER_EVENT + names // NAMES_PER_OPERATION + self._target_operations
 
     # ----------------------------------------------------------------------------------------------------- the member
 
@@ -139,7 +158,7 @@ class MemberUpdate:
             )
             self.events.append(joined)
             return
-        if self.metadata != self._before:
+        if self._names_changed or self.metadata != self._before:
             updated = ConsumerMemberUpdated(
                 group_id=group_id, at_ms=at_ms, member_id=self._member_id, metadata=self.metadata, before=self._before
             )
@@ -270,9 +289,11 @@ class MemberUpdate:
         if forgotten:
             patterns = {pattern: each for pattern, each in patterns.items() if pattern not in forgotten}
         asked = TargetInput(self._assignor(), members, targets, patterns, is_homogeneous)
-        if is_large(len(members), group, context.topics):
+        work = target_work(len(members), group, context.topics)
+        if is_large(work):
             self._compute_later(asked)
             return
+        self._target_operations = work // MEMBERS_PER_OPERATION
         computed = TargetAssignmentComputed(
             group_id=group.group_id,
             at_ms=context.wall_ms,

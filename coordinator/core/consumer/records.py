@@ -31,7 +31,7 @@ from _wire.messages.consumer_group_target_assignment_metadata_record import (
 from _wire.primitives import Message
 from coordinator.core.consumer.group import ConsumerGroup, ResolvedPattern
 from coordinator.core.consumer.member import ClassicMetadata, ConsumerMember, CurrentAssignment, MemberMetadata
-from coordinator.core.consumer.target_records import targets_records
+from coordinator.core.consumer.member_records import targets_records
 from coordinator.core.consumer.topic_partitions import EpochsByPartition, TopicPartitions
 from coordinator.core.stored import StoredRecord
 
@@ -157,15 +157,6 @@ def pattern_tombstone(group_id: str, pattern: str) -> StoredRecord:
 
 def _pattern_key(group_id: str, pattern: str) -> ConsumerGroupRegularExpressionKey:
     return ConsumerGroupRegularExpressionKey(group_id=group_id, regular_expression=pattern)
-
-
-def removed_member_records(group_id: str, member_id: str) -> list[StoredRecord]:
-    """In the order that a load by Kafka insists on."""
-    return [
-        current_tombstone(group_id, member_id),
-        target_tombstone(group_id, member_id),
-        member_tombstone(group_id, member_id),
-    ]
 
 
 def added_member_records(group_id: str, member: ConsumerMember, target: TopicPartitions) -> list[StoredRecord]:

@@ -130,6 +130,7 @@ def _set_member(group: ConsumerGroup, key: ConsumerGroupMemberMetadataKey, value
         ),
     )
     group.update_metadata(_member(group, key.member_id), metadata)
+    group.named_topics.count_all()  # a load is in steps, a record in each
 
 
 def _member(group: ConsumerGroup, member_id: str) -> ConsumerMember:
@@ -144,6 +145,7 @@ def _remove_member(group: ConsumerGroup, key: ConsumerGroupMemberMetadataKey) ->
     if key.member_id in group.members:
         target = group.targets.get(key.member_id)
         group.remove_member(key.member_id)
+        group.named_topics.count_all()
         if target is not None:
             group.targets[key.member_id] = target
 

@@ -3,29 +3,23 @@
 Counterpart in Kafka: `computeSubscribedTopicNames`, `subscriptionType` and `updateSubscriptionMetadata`.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from coordinator.core.consumer.group import (
-    ConsumerGroup,
-    ResolvedPattern,
-    change_count,
-    is_homogeneous,
-    subscribed_topics,
-)
+from coordinator.core.consumer.group import ConsumerGroup, ResolvedPattern, is_homogeneous
 from coordinator.core.consumer.member import MemberMetadata
 from coordinator.core.consumer.metadata_hash import metadata_hash
+from coordinator.core.consumer.named_topics import ChangedNames
+from coordinator.core.consumer.names import change_counts
 from coordinator.core.decision import Topics
-
-NO_TOPIC_ID = bytes(16)
 
 
 @dataclass(frozen=True, slots=True)
 class Subscriptions:
     """The subscriptions of the members of a group."""
 
-    by_name: Mapping[str, int]
-    """Topic → how many members name it."""
+    named: ChangedNames
+    """What members name."""
     by_pattern: Mapping[str, int]
     """Regular expression → how many members subscribe to it."""
     pattern_topics: Mapping[str, int]
@@ -34,19 +28,17 @@ class Subscriptions:
 
     @property
     def is_homogeneous(self) -> bool:
-        return is_homogeneous(self.by_name, self.by_pattern, self.pattern_topics, self.member_count)
+        return is_homogeneous(self.named, self.by_pattern, self.pattern_topics, self.member_count)
 
     def hash_of_topics(self, topics: Topics) -> int:
         """The hash of the subscribed topics that exist; 0 if there are none."""
-        return metadata_hash(
-            (name, topic_id, topics.partition_count(name))
-            for name in subscribed_topics(self.by_name, self.pattern_topics)
-            if (topic_id := topics.topic_id(name)) != NO_TOPIC_ID
-        )
+        existing = self.named.existing(topics) | topics.existing(self.pattern_topics.keys())
+        return metadata_hash((name, topics.topic_id(name), topics.partition_count(name)) for name in existing)
 
 
 def current_subscriptions(group: ConsumerGroup) -> Subscriptions:
-    return Subscriptions(group.topic_subscribers, group.pattern_subscribers, group.pattern_topics, len(group.members))
+    named = ChangedNames(group.named_topics)
+    return Subscriptions(named, group.pattern_subscribers, group.pattern_topics, len(group.members))
 
 
 def changed_subscriptions(
@@ -60,7 +52,7 @@ def changed_subscriptions(
     `patterns` are regular expressions that were resolved now; None: forgotten. Those that nobody subscribes to any more
     count no longer.
     """
-    by_name = _changed(group.topic_subscribers, (each.topics for each in gone), (each.topics for each in come))
+    named = group.named_topics.after([each.topics for each in gone], [each.topics for each in come])
     by_pattern = _changed(group.pattern_subscribers, _patterns(gone), _patterns(come))
     changes = dict(patterns or {})
     for each in gone:
@@ -69,26 +61,20 @@ def changed_subscriptions(
     old = [group.patterns[pattern].topics for pattern in changes if pattern in group.patterns]
     new = [resolved.topics for resolved in changes.values() if resolved is not None]
     pattern_topics = _changed(group.pattern_topics, old, new)
-    return Subscriptions(by_name, by_pattern, pattern_topics, len(group.members) - len(gone) + len(come))
+    return Subscriptions(named, by_pattern, pattern_topics, len(group.members) - len(gone) + len(come))
 
 
-def _patterns(members: Iterable[MemberMetadata]) -> list[tuple[str, ...]]:
+def _patterns(members: Collection[MemberMetadata]) -> list[tuple[str, ...]]:
     return [(each.pattern,) for each in members if each.pattern]
 
 
-def _changed(
-    counts: Mapping[str, int], gone: Iterable[Iterable[str]], come: Iterable[Iterable[str]]
-) -> Mapping[str, int]:
-    changes: dict[str, int] = {}
-    for by, several in ((-1, gone), (+1, come)):
-        for names in several:
-            for name in names:
-                change_count(changes, name, by)
-    if not changes:
+def _changed(counts: Mapping[str, int], gone: list[tuple[str, ...]], come: list[tuple[str, ...]]) -> Mapping[str, int]:
+    if gone == come:
         return counts
     changed = dict(counts)
-    for name, by in changes.items():
-        change_count(changed, name, by)
+    for by, several in ((-1, gone), (+1, come)):
+        for names in several:
+            change_counts(changed, names, by)
     return changed
 
 
@@ -104,5 +90,4 @@ def subscribed_ids(
     metadata: MemberMetadata, patterns: Mapping[str, ResolvedPattern], topics: Topics
 ) -> frozenset[bytes]:
     """The ids of the topics that a member subscribes to and that exist."""
-    found = frozenset(map(topics.topic_id, topics_of(metadata, patterns)))
-    return found - {NO_TOPIC_ID} if NO_TOPIC_ID in found else found
+    return frozenset(map(topics.topic_id, topics.existing(topics_of(metadata, patterns))))

@@ -24,6 +24,8 @@ from coordinator.core.decision import Topics
 NOTHING_OWNED: Final[TopicPartitions] = {}
 MEMBERS_AT_ONCE: Final = 500
 """Members that a step goes through."""
+NAMES_PER_MEMBER: Final = 200
+"""So many topics that a member names take as long as a member that names few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +55,22 @@ def target_steps(asked: TargetInput, topics: Topics) -> Generator[None, None, di
     """The same in steps of about a millisecond."""
     ids: dict[tuple[tuple[str, ...], str | None], frozenset[bytes]] = {}
     subscribers = []
-    for position, member_id in enumerate(members_in_order(list(asked.members)), 1):
+    left = MEMBERS_AT_ONCE
+    for member_id in members_in_order(list(asked.members)):
         metadata = asked.members[member_id]
         key = metadata.topics, metadata.pattern
-        if key not in ids:
-            ids[key] = subscribed_ids(metadata, asked.patterns, topics)
+        subscribed = ids.get(key)
+        if subscribed is None:
+            subscribed = ids[key] = subscribed_ids(metadata, asked.patterns, topics)
         target = target_in_order(asked.targets.get(member_id, NO_TARGET))
-        subscribers.append(Subscriber(member_id, metadata.group_instance_id, ids[key], target))
-        if position % MEMBERS_AT_ONCE == 0:
+        subscribers.append(Subscriber(member_id, metadata.group_instance_id, subscribed, target))
+        left -= 1 + len(metadata.topics) // NAMES_PER_MEMBER
+        if left <= 0:
             yield
+            left = MEMBERS_AT_ONCE
     counts = {
         topic_id: topics.partition_count(topics.topic_name(topic_id) or "")
-        for topic_id in topics_in_order(_topic_ids(asked, subscribers[0].member_id, ids.values(), topics))
+        for topic_id in topics_in_order(_topic_ids(asked, subscribers[0], ids.values(), topics))
     }
     yield
     computed = yield from ASSIGNORS[asked.assignor].steps(subscribers, counts, asked.is_homogeneous)
@@ -79,9 +85,11 @@ def target_steps(asked: TargetInput, topics: Topics) -> Generator[None, None, di
 
 
 def _topic_ids(
-    asked: TargetInput, first_member_id: str, subscribed: Iterable[frozenset[bytes]], topics: Topics
+    asked: TargetInput, first: Subscriber, subscribed: Iterable[frozenset[bytes]], topics: Topics
 ) -> list[bytes]:
     """All topics, those of the first member in the order of its names: it decides between two in one bucket."""
-    named = map(topics.topic_id, names_in_order(topics_of(asked.members[first_member_id], asked.patterns)))
+    existing = sorted(name for name in map(topics.topic_name, first.topics) if name is not None)
+    names = topics_of(asked.members[first.member_id], asked.patterns)
+    named = map(topics.topic_id, names_in_order(existing, len(names)))
     all_ids = frozenset[bytes]().union(*subscribed)
     return list(dict.fromkeys((*(topic_id for topic_id in named if topic_id in all_ids), *sorted(all_ids))))

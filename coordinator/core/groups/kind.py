@@ -6,7 +6,7 @@ The rows of all kinds are in `kinds.py`. Everything outside the folder of a kind
 Counterpart in Kafka: the interface `Group`, its `GroupType`, and what `GroupMetadataManager` does for each type.
 """
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -175,6 +175,8 @@ class GroupKind:
     records: KindRecords
     events: KindEvents
     checks: KindChecks
+    steps_left: Callable[[Any], Iterator[None]] = lambda membership: iter(())
+    """What events with much to change have left to be done: steps of about a millisecond."""
 
     @property
     def is_always_stored(self) -> bool:

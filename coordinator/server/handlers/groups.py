@@ -6,6 +6,7 @@ This module has no rules about groups; `coordinator/core/groups/operations.py` i
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import chain
+from types import GeneratorType
 from typing import Any, Final, NamedTuple
 
 from _wire.errors import ErrorCode
@@ -16,6 +17,7 @@ from coordinator.core.groups.rejections import RejectedRequest
 from coordinator.core.offsets import commit as offset_commit
 from coordinator.core.offsets import fetch as offset_fetch
 from coordinator.core.operation import Answer, Operation
+from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DEFERRED, DispatchTable, Downgrade, ErrorResponse
 from coordinator.server.handlers.portions import Asked, Portions, part_of
 from coordinator.server.node_context import GroupContext
@@ -92,17 +94,26 @@ class GroupHandlers:
 
     def _enqueue(self, api: OneGroup, request: Any, context: RequestContext) -> Any:
         operation = api.operation
-        if operation.prepare is not None:
-            prepared = operation.prepare(request, context)
-            if isinstance(prepared, Answer):
-                if prepared.rejected is not None:
-                    self._tell(operation, request, prepared.rejected, context)
-                return prepared.response
-        else:
-            prepared = request
-        context.request_id = self._node.pending.register(context.connection)
-        self._node.coordinator.enqueue(operation, request.group_id, prepared, context)
+        prepared = request if operation.prepare is None else operation.prepare(request, context)
+        if isinstance(prepared, Answer):
+            if prepared.rejected is not None:
+                self._tell(operation, request, prepared.rejected, context)
+            return prepared.response
+        if type(prepared) is GeneratorType:
+            return self._enqueue_when_prepared(operation, request.group_id, prepared, context)
+        self._enqueue_prepared(operation, request.group_id, prepared, context)
         return DEFERRED
+
+    def _enqueue_when_prepared(
+        self, operation: Operation, group_id: str, steps: Steps[Any], context: RequestContext
+    ) -> Steps[Any]:
+        prepared = yield from steps
+        self._enqueue_prepared(operation, group_id, prepared, context)
+        return DEFERRED
+
+    def _enqueue_prepared(self, operation: Operation, group_id: str, prepared: Any, context: RequestContext) -> None:
+        context.request_id = self._node.pending.register(context.connection)
+        self._node.coordinator.enqueue(operation, group_id, prepared, context)
 
     def _tell(self, operation: Operation, request: Any, error: ErrorCode, context: RequestContext) -> None:
         """Let the audit of the group know of a request that was answered without it."""

@@ -1,7 +1,10 @@
 """What a target assignment is computed from."""
 
+from dataclasses import replace
+
+from coordinator.core.consumer.assignors.orders import names_in_order
 from coordinator.core.consumer.member import MemberMetadata
-from coordinator.core.consumer.target import TargetInput, compute_target
+from coordinator.core.consumer.target import TargetInput, compute_target, target_steps
 from tests.core.consumer.world import FixedTopics
 
 TOPICS = FixedTopics({"t": 3, "u": 2})
@@ -41,3 +44,21 @@ def test_range_gives_all_members_the_topics_of_the_first_where_their_subscriptio
     assert compute_target(asked, TOPICS) == {"a": {}, "b": {}}
     members["0"] = members["b"]
     assert compute_target(asked, TOPICS) == {"0": {T: (0,)}, "a": {T: (1,)}, "b": {T: (2,)}}
+
+
+def test_names_that_no_topic_has_count_for_the_order_of_the_others() -> None:
+    """Java's map of the names of a member is larger with them, so two of its topics may change places."""
+    names = [f"other-{number}" for number in range(100)]
+    for number in range(100):
+        every = sorted({"t", "b0", *names[:number]})
+        existing = [name for name in names_in_order(every, len(every)) if name in ("t", "b0")]
+        assert names_in_order(["b0", "t"], len(every)) == existing
+
+
+def test_a_member_that_names_very_many_topics_takes_as_long_as_many_members() -> None:
+    names = tuple(sorted(f"n{number}" for number in range(100_000)))
+    members = {member_id: MemberMetadata("client", "host", topics=names) for member_id in "abcdefgh"}
+    asked = TargetInput("uniform", members, {}, {}, is_homogeneous=True)
+    few = {member_id: MemberMetadata("client", "host", topics=("t",)) for member_id in "abcdefgh"}
+    steps = sum(1 for _ in target_steps(asked, TOPICS))
+    assert steps == sum(1 for _ in target_steps(replace(asked, members=few), TOPICS)) + len(members)

@@ -1,6 +1,6 @@
 """A shard with consumer groups on a virtual clock, its topics, and what clients send to it."""
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from _wire.embedded import prefix_of
@@ -65,6 +65,9 @@ class FixedTopics:
 
     def names(self) -> Container[str]:
         return frozenset(self._topics)
+
+    def existing(self, names: Collection[str]) -> set[str]:
+        return self._topics.keys() & names
 
     def matching(self, pattern: str) -> tuple[str, ...]:
         return tuple(sorted(filter(Pattern(pattern).matches, self._topics)))

@@ -22,9 +22,9 @@ def topics_in_order(topic_ids: Iterable[bytes]) -> list[bytes]:
     return ids_in_hash_set_order(topic_ids)
 
 
-def names_in_order(names: Iterable[str]) -> list[str]:
-    """The names of topics in the order of a Java HashSet; those in one bucket as they are given."""
-    return texts_in_hash_map_order(names)
+def names_in_order(names: Iterable[str], among: int) -> list[str]:
+    """The names of topics in the order of a Java HashSet of `among` names; those in one bucket as they are given."""
+    return texts_in_hash_map_order(names, among)
 
 
 def target_in_order(target: Mapping[bytes, tuple[int, ...]]) -> Mapping[bytes, Sequence[int]]:

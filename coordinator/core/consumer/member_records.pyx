@@ -1,7 +1,7 @@
-"""The records of a target assignment: ConsumerGroupTargetAssignmentMember, one for each member.
+"""Records of which a large group has thousands in one decision, so they are made in compiled code without messages.
 
-Compiled and without message objects, because a large group has thousands of them in one decision. The layouts are those
-of `schemas/consumer_group_target_assignment_member_record.schema`; a test compares them.
+These are the target assignments of its members, and the tombstones of members that are removed. The layouts are in the
+schemas of these records; a test compares them.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
@@ -11,19 +11,28 @@ from libc.string cimport memcpy
 from _wire.primitives cimport store_uint32
 
 cdef enum:
+    MEMBER_METADATA_TYPE = 5
     TARGET_MEMBER_TYPE = 7
+    CURRENT_ASSIGNMENT_TYPE = 8
     VALUE_VERSION = 0
     ID_BYTES = 16
     VARINT_BYTES_MAX = 5
     NAME_BYTES_MAX = 0x7FFF             # of a string of a record's key
 
 cdef bytes KEY_PREFIX = (<int>TARGET_MEMBER_TYPE).to_bytes(2, "big")
+cdef bytes METADATA_KEY_PREFIX = (<int>MEMBER_METADATA_TYPE).to_bytes(2, "big")
+cdef bytes CURRENT_KEY_PREFIX = (<int>CURRENT_ASSIGNMENT_TYPE).to_bytes(2, "big")
 cdef bytes VALUE_PREFIX = (<int>VALUE_VERSION).to_bytes(2, "big")
 
 
 def targets_records(str group_id not None, targets not None):
     cdef bytes group_prefix = KEY_PREFIX + name_bytes(group_id)
     return [(group_prefix + name_bytes(member_id), value_of(target)) for member_id, target in targets.items()]
+
+
+def removed_member_records(str group_id not None, str member_id not None):
+    cdef bytes names = name_bytes(group_id) + name_bytes(member_id)
+    return [(CURRENT_KEY_PREFIX + names, None), (KEY_PREFIX + names, None), (METADATA_KEY_PREFIX + names, None)]
 
 
 cdef bytes name_bytes(str name):

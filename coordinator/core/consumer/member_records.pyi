@@ -5,3 +5,6 @@ from coordinator.core.stored import StoredRecord
 
 def targets_records(group_id: str, targets: Mapping[str, TopicPartitions]) -> list[StoredRecord]:
     """The record of each member's target, by member id. ValueError for a name that no record can hold."""
+
+def removed_member_records(group_id: str, member_id: str) -> list[StoredRecord]:
+    """The tombstones of the records of a member, in the order that a load by Kafka insists on."""
