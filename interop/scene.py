@@ -275,6 +275,9 @@ class Scene:
 
 def _described(connection: WireConnection, group: str) -> Any:
     """A group of either protocol."""
+    if not connection.supports(ConsumerGroupDescribeRequest.API_KEY):
+        (found,) = connection.send_latest(DescribeGroupsRequest(groups=[group])).groups
+        return found
     (found,) = connection.send_latest(ConsumerGroupDescribeRequest(group_ids=[group])).groups
     if found.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
         (found,) = connection.send_latest(DescribeGroupsRequest(groups=[group])).groups

@@ -1,7 +1,7 @@
 """What is known of the topics of the cluster: those that somebody has asked for, refreshed now and then."""
 
 import asyncio
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Collection, Container, Iterable
 from typing import Final, NamedTuple
 
 from _wire.errors import ErrorCode
@@ -93,6 +93,9 @@ class ClusterTopics:
 
     def names(self) -> Container[str]:
         return {name for name, topic in self._known.items() if topic.partitions}
+
+    def existing(self, names: Collection[str]) -> set[str]:
+        return {name for name in names if self._of(name).partitions}
 
     def log_end_offset(self, topic: str, partition: int) -> int | None:
         """The logs of the data are not on this node."""
