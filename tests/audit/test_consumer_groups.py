@@ -10,7 +10,7 @@ from coordinator.audit import schema
 from coordinator.core.causes import Cause
 from tests.audit.consumer_stories import named
 from tests.core.consumer.classic_bytes import assignment
-from tests.core.consumer.test_migration import classic_group, join
+from tests.core.consumer.test_migration import classic_group, join, mixed_group
 from tests.core.consumer.world import World
 
 Event = TypeVar("Event", bound=schema.AuditEvent)
@@ -92,6 +92,23 @@ def test_a_reconciliation_tells_who_gives_up_what_and_who_waits_for_it(world):
     assert (stable.join_ms, stable.sync_ms, stable.rebalance_ms) == (0, 1_000, 1_000)
     assert stable.slowest_member is not None
     assert stable.slowest_member.member_id == "b"
+
+
+def test_who_has_to_give_up_partitions_first_is_not_said_to_wait_for_others() -> None:
+    world = named(World(topics={"t": 2, "u": 2}))
+    world.enter("a", "t")
+    world.enter("b", "u")
+    world.beat("a", world.epoch("a"), names=["u"])
+    asked = [each for each in told(world, schema.MemberReconciled) if each.member.member_id == "a"][-1]
+    assert (asked.member_state, asked.revoking) == ("UNREVOKED_PARTITIONS", {"t": [0, 1]})
+    assert asked.waits_for == []
+
+
+def test_a_downgrade_tells_who_is_gone() -> None:
+    world = named(mixed_group())
+    world.depart("a")
+    departed = last(world, schema.GroupConverted).departed
+    assert [(each.cause, each.member and each.member.member_id) for each in departed] == [(Cause.MEMBER_LEFT, "a")]
 
 
 def test_an_epoch_that_rises_before_the_group_is_stable_supersedes_the_one_before(world):

@@ -279,26 +279,62 @@ def test_a_static_member_that_returns_is_named_by_its_new_client(world):
     assert [(each.old_client_id, each.member.client_id) for each in replaced] == [("client-s", "client-s2")]
 
 
+def hold_up(world, number, asked_after_ms=0, gives_up_after_ms=0):
+    """`a` gives partitions to a member that joins: it is asked so late, and takes so long then."""
+    name = f"m{number}"
+    world.advance(1_000)
+    world.enter(name)
+    world.advance(asked_after_ms)
+    world.beat("a", world.epoch("a"))
+    world.advance(gives_up_after_ms)
+    world.beat("a", world.epoch("a"), owned=world.assigned("a"))
+    world.beat(name, world.epoch(name))
+    world.depart(name)
+    world.beat("a", world.epoch("a"), owned=world.assigned("a"))
+
+
+def who_holds_up_others(world):
+    history = GroupHistory.of(GROUP_ID, world.audited())
+    return [each for each in findings(history, history.last_ms or 0) if each.kind is Kind.HOLDS_UP_OTHERS]
+
+
 def test_a_member_that_holds_up_others_is_found(world):
     for number in range(3):
-        name = f"m{number}"
-        world.advance(1_000)
-        world.enter(name)
-        world.beat("a", world.epoch("a"))
-        world.advance(2_000)
-        world.beat("a", world.epoch("a"), owned=world.assigned("a"))
-        world.beat(name, world.epoch(name))
-        world.depart(name)
-        world.beat("a", world.epoch("a"), owned=world.assigned("a"))
-    history = GroupHistory.of(GROUP_ID, world.audited())
-    found = {each.kind: each for each in findings(history, history.last_ms or 0)}[Kind.HOLDS_UP_OTHERS]
+        hold_up(world, number, gives_up_after_ms=2_000)
+    (found,) = who_holds_up_others(world)
     assert found.headline == (
         "client-a (127.0.0.1) held up others in 3 of the 3 group epochs in which members waited for partitions,"
         " by up to 2 s"
     )
     assert found.evidence[-1] == "group epoch 7: 1 member waited 2 s; it took 2 s after it was asked"
     assert found.advice.startswith("look at what slows it")
+    history = GroupHistory.of(GROUP_ID, world.audited())
     assert {each.kind for each in findings(unpacked(packed(history)), history.last_ms or 0)} >= {Kind.HOLDS_UP_OTHERS}
+
+
+def test_who_held_up_others_twice_is_not_found(world):
+    for number in range(2):
+        hold_up(world, number, gives_up_after_ms=2_000)
+    assert not who_holds_up_others(world)
+
+
+def test_who_holds_up_others_in_half_of_the_waits_is_not_found(world):
+    for number in range(6):
+        hold_up(world, number, gives_up_after_ms=2_000 if number % 2 else 1)
+    assert not who_holds_up_others(world)
+
+
+def test_who_gives_up_in_a_moment_holds_up_nobody(world):
+    for number in range(3):
+        hold_up(world, number, gives_up_after_ms=300)
+    assert not who_holds_up_others(world)
+
+
+def test_who_is_asked_late_and_gives_up_at_once_need_not_poll_more_often(world):
+    for number in range(3):
+        hold_up(world, number, asked_after_ms=2_000)
+    (found,) = who_holds_up_others(world)
+    assert found.advice.startswith("it is asked with its next heartbeat")
 
 
 def test_a_second_member_with_the_same_instance_id(world):
