@@ -11,6 +11,7 @@ from _wire.errors import ErrorCode, MalformedMessage
 from _wire.headers import decode_request_header, decode_response_header, encode_response
 from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.messages.find_coordinator import FindCoordinatorResponse
+from _wire.messages.produce import ProduceRequest
 from _wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from _wire.messages.sasl_handshake import SaslHandshakeRequest
 from coordinator.cluster.client_upstreams import ClientUpstreams
@@ -33,6 +34,7 @@ from coordinator.server.handlers.cluster import has_valid_software
 from coordinator.server.request_dispatcher import RequestDispatcher
 
 INT16_BYTES: Final = 2
+PRODUCE: Final = ProduceRequest.API_KEY
 API_VERSIONS: Final = ApiVersionsRequest.API_KEY
 
 
@@ -95,6 +97,9 @@ class ClusterDispatcher(RequestDispatcher):
             request = forwarded_request(frame)
             if request.key_type == OWNED_KEY_TYPE:
                 self._answer_peer(connection, frame, request)
+                return
+            if request.api_key == PRODUCE:
+                connection.reject("a Produce was sent to a node: it has no partitions of topics")
                 return
             self._note_software(connection, frame, request)
         except InvalidRequest as problem:

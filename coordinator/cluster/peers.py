@@ -35,10 +35,12 @@ class Peers:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def close(self) -> None:
-        for task in (*self._tasks, *self._connections.values()):
-            if task.done() and not task.cancelled() and task.exception() is None and task in self._connections.values():
-                task.result().close()  # type: ignore[union-attr]
-            task.cancel()
+        for asking in self._tasks:
+            asking.cancel()
+        for connecting in self._connections.values():
+            if (connection := _made(connecting)) is not None:
+                connection.close()
+            connecting.cancel()
 
     def find(self, node: NodeAddress, group_id: str, answered: Found) -> None:
         """Whether that node owns a group, or would; an error code if that is not known now."""
@@ -69,9 +71,8 @@ class Peers:
     async def _connection(self, node: NodeAddress) -> BrokerConnection:
         address = f"{node.host}:{node.port}"
         task = self._connections.get(address)
-        if task is not None and task.done() and (task.cancelled() or task.exception() or not task.result().is_open):
-            task = None
-        if task is None:
+        made = None if task is None else _made(task)
+        if task is None or (task.done() and (made is None or not made.is_open)):
             server = Bootstrap(address, self._security)
             connecting = connect(server, "coordinator node", TIMEOUT_SECONDS, self._before_responses)
             task = self._connections[address] = asyncio.get_running_loop().create_task(connecting)
@@ -84,3 +85,10 @@ class Peers:
         task = asyncio.get_running_loop().create_task(ask())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _made(connecting: "asyncio.Task[BrokerConnection]") -> BrokerConnection | None:
+    """The connection, if it was made."""
+    if not connecting.done() or connecting.cancelled() or connecting.exception() is not None:
+        return None
+    return connecting.result()

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from _wire.errors import ErrorCode
 from _wire.messages.find_coordinator import FindCoordinatorRequest
@@ -18,6 +18,10 @@ METADATA_VERSION_MAX: Final = 11
 LIST_GROUPS_VERSION_MAX: Final = 5
 FIND_COORDINATOR_VERSION_MAX: Final = 3
 """The latest version in which one key is asked for."""
+
+
+ConnectionKey: TypeAlias = tuple[int, str] | str
+"""A broker and a purpose, or an address of the bootstrap servers."""
 
 
 class Broker(NamedTuple):
@@ -49,8 +53,8 @@ class Brokers:
         self._client_id = client_id
         self._timeout_seconds = timeout_seconds
         self._before_responses = before_responses
-        self._connections: dict[object, BrokerConnection] = {}
-        self._connecting: dict[object, asyncio.Task[BrokerConnection]] = {}
+        self._connections: dict[ConnectionKey, BrokerConnection] = {}
+        self._connecting: dict[ConnectionKey, asyncio.Task[BrokerConnection]] = {}
         self.by_id: dict[int, Broker] = {}
         self.controller_id = -1
         self.cluster_id: str | None = None
@@ -81,13 +85,13 @@ class Brokers:
         return await self._connected((broker_id, purpose), broker.address)
 
     async def any_connection(self) -> BrokerConnection:
-        """A connection to some broker that can be reached.
+        """A connection to some broker that can be reached, and on which nothing takes long.
 
         Raises:
             BrokerError: none can; the message is about the last one that was tried.
         """
-        for connection in self._connections.values():
-            if connection.is_open:
+        for key, connection in self._connections.items():
+            if connection.is_open and (isinstance(key, str) or key[1] == ""):
                 return connection
         problem = BrokerError("no broker is known")
         for broker in [*self.by_id.values()]:
@@ -102,7 +106,7 @@ class Brokers:
                 problem = failure
         raise problem
 
-    async def _connected(self, key: object, address: str) -> BrokerConnection:
+    async def _connected(self, key: ConnectionKey, address: str) -> BrokerConnection:
         known = self._connections.get(key)
         if known is not None and known.is_open and known.broker == address:
             return known
@@ -112,7 +116,7 @@ class Brokers:
         # Several may wait for it: one that is cancelled does not cancel it for the others.
         return await asyncio.shield(task)
 
-    async def _connect(self, key: object, address: str) -> BrokerConnection:
+    async def _connect(self, key: ConnectionKey, address: str) -> BrokerConnection:
         try:
             connection = await connect(
                 self._bootstrap.at(address), self._client_id, self._timeout_seconds, self._before_responses

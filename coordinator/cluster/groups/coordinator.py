@@ -1,10 +1,11 @@
 """The group coordinator of a node in front of a cluster: shards whose logs are partitions of the cluster."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.audit.coordinator_events import coordinator_record
+from coordinator.audit.schema import CoordinatorEvent, LeadershipTaken
 from coordinator.cluster.groups.audit_stream import ClusterAuditStream, NoCheckpointFile
 from coordinator.cluster.groups.topics import ClusterTopics
 from coordinator.cluster.log.access import LogAccess
@@ -18,12 +19,15 @@ from coordinator.config.key import ConfigError
 from coordinator.config.settings import Config
 from coordinator.core.causes import Cause
 from coordinator.core.decision import Environment
+from coordinator.core.groups.group import Group
 from coordinator.groups.audit_projection import AuditProjection
+from coordinator.groups.audit_schedule import audit_of
 from coordinator.groups.checked import make_state_machine
 from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.internal_topics import AUDIT_TOPIC, MEMBERSHIP_TOPIC
+from coordinator.runtime.batch import ProjectionWrite
 from coordinator.runtime.interfaces import StoreError
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.shard import RequestDrain, Shard, ShardState
@@ -80,10 +84,23 @@ class ClusterGroupCoordinator(GroupCoordinator):
             listener(shard)
 
     def renew_epochs(self) -> None:
-        """Have the epochs of partitions renewed that were not written to for long."""
+        """Have the epochs of partitions renewed that were taken over long ago."""
         for shard in self.shards:
             if shard.is_active and isinstance(shard.store, ClusterStore):
-                shard.store.renew_if_due()
+                shard.store.renew_if_due(partial(self._renew, shard))
+
+    def _renew(self, shard: Shard[GroupStateMachine], taken: LeadershipTaken) -> None:
+        def write(groups: Mapping[str, Group[Any]], now_ms: int) -> None:
+            audit_of(shard).add_about_coordinator(taken, now_ms)
+
+        self._submit_first(shard, ProjectionWrite(write))
+
+    def stop(self, now_ms: int, event: CoordinatorEvent | None = None) -> None:
+        """Report the stop. No snapshots are written, as where there are logs of its own: another node waits for these
+        partitions."""
+        if event is not None:
+            self.report(event)
+            self.drain(now_ms)
 
     @property
     def is_stored(self) -> bool:

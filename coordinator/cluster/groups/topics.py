@@ -1,6 +1,7 @@
 """What is known of the topics of the cluster: those that somebody has asked for, refreshed now and then."""
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Container, Iterable
 from typing import Final, NamedTuple
 
@@ -15,7 +16,7 @@ NAMES_AT_ONCE: Final = 200
 """Topics in one request: what comes back is decoded in a few milliseconds."""
 KNOWN_WITHIN_SECONDS: Final = 2
 TOPICS_MAX: Final = 20_000
-"""So many are remembered; the rest counts as unknown."""
+"""So many are remembered: above it, those are forgotten that were asked for the longest ago."""
 NO_ID: Final = bytes(16)
 
 
@@ -42,7 +43,7 @@ class ClusterTopics:
 
     def __init__(self, brokers: Brokers) -> None:
         self._brokers = brokers
-        self._known: dict[str, KnownTopic] = {}
+        self._known: OrderedDict[str, KnownTopic] = OrderedDict()
         self._names: dict[bytes, str] = {}
         self._wanted: dict[str, None] = {}
         self._is_wanted = asyncio.Event()
@@ -75,8 +76,8 @@ class ClusterTopics:
         asked.answered(None)
 
     def _want(self, name: str) -> bool:
-        """Have a topic looked up, unless there are too many."""
-        if len(self._known) + len(self._wanted) >= TOPICS_MAX:
+        """Have a topic looked up, unless too many are wanted already."""
+        if len(self._wanted) >= TOPICS_MAX:
             return False
         self._wanted[name] = None
         self._is_wanted.set()
@@ -106,6 +107,7 @@ class ClusterTopics:
         if known is None:
             self._want(name)
             return UNKNOWN
+        self._known.move_to_end(name)
         return known
 
     async def _run(self) -> None:
@@ -118,7 +120,7 @@ class ClusterTopics:
                 names = list(self._known)
             self._is_wanted.clear()
             self._wanted.clear()
-            for first in range(0, len(names), NAMES_AT_ONCE):
+            for first in range(0, max(len(names), 1), NAMES_AT_ONCE):  # without names, the brokers alone
                 await self._refresh(names[first : first + NAMES_AT_ONCE])
 
     async def _refresh(self, names: list[str]) -> None:
@@ -138,6 +140,9 @@ class ClusterTopics:
         if before == topic:
             return
         self._known[name] = topic
+        if len(self._known) > TOPICS_MAX:
+            _, forgotten = self._known.popitem(last=False)
+            self._names.pop(forgotten.topic_id, None)
         if topic.topic_id != NO_ID:
             self._names[topic.topic_id] = name
         self.topics_version += 1

@@ -37,8 +37,15 @@ class ClusterLog:
         Raises:
             StoreError: it is not stored.
         """
-        self._writer = PartitionWriter(identity)
+        self.use(identity)
         yield from self._append(self._writer, [first], at_ms, "none")
+
+    def use(self, identity: ProducerIdentity) -> None:
+        """Write with this producer epoch from the next batch on."""
+        self._writer = PartitionWriter(identity)
+
+    def learn_start(self) -> Steps[None]:
+        """Ask where the log begins. Raises as `begin`."""
         start: int | Refused = yield from awaited(partial(self._access.log_start_offset, self.topic, self.partition))
         if isinstance(start, Refused):
             raise LogRefused(self.name, start)

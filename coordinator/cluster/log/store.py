@@ -15,6 +15,7 @@ from coordinator.cluster.log.cluster_log import NO_IDENTITY, ClusterLog, LogRefu
 from coordinator.cluster.log.notes import Notes, Owner, checkpoint_record, fence_record
 from coordinator.core.stored import Stored, StoredRecord
 from coordinator.core.stored_batch import StoredBatch
+from coordinator.logger import logger
 from coordinator.runtime.interfaces import Replay, ReplayedLog, StoreError
 from coordinator.runtime.slices import Steps, awaited
 from coordinator.runtime.waiting_steps import WaitingSteps
@@ -78,6 +79,8 @@ class ClusterStore:
         self._audit_compression = audit_compression
         self._appended = appended
         self._identity = NO_IDENTITY
+        self._next_identity: ProducerIdentity | None = None
+        """A new epoch, whose first batch is the next one with records of the audit."""
         self._renewed_ms = 0
         self.notes: Notes = Notes()
         """What nodes have left for each other, since the last load."""
@@ -158,18 +161,24 @@ class ClusterStore:
 
     # ---- renewal
 
-    def renew_if_due(self) -> None:
-        """Take a new epoch if that is due, after what is queued."""
-        if self._is_renewal_due:
-            self._enqueue(Queued(self._renew, _ignore))
+    def renew_if_due(self, begun: Callable[[LeadershipTaken], None]) -> None:
+        """Get a new epoch if that is due; `begun` is told of it, and has to have this event appended to the audit.
 
-    @property
-    def _is_renewal_due(self) -> bool:
-        return self._identity is not NO_IDENTITY and self._now_ms() - self._renewed_ms >= RENEWAL_MS
+        That append is the first batch of the epoch. The event is the projection's to write, as it counts its records.
+        """
+        before = self._identity
+        if before is NO_IDENTITY or self._now_ms() - self._renewed_ms < RENEWAL_MS:
+            return
+        self._renewed_ms = self._now_ms()
 
-    def _renew(self) -> Steps[None]:
-        if self._is_renewal_due:
-            yield from self._take_over()
+        def given(identity: ProducerIdentity | Refused) -> None:
+            if isinstance(identity, Refused):
+                logger.warning("no new producer epoch", log=self._groups.name, problem=identity.problem)
+            elif self._identity is before:
+                self._next_identity = identity
+                begun(self._taken(identity, self._wall.at(self._now_ms())))
+
+        self._access.init_producer_id(self._transactional_id, given)
 
     def abandon(self) -> list[Callable[[StoreError | None], None]]:
         """Write nothing more, as the partition is given up. Returns who waits for what was asked for."""
@@ -178,7 +187,7 @@ class ClusterStore:
             running.cancel()
         given_up = [queued.completed for queued in self._queue]
         self._queue.clear()
-        self._identity = NO_IDENTITY
+        self._identity, self._next_identity = NO_IDENTITY, None
         self._groups.abandon()
         self._audit.abandon()
         return given_up
@@ -187,9 +196,14 @@ class ClusterStore:
 
     def _append(self, projected: Sequence[Record], stored: Sequence[Stored], at_ms: int) -> Steps[None]:
         began = perf_counter()
-        yield from self._renew()
         if projected:
+            renewed, self._next_identity = self._next_identity, None
+            if renewed is not None:
+                self._audit.use(renewed)
             yield from self._audit.append(projected, at_ms, self._audit_compression)
+            if renewed is not None:
+                yield from self._groups.begin(renewed, fence_record(renewed.producer_id, self._owner), at_ms)
+                self._identity = renewed
         for each in stored:
             assert isinstance(each, StoredBatch) and each.producer is None, "committed offsets are in the cluster"
             yield from self._groups.append(each.records, at_ms)
@@ -205,7 +219,14 @@ class ClusterStore:
             raise StoreError(f"{self._groups.name}: no producer epoch: {identity.problem}")
         self._check_may_lead()
         at_ms = self._wall.at(self._now_ms())
-        taken = LeadershipTaken(
+        yield from self._audit.begin(identity, self._audit_record(self._taken(identity, at_ms)), at_ms)
+        yield from self._groups.begin(identity, fence_record(identity.producer_id, self._owner), at_ms)
+        for log in (self._audit, self._groups):
+            yield from log.learn_start()
+        self._identity, self._renewed_ms = identity, self._now_ms()
+
+    def _taken(self, identity: ProducerIdentity, at_ms: int) -> LeadershipTaken:
+        return LeadershipTaken(
             time_ms=at_ms,
             node_id=self._owner.node_id,
             coordinator_epoch=self._owner.coordinator_epoch,
@@ -213,9 +234,6 @@ class ClusterStore:
             producer_id=identity.producer_id,
             producer_epoch=identity.producer_epoch,
         )
-        yield from self._audit.begin(identity, self._audit_record(taken), at_ms)
-        yield from self._groups.begin(identity, fence_record(identity.producer_id, self._owner), at_ms)
-        self._identity, self._renewed_ms = identity, self._now_ms()
 
     def _fence(self, identity: ProducerIdentity) -> Steps[None]:
         """Refuse what another producer id may still send to the groups' log: it is what the other node is known by."""
@@ -265,4 +283,4 @@ def _never() -> bool:
 
 
 def _ignore(problem: StoreError | None) -> None:
-    """A renewal that fails is repeated by the next append; a note that is lost costs the next load some time."""
+    """A note that is lost costs the next load some time."""

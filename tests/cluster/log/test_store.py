@@ -7,6 +7,7 @@ import pytest
 
 from _wire.batch_reader import parse_batch
 from coordinator.audit.coordinator_events import coordinator_record
+from coordinator.audit.schema import LeadershipTaken
 from coordinator.cluster.log.access import ProducerIdentity
 from coordinator.cluster.log.cluster_log import ClusterLog
 from coordinator.cluster.log.notes import Owner, Rule, owned_record, rule_record
@@ -220,19 +221,32 @@ def test_what_is_too_large_for_one_batch_takes_several(cluster: ModelCluster) ->
 def test_a_new_epoch_is_taken_before_brokers_forget_the_old_one(cluster: ModelCluster) -> None:
     node = Node(cluster, 1)
     node.lead()
+    begun: list[LeadershipTaken] = []
+    node.store.renew_if_due(begun.append)
+    assert not begun, "it is not due"
     node.now_ms += RENEWAL_MS
-    node.store.renew_if_due()
+    node.store.renew_if_due(begun.append)
+    (taken,) = begun
+    assert (taken.producer_id, taken.producer_epoch) == (100, 1)
+    assert node.append(b"before the first batch of the epoch") == [None]
+    assert node.append(audit=True) == [None]
     for topic in (MEMBERSHIP_TOPIC, AUDIT_TOPIC):
         assert cluster.partition(topic, PARTITION).producers[100].epoch == 1, topic
-    assert node.append(b"a") == [None]
+    assert node.append(b"a", audit=True) == [None]
+    node.store.renew_if_due(begun.append)
+    assert len(begun) == 1
 
 
-def test_an_append_after_a_long_pause_takes_a_new_epoch_first(cluster: ModelCluster) -> None:
+def test_an_epoch_that_comes_when_another_node_leads_is_not_used(cluster: ModelCluster) -> None:
     node = Node(cluster, 1)
     node.lead()
     node.now_ms += RENEWAL_MS
-    assert node.append(b"a") == [None]
-    assert cluster.partition(MEMBERSHIP_TOPIC, PARTITION).producers[100].epoch == 1
+    node.held = []
+    begun: list[LeadershipTaken] = []
+    node.store.renew_if_due(begun.append)
+    node.store.abandon()
+    node.held.pop()()
+    assert not begun
 
 
 def test_notes_are_read_by_the_next_node(cluster: ModelCluster) -> None:
