@@ -33,7 +33,9 @@ from coordinator.cluster.peers import Peers
 from coordinator.cluster.relay.broker_listeners import BrokerPortError
 from coordinator.cluster.relay.upstreams import Upstreams
 from coordinator.cluster.sentinels.sentinels import Sentinels
+from coordinator.cluster.unused_groups import UnusedGroups
 from coordinator.config import cluster_keys as keys
+from coordinator.config.group_keys import OFFSETS_RETENTION_CHECK_INTERVAL_MS, OFFSETS_RETENTION_MINUTES
 from coordinator.config.key import ConfigError
 from coordinator.config.listener_keys import LISTENERS
 from coordinator.config.metrics_keys import ADMIN_LISTENER
@@ -209,6 +211,15 @@ class ClusterNode:
         changes = OwnershipChanges(
             self.coordinator, self.ownership, self.sentinels, self.brokers.list_groups, pending, loop.wall_ms
         )
+        self.unused_groups = UnusedGroups(
+            self.coordinator,
+            self.ownership,
+            changes,
+            self.sentinels,
+            check_ms=config[OFFSETS_RETENTION_CHECK_INTERVAL_MS],
+            retention_ms=config[OFFSETS_RETENTION_MINUTES] * 60_000,
+            now_ms=loop.now_ms,
+        )
         self.front: ClusterFront = make_cluster_front(
             FrontParts(
                 config=config,
@@ -245,6 +256,7 @@ class ClusterNode:
         self.brokers.on_brokers(lambda brokers: self._follow_brokers())
         self.topics.start()
         self.sentinels.start()
+        self.unused_groups.start()
         self.member = NodesGroupMember(
             self.brokers,
             config[keys.CLUSTER_NODES_GROUP_ID],
@@ -355,6 +367,7 @@ class ClusterNode:
             self.front.rights.close()
             self.forwarder.stop()
             self.ownership.stop()
+            self.unused_groups.stop()
         self._peers.close()
         self.topics.stop()
         self.sentinels.stop()

@@ -74,7 +74,7 @@ class OwnershipChanges:
             group_ids = await self._groups_of(change)
         except BrokerError as problem:
             return _failed(name, ErrorCode.COORDINATOR_NOT_AVAILABLE, str(problem))
-        move = self._adopt if is_adopted else self._release
+        move = self._adopt if is_adopted else self.release
         groups = [await move(group_id) for group_id in group_ids]
         held = [group for group in groups if group.members]
         result = GroupOwnerResult(name=name, groups=groups[:GROUPS_TOLD_MAX])
@@ -127,8 +127,12 @@ class OwnershipChanges:
         result = await owned
         return await self._told(group_id) if isinstance(result, ErrorCode) else told
 
-    async def _release(self, group_id: str) -> ChangedGroup:
-        """Give back a group that has no members here."""
+    async def release(self, group_id: str) -> ChangedGroup:
+        """Give back a group that has no members here; with members it stays.
+
+        Raises:
+            BrokerError: the cluster does not answer.
+        """
         told = await self._told(group_id)
         if told.members or not self._ownership.is_owned(group_id):
             return told

@@ -109,7 +109,13 @@ class ClusterGroupHandlers(GroupHandlers):
     # ---- members
 
     def _join_group(self, request: Any, context: RequestContext) -> Steps[Any]:
-        """The first member of a group waits until its sentinel is there, and all until their topics are known."""
+        """The first member of a group waits until its sentinel is there, and all until their topics are known.
+
+        A client that has made too many groups is answered as by any node, and makes no sentinel.
+        """
+        is_new = not self._ownership.is_owned(request.group_id)
+        if is_new and not context.environment.may_create_group(context.client_host):
+            return self._enqueue(self._join, request, context)
         sentinel: Sentinel | ErrorCode = yield from awaited(partial(self._ownership.own, request.group_id))
         if not isinstance(sentinel, Sentinel):
             return context.route.error_response(request, sentinel, context.api_version)

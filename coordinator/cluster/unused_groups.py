@@ -1,0 +1,95 @@
+"""Groups that nobody uses any more are given back to the cluster, which deletes what is left of them by its own rules.
+
+Without this a group that somebody made by mistake, or for a minute, would have a sentinel for ever.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from _wire.errors import ErrorCode
+from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
+from coordinator.cluster.brokers.errors import BrokerError
+from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
+from coordinator.cluster.ownership import GroupOwnership
+from coordinator.cluster.ownership_changes import OwnershipChanges
+from coordinator.cluster.sentinels.sentinels import Sentinels
+from coordinator.core.groups.states import EMPTY
+from coordinator.logger import logger
+
+OFFSET_FETCH_VERSION: Final = 8
+
+
+class UnusedGroups:
+    """Looks for them now and then."""
+
+    def __init__(
+        self,
+        coordinator: ClusterGroupCoordinator,
+        ownership: GroupOwnership,
+        changes: OwnershipChanges,
+        sentinels: Sentinels,
+        *,
+        check_ms: int,
+        retention_ms: int,
+        now_ms: Callable[[], int],
+    ) -> None:
+        """A group without members and without committed offsets is given back when it was found so in two checks,
+        `check_ms` apart; one with offsets when it had no members for `retention_ms` (offsets.retention.minutes)."""
+        self._coordinator = coordinator
+        self._ownership = ownership
+        self._changes = changes
+        self._sentinels = sentinels
+        self._check_ms = check_ms
+        self._retention_ms = retention_ms
+        self._now_ms = now_ms
+        self._unused_since: dict[str, int] = {}
+        """Group → since when it was found without members."""
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._run())
+
+    def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _run(self) -> None:
+        while True:
+            await asyncio.sleep(self._check_ms / 1000)
+            await self.check()
+
+    async def check(self) -> None:
+        """Give back what is unused for long enough."""
+        now_ms = self._now_ms()
+        unused = [group_id for group_id in self._ownership.owned_groups() if self._has_no_members(group_id)]
+        self._unused_since = {group_id: self._unused_since.get(group_id, now_ms) for group_id in unused}
+        for group_id, since_ms in list(self._unused_since.items()):
+            if now_ms - since_ms >= self._retention_ms:
+                await self._give_back(group_id, "no members for the retention time of offsets")
+            elif since_ms < now_ms and await self._has_no_offsets(group_id):
+                await self._give_back(group_id, "no members and no committed offsets")
+
+    def _has_no_members(self, group_id: str) -> bool:
+        group = self._coordinator.shard_of(group_id).machine.groups.get(group_id)
+        return group is None or group.membership.state is EMPTY
+
+    async def _has_no_offsets(self, group_id: str) -> bool:
+        request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group_id, topics=None)])
+        try:
+            connection = await self._sentinels.connection_of(group_id)
+            response = await connection.request_in(request, OFFSET_FETCH_VERSION)
+        except BrokerError:
+            return False
+        (group,) = response.groups
+        return group.error_code == ErrorCode.NONE and not group.topics
+
+    async def _give_back(self, group_id: str, reason: str) -> None:
+        if not self._has_no_members(group_id):
+            return
+        logger.info("group given back to the cluster", group=group_id, reason=reason)
+        self._unused_since.pop(group_id, None)
+        try:
+            await self._changes.release(group_id)
+        except BrokerError as problem:
+            logger.warning("group cannot be given back now", group=group_id, problem=str(problem))
