@@ -14,6 +14,7 @@ from coordinator.cluster.log.store import ClusterStore
 from coordinator.cluster.ownership import GroupOwnership, matches
 from coordinator.cluster.sentinels.membership import Sentinel
 from coordinator.cluster.sentinels.sentinels import DescribedGroup, Sentinels
+from coordinator.core.causes import Cause
 from coordinator.core.decision import OperationContext
 from coordinator.core.groups.states import EMPTY
 from coordinator.runtime.interfaces import StoreError
@@ -127,7 +128,7 @@ class OwnershipChanges:
         result = await owned
         return await self._told(group_id) if isinstance(result, ErrorCode) else told
 
-    async def release(self, group_id: str) -> ChangedGroup:
+    async def release(self, group_id: str, cause: Cause = Cause.ADMIN) -> ChangedGroup:
         """Give back a group that has no members here; with members it stays.
 
         Raises:
@@ -136,7 +137,7 @@ class OwnershipChanges:
         told = await self._told(group_id)
         if told.members or not self._ownership.is_owned(group_id):
             return told
-        if not await self._removed(group_id):
+        if not await self._removed(group_id, cause):
             return await self._told(group_id)
         await self._sentinels.leave(group_id)
         disowned: asyncio.Future[StoreError | None] = asyncio.get_running_loop().create_future()
@@ -144,11 +145,11 @@ class OwnershipChanges:
         await disowned
         return told
 
-    async def _removed(self, group_id: str) -> bool:
+    async def _removed(self, group_id: str, cause: Cause) -> bool:
         removed: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         request_id = self._pending.register(ReplyTo(removed.set_result, lambda error: False))
         context = OperationContext(request_id, 0, "", "", self._coordinator.environment, 0, 0)
-        self._coordinator.enqueue(RELEASE_GROUP, group_id, "", context)
+        self._coordinator.enqueue(RELEASE_GROUP, group_id, cause, context)
         return await removed
 
     async def _told(self, group_id: str) -> ChangedGroup:

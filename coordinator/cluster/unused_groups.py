@@ -14,6 +14,7 @@ from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
 from coordinator.cluster.ownership import GroupOwnership
 from coordinator.cluster.ownership_changes import OwnershipChanges
 from coordinator.cluster.sentinels.sentinels import Sentinels
+from coordinator.core.causes import Cause
 from coordinator.core.groups.states import EMPTY
 from coordinator.logger import logger
 
@@ -66,9 +67,9 @@ class UnusedGroups:
         self._unused_since = {group_id: self._unused_since.get(group_id, now_ms) for group_id in unused}
         for group_id, since_ms in list(self._unused_since.items()):
             if now_ms - since_ms >= self._retention_ms:
-                await self._give_back(group_id, "no members for the retention time of offsets")
+                await self._give_back(group_id, Cause.OFFSETS_EXPIRED)
             elif since_ms < now_ms and await self._has_no_offsets(group_id):
-                await self._give_back(group_id, "no members and no committed offsets")
+                await self._give_back(group_id, Cause.NO_OFFSETS)
 
     def _has_no_members(self, group_id: str) -> bool:
         group = self._coordinator.shard_of(group_id).machine.groups.get(group_id)
@@ -84,12 +85,12 @@ class UnusedGroups:
         (group,) = response.groups
         return group.error_code == ErrorCode.NONE and not group.topics
 
-    async def _give_back(self, group_id: str, reason: str) -> None:
+    async def _give_back(self, group_id: str, cause: Cause) -> None:
         if not self._has_no_members(group_id):
             return
-        logger.info("group given back to the cluster", group=group_id, reason=reason)
+        logger.info("group given back to the cluster", group=group_id, cause=cause.value)
         self._unused_since.pop(group_id, None)
         try:
-            await self._changes.release(group_id)
+            await self._changes.release(group_id, cause)
         except BrokerError as problem:
             logger.warning("group cannot be given back now", group=group_id, problem=str(problem))

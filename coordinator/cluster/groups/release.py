@@ -11,13 +11,13 @@ from coordinator.core.offsets.expiry import ended_sessions
 from coordinator.core.operation import Operation
 
 
-def release(group: Group[Any] | None, requested_by: str, context: OperationContext) -> Decision:
-    """Remove the group if it has no members; answer whether it is gone."""
+def release(group: Group[Any] | None, cause: Cause, context: OperationContext) -> Decision:
+    """Remove the group for this cause if it has no members; answer whether it is gone."""
     if group is None:
         return replying(context, True)
     if group.membership.state is not EMPTY:
         return replying(context, False)
-    removed = GroupRemoved(group_id=group.group_id, at_ms=context.wall_ms, cause=Cause.ADMIN)
+    removed = GroupRemoved(group_id=group.group_id, at_ms=context.wall_ms, cause=cause)
     return replying(context, True, removed, effects=ended_sessions(group))
 
 
