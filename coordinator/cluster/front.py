@@ -6,13 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from coordinator.cluster.client_upstreams import ClientUpstreams
 from coordinator.cluster.dispatcher import ClusterDispatcher
-from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
 from coordinator.cluster.groups.topics import ClusterTopics
-from coordinator.cluster.handlers.forwarding import Forwarder
 from coordinator.cluster.handlers.groups import ClusterGroupHandlers
 from coordinator.cluster.handlers.owners import OwnerHandlers
-from coordinator.cluster.log.notes import Owner
-from coordinator.cluster.ownership import GroupOwnership
+from coordinator.cluster.parts import ClusterGroups
 from coordinator.cluster.relay.broker_listeners import BrokerListeners
 from coordinator.cluster.relay.directory import Directory
 from coordinator.cluster.relay.held_bytes import HeldBytes
@@ -23,8 +20,6 @@ from coordinator.cluster.rights.rights import ClusterAuthorization, KnownRights
 from coordinator.config.cluster_keys import CLUSTER_BROKER_PORT_BASE
 from coordinator.config.network_keys import MAX_CONNECTION_CREATION_RATE, SOCKET_REQUEST_MAX_BYTES
 from coordinator.config.settings import Config
-from coordinator.core.decision import Environment
-from coordinator.groups.sessions import SessionTable
 from coordinator.metadata.image import MetadataImage
 from coordinator.security.protocols import SecurityProtocol
 from coordinator.server.connection_rate import ConnectionRate
@@ -36,7 +31,6 @@ from coordinator.server.listener import Listener
 from coordinator.server.listeners import Listeners
 from coordinator.server.node_context import GroupContext
 from coordinator.server.node_loop import NodeLoop
-from coordinator.server.pending_requests import PendingRequests
 from coordinator.server.rejection_log import RejectionLog
 from coordinator.server.request_chain import RequestChain
 from coordinator.server.request_runner import RequestRunner
@@ -64,6 +58,14 @@ class ClusterFront:
     denials: DenialLog
     rights: KnownRights
 
+    def close(self) -> None:
+        """Accept nobody any more, and close all connections."""
+        self.listeners.close()
+        self.broker_listeners.close()
+        for connection in list(self.dispatcher.connections):
+            connection.close()
+        self.rights.close()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontParts:
@@ -72,15 +74,9 @@ class FrontParts:
     config: Config
     host: Host
     loop: NodeLoop
-    environment: Environment
-    sessions: SessionTable
-    pending: PendingRequests
-    coordinator: ClusterGroupCoordinator
-    ownership: GroupOwnership
-    owner: Owner
+    groups: ClusterGroups
     owners: OwnerHandlers
     topics: ClusterTopics
-    forwarder: Forwarder
     directory: Directory
     upstreams: Upstreams
     some_broker: Callable[[], int | None]
@@ -97,7 +93,7 @@ def without_login(listener: Listener) -> Listener:
 
 def make_cluster_front(parts: FrontParts, listener: Listener, metrics: "NodeMetrics | None" = None) -> ClusterFront:
     """Make the ports, which are opened later."""
-    config, loop = parts.config, parts.loop
+    config, loop, groups = parts.config, parts.loop, parts.groups
     scheduler, now_ms = loop.scheduler, loop.now_ms
     throttling = Throttling(config, MetadataImage(), scheduler, now_ms)
     limits = ConnectionLimits(config, scheduler)
@@ -117,18 +113,18 @@ def make_cluster_front(parts: FrontParts, listener: Listener, metrics: "NodeMetr
         scheduler,
         loop.slices,
         now_ms,
-        report=lambda event: parts.coordinator.report(event, everywhere=False),
-        node_id=parts.owner.node_id,
-        coordinator_epoch=parts.owner.coordinator_epoch,
+        report=lambda event: groups.coordinator.report(event, everywhere=False),
+        node_id=groups.owner.node_id,
+        coordinator_epoch=groups.owner.coordinator_epoch,
     )
     scheduler.on_due(denials.due)
-    authorization = ClusterAuthorization(rights, upstreams, MetadataImage(), denials, parts.sessions)
-    rights.on_change(parts.sessions.take_back_authorizations)
+    authorization = ClusterAuthorization(rights, upstreams, MetadataImage(), denials, groups.sessions)
+    rights.on_change(groups.sessions.take_back_authorizations)
     table = DispatchTable()
-    context = GroupContext(config=config, coordinator=parts.coordinator, pending=parts.pending)
+    context = GroupContext(config=config, coordinator=groups.coordinator, pending=groups.pending)
     parts.owners.add_to(table)
     ClusterGroupHandlers(
-        context, parts.coordinator, parts.ownership, parts.topics, parts.forwarder, authorization
+        context, groups.coordinator, groups.ownership, parts.topics, groups.forwarder, authorization
     ).add_to(table)
 
     def fire_due() -> None:
@@ -136,18 +132,18 @@ def make_cluster_front(parts: FrontParts, listener: Listener, metrics: "NodeMetr
         scheduler.fire_due()
 
     dispatcher = ClusterDispatcher(
-        RequestChain(table, parts.sessions, throttling, authorization),
+        RequestChain(table, groups.sessions, throttling, authorization),
         RequestRunner(loop.slices, loop.fail),
         throttling,
-        pending=parts.pending,
+        pending=groups.pending,
         limits=limits,
         slow_peers=slow_peers,
         rejections=rejections,
-        environment=parts.environment,
+        environment=groups.environment,
         slices=loop.slices,
         fire_due=fire_due,
         directory=parts.directory,
-        ownership=parts.ownership,
+        ownership=groups.ownership,
         upstreams=upstreams,
         rights=rights,
         before_request=parts.check_lease,
@@ -157,7 +153,7 @@ def make_cluster_front(parts: FrontParts, listener: Listener, metrics: "NodeMetr
         [listener],
         dispatcher,
         limits,
-        parts.sessions,
+        groups.sessions,
         now_ms,
         rejections=rejections,
         metrics=metrics,

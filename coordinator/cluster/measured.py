@@ -4,15 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from coordinator.cluster.brokers.brokers import Brokers
-from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
-from coordinator.cluster.leads import PartitionLeads
-from coordinator.cluster.nodes.lease import Lease
-from coordinator.cluster.ownership import GroupOwnership
-from coordinator.cluster.sentinels.sentinels import Sentinels
-from coordinator.groups.sessions import SessionTable
+from coordinator.cluster.parts import ClusterGroups, ClusterLinks
 from coordinator.server.node_loop import NodeLoop
-from coordinator.server.pending_requests import PendingRequests
 
 if TYPE_CHECKING:
     from coordinator.metrics.node_metrics import NodeMetrics
@@ -24,15 +17,8 @@ class MeasuredParts:
     """The parts of a node that metrics are about."""
 
     loop: NodeLoop
-    coordinator: ClusterGroupCoordinator
-    coordinator_epoch: int
-    sessions: SessionTable
-    pending: PendingRequests
-    leads: PartitionLeads
-    lease: Lease
-    ownership: GroupOwnership
-    sentinels: Sentinels
-    brokers: Brokers
+    links: ClusterLinks
+    groups: ClusterGroups
     denials: Mapping[tuple[str, str], int]
 
 
@@ -46,14 +32,14 @@ def measure_cluster_node(metrics: "NodeMetrics", parts: MeasuredParts, append_ti
     """Have a node read at each scrape."""
     from coordinator.metrics.node_metrics import Measured
 
-    leads = parts.leads
+    leads, groups = parts.links.leads, parts.groups
     metrics.measure(
         Measured(
-            coordinator=parts.coordinator,
-            coordinator_epoch=parts.coordinator_epoch,
-            sessions=parts.sessions,
+            coordinator=groups.coordinator,
+            coordinator_epoch=groups.owner.coordinator_epoch,
+            sessions=groups.sessions,
             wheel=parts.loop.wheel,
-            pending=parts.pending.unanswered,
+            pending=groups.pending.unanswered,
             leads=lambda topic, partition: partition in leads.partitions,
             log_bytes=lambda topic, partition: 0,
             timestamp_at=lambda topic, partition, offset: None,
@@ -71,7 +57,7 @@ def measure_cluster_node(metrics: "NodeMetrics", parts: MeasuredParts, append_ti
 
 
 def _problem(parts: MeasuredParts) -> str:
-    if not parts.lease.is_held:
+    if not parts.links.lease.is_held:
         return "no lease: the group of the nodes has not answered"
     return ""
 
@@ -80,9 +66,10 @@ def _samples(parts: MeasuredParts, append_times: "TimeHistogram") -> Iterator[tu
     from coordinator.metrics import declarations as d
     from coordinator.metrics.histogram import histogram_value
 
-    leads, owned = parts.leads, parts.ownership.owned_groups()
-    missing = sum(parts.sentinels.get(group_id) is None for group_id in owned)
-    lease_ms = max(parts.lease.until_ms - parts.loop.now_ms(), 0)
+    links, owned = parts.links, parts.groups.ownership.owned_groups()
+    leads = links.leads
+    missing = sum(links.sentinels.get(group_id) is None for group_id in owned)
+    lease_ms = max(links.lease.until_ms - parts.loop.now_ms(), 0)
     times = histogram_value(append_times.bounds_ms, append_times.range_counts, append_times.sum_ms)
     yield d.CLUSTER_APPEND_TIME_MS, [((), times)]
     for metric, value in (
@@ -94,6 +81,6 @@ def _samples(parts: MeasuredParts, append_times: "TimeHistogram") -> Iterator[tu
         (d.CLUSTER_GROUPS_OWNED, len(owned)),
         (d.CLUSTER_SENTINELS_MISSING, missing),
         (d.CLUSTER_NODES, len(leads.nodes)),
-        (d.CLUSTER_BROKERS, len(parts.brokers.by_id)),
+        (d.CLUSTER_BROKERS, len(links.brokers.by_id)),
     ):
         yield metric, [((), value)]
