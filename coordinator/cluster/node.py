@@ -240,9 +240,7 @@ class ClusterNode:
                 software_version=__version__,
             )
         )
-        await self.front.listeners.open()
-        self._follow_brokers()
-        self.brokers.on_brokers(lambda brokers: self._follow_brokers())
+        await self._listen()
         self.topics.start()
         self.sentinels.start()
         self.member = NodesGroupMember(
@@ -282,6 +280,11 @@ class ClusterNode:
         scheduler.on_due(lambda key, now_ms: self.check_lease())
         scheduler.on_due(self.loop.delays.due)
         scheduler.on_due(self.coordinator.due)
+
+    async def _listen(self) -> None:
+        await self.front.listeners.open()
+        self._follow_brokers()
+        self.brokers.on_brokers(lambda brokers: self._follow_brokers())
 
     def _check_ids(self, brokers: Mapping[int, Broker]) -> None:
         base = self._config[keys.CLUSTER_NODE_ID_BASE]
