@@ -205,6 +205,12 @@ class ClusterStore:
             raise StoreError(f"{self._groups.name}: no producer epoch: {identity.problem}")
         self._check_may_lead()
         at_ms = self._wall.at(self._now_ms())
+        yield from self._audit.begin(identity, self._taken(identity, at_ms), at_ms)
+        yield from self._groups.begin(identity, fence_record(identity.producer_id, self._owner), at_ms)
+        self._identity, self._renewed_ms = identity, self._now_ms()
+
+    def _taken(self, identity: ProducerIdentity, at_ms: int) -> Record:
+        """What the audit has of a takeover."""
         taken = LeadershipTaken(
             time_ms=at_ms,
             node_id=self._owner.node_id,
@@ -213,15 +219,13 @@ class ClusterStore:
             producer_id=identity.producer_id,
             producer_epoch=identity.producer_epoch,
         )
-        yield from self._audit.begin(identity, self._audit_record(taken), at_ms)
-        yield from self._groups.begin(identity, fence_record(identity.producer_id, self._owner), at_ms)
-        self._identity, self._renewed_ms = identity, self._now_ms()
+        return self._audit_record(taken)
 
     def _fence(self, identity: ProducerIdentity) -> Steps[None]:
-        """Refuse what another producer id may still send to the groups' log: it is what the other node is known by."""
+        """Refuse what another producer id may still send. It is known from the groups' log, and writes to both."""
         at_ms = self._wall.at(self._now_ms())
-        record = fence_record(identity.producer_id, self._owner)
-        yield from self._groups.fence(identity, record, at_ms)
+        yield from self._audit.fence(identity, self._taken(self._identity, at_ms), at_ms)
+        yield from self._groups.fence(identity, fence_record(identity.producer_id, self._owner), at_ms)
 
     def _check_may_lead(self) -> None:
         if not self._may_lead():

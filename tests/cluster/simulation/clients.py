@@ -29,7 +29,7 @@ from coordinator.core.partitioning import partition_for
 from tests.cluster.simulation.brokers import PORT
 from tests.cluster.simulation.cluster import PARTITIONS, TOPIC
 from tests.cluster.simulation.loop import ProcessLoop
-from tests.cluster.simulation.reports import Reports
+from tests.cluster.simulation.reports import Reports, RuleBroken
 from tests.simulation.consumers import share_out, subscription
 
 SESSION_MS: Final = 10_000
@@ -41,6 +41,9 @@ AWAY: Final = frozenset(
     {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
 )
 GONE: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID})
+REJOINED_AFTER: Final = frozenset(
+    {ErrorCode.MEMBER_ID_REQUIRED, ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION}
+)
 
 
 class Refused(Exception):
@@ -126,6 +129,8 @@ class SimulatedClient:
 
     def _refused(self, error: ErrorCode) -> None:
         self._log(f"{self.name}: {error.name}")
+        if error not in AWAY | GONE | REJOINED_AFTER:
+            raise RuleBroken(f"{self.name} was told {error.name}, which is no error that a consumer goes on after")
         if error in AWAY:
             self._disconnect()
             return

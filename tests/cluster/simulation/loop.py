@@ -54,5 +54,9 @@ class ProcessLoop(VirtualLoop):
 
     def turn(self) -> None:
         """One iteration. What runs may begin a pause of its process, during which the other ones go on."""
-        with self.running():
+        before = asyncio._get_running_loop()
+        asyncio._set_running_loop(self)
+        try:
             super().turn()
+        finally:
+            asyncio._set_running_loop(before)
