@@ -20,6 +20,7 @@ from coordinator.cluster.groups.topics import ClusterTopics
 from coordinator.cluster.handlers.forwarding import Forwarder
 from coordinator.cluster.handlers.owners import OwnerHandlers
 from coordinator.cluster.leads import PartitionLeads
+from coordinator.cluster.lease_timer import LeaseTimer
 from coordinator.cluster.log.broker_access import BrokerLogAccess
 from coordinator.cluster.log.notes import Owner
 from coordinator.cluster.log.topics import TopicError, log_topics, prepare_topics
@@ -161,6 +162,7 @@ class ClusterNode:
             config[keys.MEMBERSHIP_TOPIC_REPLICATION_FACTOR],
         )
         loop = self.loop
+        self._lease_timer = LeaseTimer(self._lease, loop.scheduler)
         pending = PendingRequests()
         sessions = SessionTable(loop.wheel, random.SystemRandom().getrandbits(64))
         environment = Environment(
@@ -191,6 +193,7 @@ class ClusterNode:
             metrics=self._metrics,
         )
         self.ownership = GroupOwnership(self.coordinator, self.sentinels, config[keys.CLUSTER_ADOPT], loop.wall_ms)
+        self.leads.on_gained(self._lease_timer.gained)
         self.leads.on_gained(self.coordinator.load)
         self.leads.on_lost(self.coordinator.unload)
         self.leads.on_lost(self.ownership.unloaded)
@@ -278,6 +281,7 @@ class ClusterNode:
         scheduler.on_iteration_end(self.coordinator.drain)
         # First of all, as what is due belongs to a partition that this node may lead no more.
         scheduler.on_due(lambda key, now_ms: self.check_lease())
+        scheduler.on_due(self._lease_timer.due)
         scheduler.on_due(self.loop.delays.due)
         scheduler.on_due(self.coordinator.due)
 

@@ -286,7 +286,7 @@ class ModelBroker:
     def _group_request(self, name: str, request: Any, version: int, client_id: str, answered: Answered) -> None:
         operation = GROUP_OPERATIONS[name]
         error_response: Any = offset_commit.request_error if name == "OffsetCommit" else operation.error_response
-        refused = self._refusal("groups")
+        refused = self._refusal("groups") or (self._refusal("commits") if name == "OffsetCommit" else None)
         if refused is not None:
             answered(error_response(request, refused, version))
             return

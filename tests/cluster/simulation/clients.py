@@ -29,12 +29,14 @@ from coordinator.core.partitioning import partition_for
 from tests.cluster.simulation.brokers import PORT
 from tests.cluster.simulation.cluster import PARTITIONS, TOPIC
 from tests.cluster.simulation.loop import ProcessLoop
-from tests.cluster.simulation.reports import Reports, RuleBroken
+from tests.cluster.simulation.reports import LOADING, Reports, RuleBroken
 from tests.simulation.consumers import share_out, subscription
 
 SESSION_MS: Final = 10_000
 REBALANCE_MS: Final = 10_000
 HEARTBEAT_SECONDS: Final = 0.7
+BUSY_SECONDS: Final = 5
+"""How long a client sometimes sends nothing, and so goes on believing a node."""
 REQUEST_SECONDS: Final = 15
 JOIN_SECONDS: Final = 30
 AWAY: Final = frozenset(
@@ -122,7 +124,8 @@ class SimulatedClient:
         if self.generation < 0:
             await self._join()
         while not self.is_leaving:
-            await asyncio.sleep(HEARTBEAT_SECONDS * self._random.uniform(0.5, 1.5))
+            busy = BUSY_SECONDS if self._random.random() < 0.1 else HEARTBEAT_SECONDS
+            await asyncio.sleep(busy * self._random.uniform(0.5, 1.5))
             await self._heartbeat()
             if self.owned and self._random.random() < 0.6:
                 await self._commit()
@@ -165,15 +168,14 @@ class SimulatedClient:
         """The response, when it was asked for, and by which leadership it was answered. Raises Refused."""
         connection = self._connection
         assert connection is not None
-        sent_ms = self._now_ms
+        sent_ms, end = self._now_ms, connection._transport
         response = await connection.request(message, version_max, seconds)
         error = ErrorCode(getattr(response, "error_code", 0))
         if error is not ErrorCode.NONE:
             if error is ErrorCode.MEMBER_ID_REQUIRED:
                 self._member_id = response.member_id
             raise Refused(error)
-        tags = connection._transport.last_tag if connection._transport is not None else None
-        leadership = None if tags is None else tags[partition_for(self.group_id, PARTITIONS)]
+        leadership = end.last_tag[partition_for(self.group_id, PARTITIONS)]
         return response, sent_ms, leadership  # type: ignore[return-value]
 
     @property
@@ -232,6 +234,8 @@ class SimulatedClient:
             group_instance_id=self._instance_id,
         )
         _, sent_ms, leadership = await self._ask(request, 4)
+        if leadership == LOADING:
+            return  # a coordinator that loads the group, as Kafka's does, takes any heartbeat for good
         self._succeeded(sent_ms, leadership, "Heartbeat")
         self._reports.in_generation(self.group_id, self.name, self.generation, sent_ms, self._now_ms)
 

@@ -61,7 +61,7 @@ class Cluster:
         self.takeovers: list[Took] = []
         """In the order in which they were made: who is later leads the partition."""
         self.refusals: dict[str, float] = {}
-        """What brokers refuse now ("log", "groups", "transactions"), and how much of it."""
+        """What brokers refuse now ("log", "groups", "commits", "transactions"), and how much of it."""
 
     # ---- logs
 

@@ -143,7 +143,8 @@ class End:
         if self.is_open:
             self.is_open = False
             self._network.ends.pop(self, None)
-            self.protocol.connection_lost(problem)
+            if self.protocol is not None:
+                self.protocol.connection_lost(problem)
 
     def _call(self, call: Callable[..., None], *arguments: Any) -> None:
         if self.loop is None:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.cluster.log.store import ClusterStore
 from coordinator.cluster.node import ClusterNode
+from coordinator.config.key import ConfigError
 from coordinator.config.settings import Config
+from coordinator.runtime.shard import ShardState
 from coordinator.server.descriptors import DescriptorReserve
 from coordinator.server.host import Host
 from coordinator.timers.clock import VirtualClock
@@ -14,6 +16,7 @@ from tests.cluster.simulation.brokers import PORT, address_of
 from tests.cluster.simulation.cluster import BROKERS, PARTITIONS, Cluster
 from tests.cluster.simulation.loop import ProcessLoop
 from tests.cluster.simulation.network import Address, Listening, Network
+from tests.cluster.simulation.reports import LOADING
 from tests.model.memory_files import MemoryFileSystem
 from tests.simulation.node import SimulatedThreads, replace_threads
 from tests.simulation.reproducible import StepClock
@@ -67,11 +70,15 @@ class SimulatedNode(ClusterNode):
         )
 
     def leaderships(self) -> dict[int, int | None]:
-        """Partition → since which takeover this node leads it, by the epoch with which it would write now."""
+        """Partition → since which takeover this node leads it, by the epoch with which it would write now.
+
+        `LOADING`: it takes the partition over just now.
+        """
         found: dict[int, int | None] = {}
         for shard in self.coordinator.shards:
             assert isinstance(shard.store, ClusterStore)
-            found[shard.partition] = self._cluster.leadership(shard.partition, shard.store._identity)
+            leadership = self._cluster.leadership(shard.partition, shard.store._identity)
+            found[shard.partition] = LOADING if shard.state is ShardState.LOADING else leadership
         return found
 
 
@@ -121,9 +128,8 @@ class NodeProcess:
     async def _run(self, node: SimulatedNode) -> None:
         try:
             await node.start()
-        except Exception:
-            self.kill()  # as a process that cannot start; who runs it starts it again
-            raise
+        except ConfigError:
+            self.kill()  # the cluster cannot be reached; whoever runs the process starts it again
 
     def stop(self) -> None:
         """Leave in order."""

@@ -16,6 +16,9 @@ from coordinator.core.classic.records import KEY_TYPE
 from coordinator.internal_topics import AUDIT_TOPIC
 from tests.simulation.consumers import partitions_of
 
+LOADING: Final = -1
+"""In place of a leadership, while a node takes the partition over."""
+
 
 class RuleBroken(AssertionError):
     """A client was told what it may not be told, or something is stored that may not be."""
@@ -155,6 +158,3 @@ class Reports:
         if isinstance(event, GroupCreated | GroupRemoved):
             self._audited[event.group_id] = event.generation_id
         self._audited[event.group_id] = max(event.generation_id, self._audited.get(event.group_id, 0))
-
-
-LEADS_NOTHING: Final = None
