@@ -64,6 +64,8 @@ def _play(world: World, faults: int, defects: list[BaseException]) -> None:
     check_audit(world)
     if defects:
         raise defects[0]
+    world.seen["success"] = world.reports.successes
+    world.seen["takeover"] = len(world.cluster.takeovers)
 
 
 def check_served(world: World) -> None:

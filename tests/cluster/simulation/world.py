@@ -141,9 +141,9 @@ class World:
             self.cluster.run_due()
             busy = [loop for loop in self._loops if loop.can_turn and self._is_busy(loop)]
             if not busy:
+                self._raise_problems()
                 return
             self.random.choice(busy).turn()
-            self._raise_problems()
         raise AssertionError(f"somebody is still busy after {TURNS_MAX} turns without time passing")
 
     def _is_busy(self, loop: ProcessLoop) -> bool:
