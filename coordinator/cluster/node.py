@@ -16,6 +16,7 @@ from coordinator.cluster.front import ClusterFront, FrontParts, make_cluster_fro
 from coordinator.cluster.groups.topics import ClusterTopics
 from coordinator.cluster.handlers.owners import OwnerHandlers
 from coordinator.cluster.leads import PartitionLeads
+from coordinator.cluster.lease_timer import LeaseTimer
 from coordinator.cluster.log.broker_access import BrokerLogAccess
 from coordinator.cluster.log.notes import Owner
 from coordinator.cluster.log.topics import LogTopics, TopicError, log_topics, prepare_topics
@@ -90,6 +91,8 @@ class ClusterNode:
         )
         lease = Lease(LEASE_MS, self.loop.now_ms)
         self.leads: Final = PartitionLeads(self.address, lease, self._owner.coordinator_epoch, self.loop.now_ms)
+        self._lease_timer = LeaseTimer(lease, self.loop.scheduler)
+        self.leads.on_gained(self._lease_timer.gained)
         self._peers = Peers(self._security, self.leads.check_lease)
         brokers = Brokers(
             Bootstrap(config[keys.CLUSTER_BOOTSTRAP_SERVERS], self._security),
@@ -159,7 +162,7 @@ class ClusterNode:
         self.front = self._make_front()
         self._is_started = True
         self._schedule()
-        await self.front.listeners.open()
+        await self._listen()
         self._begin(log.partition_count)
         await self._serve_admin()
 
@@ -207,15 +210,19 @@ class ClusterNode:
         scheduler.on_iteration_end(self.loop.wall.follow)
         scheduler.on_iteration_end(coordinator.drain)
         scheduler.on_due(lambda key, now_ms: self.leads.check_lease())
+        scheduler.on_due(self._lease_timer.due)
         scheduler.on_due(coordinator.due)
+
+    async def _listen(self) -> None:
+        await self.front.listeners.open()
+        self._follow_brokers()
+        self.links.brokers.on_brokers(lambda brokers: self._follow_brokers())
 
     def _begin(self, partition_count: int) -> None:
         """Begin all that goes on without requests."""
         links = self.links
         started = CoordinatorStarted(time_ms=0, software_version=__version__, **self._identity)
         self.groups.coordinator.announce(started)
-        self._follow_brokers()
-        links.brokers.on_brokers(lambda brokers: self._follow_brokers())
         links.topics.start()
         links.sentinels.start()
         self.groups.unused.start()

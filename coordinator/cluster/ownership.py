@@ -24,6 +24,8 @@ from coordinator.runtime.shard import Shard
 OPENED_AT_ONCE: Final = 64
 """Sentinels of a partition that was taken over that join at a time; those that are needed join before."""
 HELD_LOGGED_SECONDS: Final = 60
+SENTINELS_CHECKED_SECONDS: Final = 60
+"""How often it is looked whether a group has no sentinel. Without one its committed offsets expire some day."""
 
 Owns: TypeAlias = Callable[[Sentinel | ErrorCode], None]
 
@@ -48,6 +50,8 @@ class GroupOwnership:
         self._noting: dict[str, list[Owns]] = {}
         """Group → who waits until its note is stored."""
         self._held_logged: dict[str, float] = {}
+        self._keeping: dict[int, asyncio.Task[None]] = {}
+        """Partition → what sees that its groups have their sentinels."""
 
     def stop(self) -> None:
         for task in self._tasks:
@@ -166,9 +170,15 @@ class GroupOwnership:
 
     def loaded(self, shard: Shard[Any]) -> None:
         """A partition is served here from now on: the sentinels of its groups become this node's."""
-        owned = sorted(self.notes_of(shard.partition).owned)
-        if owned:
-            self._spawn(self._open_all(owned))
+        self._stop_keeping(shard.partition)
+        self._keeping[shard.partition] = self._spawn(self._keep_open(shard))
+
+    async def _keep_open(self, shard: Shard[Any]) -> None:
+        """Also those that could not join, or that were removed while nobody needed them."""
+        while True:
+            owned = self.notes_of(shard.partition).owned
+            await self._open_all(sorted(group_id for group_id in owned if self._sentinels.get(group_id) is None))
+            await asyncio.sleep(SENTINELS_CHECKED_SECONDS)
 
     async def _open_all(self, group_ids: Iterable[str]) -> None:
         turn = asyncio.Semaphore(OPENED_AT_ONCE)
@@ -178,12 +188,19 @@ class GroupOwnership:
 
     def unloaded(self, partition: int) -> None:
         """Another node leads the partition."""
+        self._stop_keeping(partition)
         self._sentinels.forget(self.notes_of(partition).owned)
 
-    def _spawn(self, work: Coroutine[Any, Any, Any]) -> None:
+    def _stop_keeping(self, partition: int) -> None:
+        keeping = self._keeping.pop(partition, None)
+        if keeping is not None:
+            keeping.cancel()
+
+    def _spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         task = self._loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
 
 def matches(pattern: str, group_id: str) -> bool:

@@ -93,6 +93,9 @@ class ModelCluster:
         identity = self._identities[transactional_id] = ProducerIdentity(known.producer_id, known.producer_epoch + 1)
         return identity
 
+    def knows(self, transactional_id: str) -> bool:
+        return transactional_id in self._identities
+
     def forget_transactional_id(self, transactional_id: str) -> None:
         """As after `transactional.id.expiration.ms`: the next one gets another producer id."""
         del self._identities[transactional_id]

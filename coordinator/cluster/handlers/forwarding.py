@@ -1,4 +1,9 @@
-"""Requests about the committed offsets of groups, sent to the cluster in the name of the node."""
+"""Requests about the committed offsets of groups, sent to the cluster in the name of the node.
+
+A commit is checked by the node and then sent, while Kafka does both at once. So it is sent once, and if nobody knows
+what became of it, its sentinel commits nothing more: the next one takes its place, and a commit that is still under way
+is refused. Otherwise it could be stored after those of a later generation.
+"""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -43,14 +48,24 @@ class Forwarder:
         self._start(self._commit(sentinel, request, version), answered)
 
     async def _commit(self, sentinel: Sentinel, request: Any, version: int) -> Any:
-        response = await self._asked(sentinel.group_id, request, version)
-        if isinstance(response, ErrorCode):
-            return response
+        group_id = sentinel.group_id
+        try:
+            connection = await self._sentinels.connection_of(group_id)
+            if self._sentinels.get(group_id) is not sentinel:
+                return ErrorCode.NOT_COORDINATOR
+            response = await connection.request_in(request, version)
+        except BrokerError as problem:
+            logger.debug("a commit was not answered", group=group_id, problem=str(problem))
+            self._sentinels.replace(sentinel)
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
         error = _first_error(response)
         if error in SENTINEL_GONE:
             # Another node owns the group by now: the client looks its coordinator up again.
-            self._sentinels.forget([sentinel.group_id])
+            self._sentinels.replace(sentinel)
             return ErrorCode.NOT_COORDINATOR
+        if error in MOVED:
+            self._sentinels.moved(group_id)
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
         return response
 
     def fetch_offsets(self, group_id: str, request: Any, version: int, answered: Answered) -> None:

@@ -151,7 +151,9 @@ class ClusterGroupHandlers(GroupHandlers):
         sentinel: Sentinel | ErrorCode = yield from awaited(partial(self._ownership.own, request.group_id))
         if not isinstance(sentinel, Sentinel):
             return failed(sentinel, context.api_version)
-        answer = yield from awaited(partial(self._ask, check, request.group_id, request, context))
+        # Commits leave in the order in which they are checked.
+        ask = partial(self._ask, check, request.group_id, request, context)
+        answer = yield from awaited(ask, is_urgent=True)
         if answer is not MAY_COMMIT:
             return answer
         response = yield from awaited(partial(self._forwarder.commit, sentinel, request, context.api_version))

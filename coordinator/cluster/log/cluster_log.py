@@ -51,7 +51,7 @@ class ClusterLog:
             raise LogRefused(self.name, start)
         self.log_start_offset = start
 
-    def fence(self, identity: ProducerIdentity, first: StoredRecord, at_ms: int) -> Steps[None]:
+    def fence(self, identity: ProducerIdentity, first: StoredRecord | Record, at_ms: int) -> Steps[None]:
         """Write one batch as another producer, so that its earlier epochs are refused. Raises as `begin`."""
         yield from self._append(PartitionWriter(identity), [first], at_ms, "none")
 

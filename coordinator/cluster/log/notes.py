@@ -2,8 +2,8 @@
 
 - A fence is the first batch that a node writes to a partition. From there on the broker refuses batches of earlier
   epochs of its producer id. An epoch means nothing to another producer id: where the log has batches of one, as after a
-  transactional id expired (`transactional.id.expiration.ms`), the node writes a fence with that id, too, one epoch
-  higher.
+  transactional id expired (`transactional.id.expiration.ms`), the node writes a fence with that id, too, of the last
+  epoch that there is. The next one may have been given out already.
 - The audit checkpoint is the offset of the audit from which a load has to read to know all groups. It is only a hint:
   the audit itself shows whether a completed checkpoint begins there.
 - A rule says which groups the nodes coordinate: every partition has all of them.
@@ -89,8 +89,8 @@ class Notes:
         """Name of a group, or pattern → rule."""
         self.owned: set[str] = set()
         """Ids of the groups that the nodes own."""
-        self._last: dict[int, tuple[int, bool]] = {}
-        """Producer id → epoch of its last batch, and whether that is a fence."""
+        self._epochs: dict[int, int] = {}
+        """Producer id → epoch of its last batch."""
 
     def watching(self, log: ClusterLog) -> ReplayedLog:
         """The log, whose batches are noted as they are read."""
@@ -100,12 +100,10 @@ class Notes:
         """Note whole batches."""
         for header in batch_headers(data, check_crc=False):
             start, end = header.position, header.position + header.size_in_bytes
-            key = b""
             if header.record_count == 1 and data.find(NOTE, start, end) >= 0:
                 _, (record,) = parse_batch(data, start)
-                key = record.key or b""
-                self.apply(key, record.value)
-            self._last[header.producer_id] = header.producer_epoch, key.startswith(FENCE_KEY)
+                self.apply(record.key or b"", record.value)
+            self._epochs[header.producer_id] = header.producer_epoch
 
     def apply(self, key: bytes, value: bytes | None) -> None:
         """Apply a note; other records are passed over. One that is damaged counts as none."""
@@ -121,11 +119,14 @@ class Notes:
             return
 
     def to_fence(self, own: int) -> list[ProducerIdentity]:
-        """The producer ids other than `own` whose last batch is no fence, each with the epoch that fences it."""
+        """The producer ids other than `own` that may still write, each with the epoch that fences it.
+
+        No node is given the last epoch (Kafka gives out another producer id before), so it marks those that are fenced.
+        """
         return [
-            ProducerIdentity(producer_id, min(epoch + 1, EPOCH_MAX))
-            for producer_id, (epoch, is_fence) in self._last.items()
-            if producer_id >= 0 and producer_id != own and not is_fence
+            ProducerIdentity(producer_id, EPOCH_MAX)
+            for producer_id, epoch in self._epochs.items()
+            if producer_id >= 0 and producer_id != own and epoch < EPOCH_MAX
         ]
 
 

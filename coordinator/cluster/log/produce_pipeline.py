@@ -164,7 +164,7 @@ class ProducePipeline:
             self._refreshing = self._loop.create_task(self._refreshed())
 
     async def _refreshed(self) -> None:
-        unknown = {each for each in self._ready.values() if self._brokers.leader_of(each.topic, each.partition) is None}
+        unknown = [each for each in self._ready.values() if self._brokers.leader_of(each.topic, each.partition) is None]
         problem = "the cluster names no leader"
         try:
             await self._brokers.refresh({each.topic for each in unknown})

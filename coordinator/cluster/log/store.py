@@ -236,10 +236,10 @@ class ClusterStore:
         )
 
     def _fence(self, identity: ProducerIdentity) -> Steps[None]:
-        """Refuse what another producer id may still send to the groups' log: it is what the other node is known by."""
+        """Refuse what another producer id may still send. It is known from the groups' log, and writes to both."""
         at_ms = self._wall.at(self._now_ms())
-        record = fence_record(identity.producer_id, self._owner)
-        yield from self._groups.fence(identity, record, at_ms)
+        yield from self._audit.fence(identity, self._audit_record(self._taken(self._identity, at_ms)), at_ms)
+        yield from self._groups.fence(identity, fence_record(identity.producer_id, self._owner), at_ms)
 
     def _check_may_lead(self) -> None:
         if not self._may_lead():

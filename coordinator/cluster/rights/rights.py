@@ -7,6 +7,7 @@ what is known, so what is denied is answered as by a broker.
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from types import GeneratorType
 from typing import Any, Final, Protocol
 
 from _wire.apis import APIS
@@ -18,7 +19,7 @@ from coordinator.runtime.slices import Steps, awaited_all
 from coordinator.security.acls.model import AclOperation, ResourceType, question_of
 from coordinator.security.principal import Principal
 from coordinator.server.authorization_step import AuthorizationStep
-from coordinator.server.dispatch import Handler, Route
+from coordinator.server.dispatch import DEFERRED, Handler, Route
 from coordinator.server.request_context import RequestContext
 
 KNOWN_SECONDS: Final = 30
@@ -30,6 +31,10 @@ FIRST_CORRELATION_ID: Final = 1 << 30
 
 Frame = Callable[[bytes, Callable[[bytes | None], None]], None]
 """Sends a request to the broker of a client, as `UpstreamConnection.request`."""
+
+
+class NoAnswer(Exception):
+    """The broker of a client cannot be reached, so nobody knows what the client may do."""
 
 
 class Upstream(Protocol):
@@ -108,9 +113,19 @@ class ClusterAuthorization(AuthorizationStep):
 
     def _handle(self, route: Route, authorized: Handler, request: Any, call: RequestContext) -> Any:
         unknown = self._unknown(route, request, call)
-        if not unknown:
-            return authorized(request, call)
-        return self._asked(unknown, authorized, request, call)
+        response = self._asked(unknown, authorized, request, call) if unknown else authorized(request, call)
+        return self._closing(response, call) if type(response) is GeneratorType else response
+
+    def _closing(self, steps: Steps[Any], call: RequestContext) -> Steps[Any]:
+        """The steps; the connection of the client is closed when the broker behind it does not answer.
+
+        Clients connect and ask again, while they take a denial for good.
+        """
+        try:
+            return (yield from steps)
+        except NoAnswer:
+            call.connection.close()
+            return DEFERRED
 
     def _unknown(self, route: Route, request: Any, call: RequestContext) -> list[Permission]:
         known = self._rights.decisions(call.principal, call.client_host)
@@ -129,18 +144,26 @@ class ClusterAuthorization(AuthorizationStep):
         return (yield from response) if hasattr(response, "send") else response
 
     def find_out(self, permissions: Iterable[Permission], call: RequestContext) -> Steps[None]:
-        """Have it known what the client may do of this; what cannot be found out is denied."""
+        """Have it known what the client may do of this; what a broker does not tell is denied.
+
+        Raises:
+            NoAnswer: the broker cannot be reached. Not for the caller: the step closes the connection.
+        """
         asked = list(permissions)[:NAMES_MAX]
         asks = [partial(self._ask, probe, call) for probe in probes_for(asked)]
         for rights in (yield from awaited_all(asks)):
+            if rights is None:
+                raise NoAnswer
             self._rights.learn(call.principal, rights)
 
-    def _ask(self, probe: Probe, call: RequestContext, answered: Callable[[dict[Permission, bool]], None]) -> None:
+    def _ask(
+        self, probe: Probe, call: RequestContext, answered: Callable[[dict[Permission, bool] | None], None]
+    ) -> None:
         self._correlation_id += 1
         correlation_id, request = self._correlation_id, probe.request
 
         def read(frame: bytes | None) -> None:
-            answered({} if frame is None else _read(probe, frame))
+            answered(None if frame is None else _read(probe, frame))
 
         frame = encode_request(correlation_id, call.client_id, request, probe.version)
         self._upstream.ask(call, frame[LENGTH_BYTES:], read)

@@ -90,6 +90,11 @@ class Sentinels:
             self._coordinators.pop(group_id, None)
             self._last_heartbeat.pop(group_id, None)
 
+    def replace(self, sentinel: Sentinel) -> None:
+        """Commit nothing more as this sentinel. Whoever needs one next has another take its place."""
+        if self._open.get(sentinel.group_id) is sentinel:
+            self.forget([sentinel.group_id])
+
     def open(self, group_id: str, opened: Opened) -> None:
         """Have the sentinel join, unless it is a member. `opened` may be called at once.
 

@@ -8,7 +8,7 @@ import pytest
 from _wire.batch_reader import parse_batch
 from coordinator.audit.coordinator_events import coordinator_record
 from coordinator.audit.schema import LeadershipTaken
-from coordinator.cluster.log.access import ProducerIdentity
+from coordinator.cluster.log.access import ProducerIdentity, Refused
 from coordinator.cluster.log.cluster_log import ClusterLog
 from coordinator.cluster.log.notes import Owner, Rule, owned_record, rule_record
 from coordinator.cluster.log.store import RENEWAL_MS, ClusterStore
@@ -155,6 +155,33 @@ def test_a_producer_id_is_fenced_once(cluster: ModelCluster) -> None:
     batches = len(cluster.partition(MEMBERSHIP_TOPIC, PARTITION).batches)
     Node(cluster, 3).lead()
     assert len(cluster.partition(MEMBERSHIP_TOPIC, PARTITION).batches) == batches + 1
+
+
+def test_a_producer_id_is_fenced_that_has_written_nothing_but_its_own_fence(cluster: ModelCluster) -> None:
+    first, second = Node(cluster, 1), Node(cluster, 2)
+    first.lead()
+    cluster.forget_transactional_id(TRANSACTIONAL_ID)
+    second.lead()
+    assert isinstance(first.append(b"late")[0], StoreError)
+    assert b"\x00\x63late" not in keys_of(cluster, MEMBERSHIP_TOPIC)
+
+
+def test_a_producer_id_of_before_an_expired_transactional_id_is_fenced_in_the_audit(cluster: ModelCluster) -> None:
+    first, second = Node(cluster, 1), Node(cluster, 2)
+    first.lead()
+    cluster.forget_transactional_id(TRANSACTIONAL_ID)
+    second.lead()
+    assert isinstance(first.append(audit=True)[0], StoreError)
+    assert b"g" not in keys_of(cluster, AUDIT_TOPIC)
+
+
+def test_an_epoch_that_was_given_out_before_the_transactional_id_expired_is_fenced(cluster: ModelCluster) -> None:
+    Node(cluster, 1).lead()
+    late = PartitionWriter(cluster.init_producer_id(TRANSACTIONAL_ID))
+    cluster.forget_transactional_id(TRANSACTIONAL_ID)
+    Node(cluster, 2).lead()
+    (fence,) = late.build([(b"late", b"v")], 1_000, 1 << 20)
+    assert isinstance(cluster.partition(MEMBERSHIP_TOPIC, PARTITION).append(fence.data), Refused)
 
 
 def test_a_node_that_may_not_lead_takes_nothing_over(cluster: ModelCluster) -> None:

@@ -1,0 +1,105 @@
+"""Commits that are sent to the cluster: each once, and nothing as a sentinel of which one may be under way."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from _wire.errors import ErrorCode
+from _wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from coordinator.cluster.brokers.errors import BrokerError
+from coordinator.cluster.handlers.forwarding import Forwarder
+from coordinator.cluster.sentinels.membership import INSTANCE_ID, Sentinel
+
+VERSION = 8
+SENTINEL = Sentinel("g", "sentinel-1", 7, 0, 1_800_000)
+
+
+class Cluster:
+    """Sentinels, and the one connection to the coordinator of the group."""
+
+    def __init__(self, *answers: ErrorCode | None) -> None:
+        """None: the connection is lost before the answer."""
+        self._answers = list(answers)
+        self.sent: list[OffsetCommitRequest] = []
+        self.present: Sentinel | None = SENTINEL
+        self.has_moved = False
+
+    async def connection_of(self, group_id: str) -> "Cluster":
+        return self
+
+    async def request_in(self, request: Any, version: int) -> OffsetCommitResponse:
+        self.sent.append(request)
+        error = self._answers.pop(0)
+        if error is None:
+            raise BrokerError("lost")
+        partition = OffsetCommitResponsePartition(partition_index=0, error_code=error)
+        return OffsetCommitResponse(topics=[OffsetCommitResponseTopic(name="t", partitions=[partition])])
+
+    def get(self, group_id: str) -> Sentinel | None:
+        return self.present
+
+    def replace(self, sentinel: Sentinel) -> None:
+        if self.present is sentinel:
+            self.present = None
+
+    def moved(self, group_id: str) -> None:
+        self.has_moved = True
+
+
+def commit(cluster: Cluster) -> Any:
+    """What a commit of a member in generation 3 is answered."""
+
+    async def ask() -> Any:
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        forwarder = Forwarder(cluster)  # type: ignore[arg-type]
+        request = OffsetCommitRequest(group_id="g", generation_id_or_member_epoch=3, member_id="m")
+        forwarder.commit(SENTINEL, request, VERSION, answer.set_result)
+        return await answer
+
+    return asyncio.run(ask())
+
+
+def test_a_commit_is_that_of_the_sentinel() -> None:
+    cluster = Cluster(ErrorCode.NONE)
+    assert commit(cluster).topics[0].partitions[0].error_code == ErrorCode.NONE
+    (sent,) = cluster.sent
+    assert (sent.generation_id_or_member_epoch, sent.member_id, sent.group_instance_id) == (
+        SENTINEL.generation_id,
+        SENTINEL.member_id,
+        INSTANCE_ID,
+    )
+
+
+def test_after_a_commit_without_an_answer_its_sentinel_commits_nothing_more() -> None:
+    cluster = Cluster(None, ErrorCode.NONE)
+    assert commit(cluster) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert len(cluster.sent) == 1
+    assert cluster.present is None
+
+
+def test_a_commit_does_not_leave_as_a_sentinel_that_was_replaced_since_its_check() -> None:
+    cluster = Cluster(ErrorCode.NONE)
+    cluster.present = Sentinel("g", "sentinel-2", 7, 0, 1_800_000)
+    assert commit(cluster) is ErrorCode.NOT_COORDINATOR
+    assert cluster.sent == []
+
+
+@pytest.mark.parametrize("error", [ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS])
+def test_a_commit_that_the_cluster_does_not_take_now_is_the_client_s_to_repeat(error: ErrorCode) -> None:
+    cluster = Cluster(error, ErrorCode.NONE)
+    assert commit(cluster) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert len(cluster.sent) == 1
+    assert cluster.has_moved
+    assert cluster.present is SENTINEL
+
+
+def test_a_commit_of_a_fenced_sentinel_sends_the_client_to_another_node() -> None:
+    cluster = Cluster(ErrorCode.FENCED_INSTANCE_ID)
+    assert commit(cluster) is ErrorCode.NOT_COORDINATOR
+    assert cluster.present is None
