@@ -10,6 +10,7 @@ from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
 from coordinator.cluster.groups.topics import ClusterTopics
 from coordinator.cluster.handlers.forwarding import Forwarder
 from coordinator.cluster.handlers.groups import ClusterGroupHandlers
+from coordinator.cluster.handlers.own_node import OwnNodeHandlers
 from coordinator.cluster.handlers.owners import OwnerHandlers
 from coordinator.cluster.log.notes import Owner
 from coordinator.cluster.ownership import GroupOwnership
@@ -20,7 +21,7 @@ from coordinator.cluster.relay.relayed_connection import RelayParts
 from coordinator.cluster.relay.upstream_connection import UpstreamConnection
 from coordinator.cluster.relay.upstreams import Upstreams
 from coordinator.cluster.rights.rights import ClusterAuthorization, KnownRights
-from coordinator.config.cluster_keys import CLUSTER_BROKER_PORT_BASE
+from coordinator.config.cluster_keys import CLUSTER_BROKER_PORT_BASE, CLUSTER_NODE_ID_BASE
 from coordinator.config.network_keys import MAX_CONNECTION_CREATION_RATE, SOCKET_REQUEST_MAX_BYTES
 from coordinator.config.settings import Config
 from coordinator.core.decision import Environment
@@ -127,6 +128,7 @@ def make_cluster_front(parts: FrontParts, listener: Listener, metrics: "NodeMetr
     table = DispatchTable()
     context = GroupContext(config=config, coordinator=parts.coordinator, pending=parts.pending)
     parts.owners.add_to(table)
+    OwnNodeHandlers().add_to(table)
     ClusterGroupHandlers(
         context, parts.coordinator, parts.ownership, parts.topics, parts.forwarder, authorization
     ).add_to(table)
@@ -146,6 +148,7 @@ def make_cluster_front(parts: FrontParts, listener: Listener, metrics: "NodeMetr
         environment=parts.environment,
         slices=loop.slices,
         fire_due=fire_due,
+        listed_id=config[CLUSTER_NODE_ID_BASE] + parts.owner.node_id,
         directory=parts.directory,
         ownership=parts.ownership,
         upstreams=upstreams,
