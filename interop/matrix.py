@@ -26,6 +26,8 @@ from interop.security import SecuredListeners
 from interop.targets import FRONT, KAFKA, NAMES, OURS, target
 
 ENDING_SECONDS: Final = 10
+CONSUMER_PROTOCOL: Final = "consumer-protocol"
+"""The ability to have the group protocol of KIP-848."""
 PLAYERS: Final = 4
 """Plays at a time: they mostly wait."""
 
@@ -83,7 +85,7 @@ def abilities(can: frozenset[str], protocol: str) -> frozenset[str]:
     """
     if protocol == CLASSIC:
         return can
-    if "consumer-protocol" not in can:
+    if CONSUMER_PROTOCOL not in can:
         raise DriverMissing(f"this version does not have the group protocol {protocol}")
     return can - ASSIGNORS
 
@@ -93,7 +95,7 @@ def plays_of(matrix: Matrix, target_name: str, wanted: Sequence[tuple[str, str]]
     pairs = [pair for pair in wanted if pair[0] in matrix.clients and matrix.can_play(SCENARIOS[pair[1]], pair[0])]
     pairs = [pair for pair in pairs if target_name == OURS or not SCENARIOS[pair[1]].faults]
     if target_name == FRONT:
-        pairs = [pair for pair in pairs if ALL[pair[0]].protocol == CLASSIC and not SCENARIOS[pair[1]].security]
+        pairs = [pair for pair in pairs if ALL[pair[0]].protocol == CLASSIC and _is_for_front(SCENARIOS[pair[1]])]
     pairs.sort(key=lambda pair: (SCENARIOS[pair[1]].is_heavy, list(SCENARIOS).index(pair[1])))
     return [
         Play(
@@ -106,6 +108,11 @@ def plays_of(matrix: Matrix, target_name: str, wanted: Sequence[tuple[str, str]]
         )
         for number, (client, name) in enumerate(pairs)
     ]
+
+
+def _is_for_front(scenario: Scenario) -> bool:
+    """Whether a scenario is played with a node in front of a Kafka: nobody logs in, or changes to KIP-848."""
+    return not scenario.security and CONSUMER_PROTOCOL not in scenario.needs
 
 
 def run(

@@ -22,7 +22,7 @@ from interop.invariants import rebalances
 from interop.scenarios import SCENARIOS
 from interop.scene import Scene
 from interop.security import Secured
-from interop.targets import OURS, TestingServer, target
+from interop.targets import AUDITED, OURS, TestingServer, target
 
 MESSAGE_CHARACTERS = 600
 
@@ -84,7 +84,8 @@ def played(play: Play) -> Result:
             driver.start,
             f"p{play.number}-{play.target}",
             stack,
-            audited=play.target == OURS,
+            audited=play.target in AUDITED,
+            audits_offsets=play.target == OURS,
             protocol=client.protocol,
             session_ms=scenario.session_ms,
             partitions=scenario.partitions,

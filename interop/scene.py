@@ -73,6 +73,8 @@ class Scene:
     """What the protocol does not tell, if the audit says so."""
     audited: bool = True
     """Whether the server has the audit topic; Apache Kafka has not."""
+    audits_offsets: bool = True
+    """Whether the audit tells of committed offsets, too; in front of a cluster they are the cluster's."""
     session_ms: int = SESSION_MS
     partitions: int = PARTITIONS
     protocol: str = CLASSIC

@@ -20,6 +20,8 @@ FRONT: Final = "front"
 TARGETS: Final = (OURS, KAFKA)
 """Those of the page."""
 ALL_TARGETS: Final = (*TARGETS, FRONT)
+AUDITED: Final = (OURS, FRONT)
+"""Those with an audit topic."""
 NAMES: Final = {
     OURS: "this server",
     KAFKA: f"Apache Kafka {VERSION}",

@@ -10,11 +10,13 @@ from typing import Any, Final
 from _wire.errors import ErrorCode, MalformedMessage
 from _wire.headers import decode_request_header, decode_response_header, encode_response
 from _wire.messages.api_versions import ApiVersionsRequest
+from _wire.messages.describe_configs import DescribeConfigsRequest
 from _wire.messages.find_coordinator import FindCoordinatorResponse
 from _wire.messages.produce import ProduceRequest
 from _wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from _wire.messages.sasl_handshake import SaslHandshakeRequest
 from coordinator.cluster.client_upstreams import ClientUpstreams
+from coordinator.cluster.handlers.own_node import own_configs
 from coordinator.cluster.ownership import GroupOwnership
 from coordinator.cluster.peers import OWNED_KEY_TYPE
 from coordinator.cluster.relay.directory import Directory
@@ -36,6 +38,7 @@ from coordinator.server.request_dispatcher import RequestDispatcher
 INT16_BYTES: Final = 2
 PRODUCE: Final = ProduceRequest.API_KEY
 API_VERSIONS: Final = ApiVersionsRequest.API_KEY
+DESCRIBE_CONFIGS: Final = DescribeConfigsRequest.API_KEY
 
 
 @dataclass(slots=True)
@@ -58,6 +61,7 @@ class ClusterDispatcher(RequestDispatcher):
     def __init__(
         self,
         *args: Any,
+        listed_id: int,
         directory: Directory,
         ownership: GroupOwnership,
         upstreams: ClientUpstreams,
@@ -66,8 +70,12 @@ class ClusterDispatcher(RequestDispatcher):
         slices: Slices,
         **kwargs: Any,
     ) -> None:
-        """`before_request` is called before each request is handled. The rest is as for any node."""
+        """`before_request` is called before each request is handled. The rest is as for any node.
+
+        `listed_id` is the id by which clients know this node.
+        """
         super().__init__(*args, slices=slices, **kwargs)
+        self._listed_id = listed_id
         self._directory = directory
         self._ownership = ownership
         self._upstreams = upstreams
@@ -102,13 +110,17 @@ class ClusterDispatcher(RequestDispatcher):
                 connection.reject("a Produce was sent to a node: it has no partitions of topics")
                 return
             self._note_software(connection, frame, request)
+            own = own_configs(frame, self._listed_id) if request.api_key == DESCRIBE_CONFIGS else None
         except InvalidRequest as problem:
             self._reject_version(connection, frame, str(problem))
             return
         except MalformedMessage as problem:
             connection.reject(str(problem))
             return
-        self._forward(connection, frame, request)
+        if own is None:
+            self._forward(connection, frame, request)
+        else:
+            connection.send_frame(own)
 
     def _forward(self, connection: Connection, frame: bytes, request: ForwardedRequest) -> None:
         upstream = self._upstreams.of(connection)

@@ -8,6 +8,7 @@ from coordinator.cluster.client_upstreams import ClientUpstreams
 from coordinator.cluster.dispatcher import ClusterDispatcher
 from coordinator.cluster.groups.topics import ClusterTopics
 from coordinator.cluster.handlers.groups import ClusterGroupHandlers
+from coordinator.cluster.handlers.own_node import OwnNodeHandlers
 from coordinator.cluster.handlers.owners import OwnerHandlers
 from coordinator.cluster.parts import ClusterGroups
 from coordinator.cluster.relay.broker_listeners import BrokerListeners
@@ -17,7 +18,7 @@ from coordinator.cluster.relay.relayed_connection import RelayParts
 from coordinator.cluster.relay.upstream_connection import UpstreamConnection
 from coordinator.cluster.relay.upstreams import Upstreams
 from coordinator.cluster.rights.rights import ClusterAuthorization, KnownRights
-from coordinator.config.cluster_keys import CLUSTER_BROKER_PORT_BASE
+from coordinator.config.cluster_keys import CLUSTER_BROKER_PORT_BASE, CLUSTER_NODE_ID_BASE
 from coordinator.config.network_keys import MAX_CONNECTION_CREATION_RATE, SOCKET_REQUEST_MAX_BYTES
 from coordinator.config.settings import Config
 from coordinator.metadata.image import MetadataImage
@@ -123,6 +124,7 @@ def make_cluster_front(parts: FrontParts, listener: Listener, metrics: "NodeMetr
     table = DispatchTable()
     context = GroupContext(config=config, coordinator=groups.coordinator, pending=groups.pending)
     parts.owners.add_to(table)
+    OwnNodeHandlers().add_to(table)
     ClusterGroupHandlers(
         context, groups.coordinator, groups.ownership, parts.topics, groups.forwarder, authorization
     ).add_to(table)
@@ -142,6 +144,7 @@ def make_cluster_front(parts: FrontParts, listener: Listener, metrics: "NodeMetr
         environment=groups.environment,
         slices=loop.slices,
         fire_due=fire_due,
+        listed_id=config[CLUSTER_NODE_ID_BASE] + parts.owner.node_id,
         directory=parts.directory,
         ownership=groups.ownership,
         upstreams=upstreams,

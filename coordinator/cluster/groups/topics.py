@@ -15,6 +15,8 @@ REFRESH_SECONDS: Final = 30
 NAMES_AT_ONCE: Final = 200
 """Topics in one request: what comes back is decoded in a few milliseconds."""
 KNOWN_WITHIN_SECONDS: Final = 2
+FRESH_SECONDS: Final = 0.2
+"""What was said of a topic so short ago is fresh: members that join together cause few requests."""
 TOPICS_MAX: Final = 20_000
 """So many are remembered: above it, those are forgotten that were asked for the longest ago."""
 NO_ID: Final = bytes(16)
@@ -31,9 +33,10 @@ UNKNOWN: Final = KnownTopic(0, NO_ID)
 
 
 class Asked(NamedTuple):
-    """Who waits for topics to be known, and for which."""
+    """Who waits for topics to be known, and for which. What the cluster was asked before `since` is too old."""
 
     names: set[str]
+    since: float
     answered: Callable[[None], None]
     timeout: asyncio.TimerHandle
 
@@ -44,6 +47,8 @@ class ClusterTopics:
     def __init__(self, brokers: Brokers) -> None:
         self._brokers = brokers
         self._known: OrderedDict[str, KnownTopic] = OrderedDict()
+        self._asked_at: dict[str, float] = {}
+        """Topic → when the cluster was asked for what is known of it."""
         self._names: dict[bytes, str] = {}
         self._wanted: dict[str, None] = {}
         self._is_wanted = asyncio.Event()
@@ -59,16 +64,24 @@ class ClusterTopics:
         if self._task is not None:
             self._task.cancel()
 
-    def know(self, names: Iterable[str], answered: Callable[[None], None]) -> None:
-        """Have topics looked up that are not known; `answered` is called when they are, or after a while."""
-        unknown = {name for name in names if name not in self._known and self._want(name)}
+    def know(self, names: Iterable[str], answered: Callable[[None], None], *, fresh: bool = False) -> None:
+        """Have topics looked up that are not known; `answered` is called when they are, or after a while.
+
+        `fresh`: those that are known, too, as they may have changed since.
+        """
+        loop = asyncio.get_running_loop()
+        since = loop.time() - FRESH_SECONDS if fresh else 0.0
+        unknown = {name for name in names if not self._is_known(name, since) and self._want(name)}
         if not unknown:
             answered(None)
             return
         asked: Asked
-        timeout = asyncio.get_running_loop().call_later(KNOWN_WITHIN_SECONDS, lambda: self._end(asked))
-        asked = Asked(unknown, answered, timeout)
+        timeout = loop.call_later(KNOWN_WITHIN_SECONDS, lambda: self._end(asked))
+        asked = Asked(unknown, since, answered, timeout)
         self._asked.append(asked)
+
+    def _is_known(self, name: str, since: float) -> bool:
+        return name in self._known and self._asked_at[name] >= since
 
     def _end(self, asked: Asked) -> None:
         self._asked.remove(asked)
@@ -124,6 +137,7 @@ class ClusterTopics:
                 await self._refresh(names[first : first + NAMES_AT_ONCE])
 
     async def _refresh(self, names: list[str]) -> None:
+        asked_at = asyncio.get_running_loop().time()
         try:
             response = await self._brokers.refresh(names)
         except BrokerError as problem:
@@ -131,8 +145,9 @@ class ClusterTopics:
             return
         for topic in response.topics:
             is_there = topic.error_code == ErrorCode.NONE
+            self._asked_at[topic.name or ""] = asked_at
             self._learn(topic.name or "", KnownTopic(len(topic.partitions), topic.topic_id) if is_there else UNKNOWN)
-        for asked in [each for each in self._asked if each.names <= self._known.keys()]:
+        for asked in [each for each in self._asked if all(self._is_known(name, each.since) for name in each.names)]:
             self._end(asked)
 
     def _learn(self, name: str, topic: KnownTopic) -> None:
@@ -141,8 +156,9 @@ class ClusterTopics:
             return
         self._known[name] = topic
         if len(self._known) > TOPICS_MAX:
-            _, forgotten = self._known.popitem(last=False)
+            forgotten_name, forgotten = self._known.popitem(last=False)
             self._names.pop(forgotten.topic_id, None)
+            del self._asked_at[forgotten_name]
         if topic.topic_id != NO_ID:
             self._names[topic.topic_id] = name
         self.topics_version += 1

@@ -29,7 +29,7 @@ from coordinator.core.offsets import commit as offset_commit
 from coordinator.core.offsets import fetch as offset_fetch
 from coordinator.core.operation import Answer, Operation
 from coordinator.runtime.slices import Steps, awaited
-from coordinator.security.acls.model import AclOperation, ResourceType
+from coordinator.security.acls.model import SUPPORTED_OPERATIONS, AclOperation, ResourceType
 from coordinator.server.dispatch import DEFERRED, DispatchTable
 from coordinator.server.handlers.groups import ONE_GROUP, GroupHandlers, OneGroup
 from coordinator.server.handlers.portions import part_of
@@ -45,6 +45,10 @@ TRANSACTIONAL_COMMIT_VERSIONS: Final = (0, 5)
 FETCH_VERSIONS: Final = (1, 10)
 EMPTY_GROUP: Final = "Empty"
 CLASSIC_GROUP: Final = "classic"
+NOT_ASKED: Final = -(1 << 31)
+"""For authorized operations, if the request does not ask for them (KIP-430)."""
+NONE_KNOWN: Final = 0
+"""The same, until the response is sent."""
 
 
 class ClusterGroupHandlers(GroupHandlers):
@@ -111,7 +115,8 @@ class ClusterGroupHandlers(GroupHandlers):
     def _join_group(self, request: Any, context: RequestContext) -> Steps[Any]:
         """The first member of a group waits until its sentinel is there, and all until their topics are known.
 
-        A client that has made too many groups is answered as by any node, and makes no sentinel.
+        What is known of the topics is fresh: a member that joins again may have seen that a topic has changed, which
+        the audit tells. A client that has made too many groups is answered as by any node, and makes no sentinel.
         """
         is_new = not self._ownership.is_owned(request.group_id)
         if is_new and not context.environment.may_create_group(context.client_host):
@@ -121,7 +126,7 @@ class ClusterGroupHandlers(GroupHandlers):
             return context.route.error_response(request, sentinel, context.api_version)
         for protocol in request.protocols[:1]:
             topics, _ = read_subscription(request.protocol_type, protocol.metadata, TOPICS_NAMED_MAX)
-            yield from awaited(partial(self._topics.know, topics))
+            yield from awaited(partial(self._topics.know, topics, fresh=True))
         return self._enqueue(self._join, request, context)
 
     def _describe(self, request: Any, context: RequestContext) -> Steps[Any]:
@@ -134,6 +139,9 @@ class ClusterGroupHandlers(GroupHandlers):
             if is_missing and self._ownership.is_owned(group_id):
                 described.error_code, described.error_message = ErrorCode.NONE, None
                 described.group_state = EMPTY_GROUP
+                described.authorized_operations = NONE_KNOWN if request.include_authorized_operations else NOT_ASKED
+            if request.include_authorized_operations and described.error_code == ErrorCode.NONE:
+                yield from self._authorization.find_out(_all_operations(group_id), context)
             responses.append(response)
         return admin.merge_described(responses)
 
@@ -263,6 +271,11 @@ class ClusterGroupHandlers(GroupHandlers):
 
 def _to_describe(resource_type: ResourceType, names: Iterable[str]) -> list[Permission]:
     return [Permission(AclOperation.DESCRIBE, resource_type, name) for name in names]
+
+
+def _all_operations(group_id: str) -> list[Permission]:
+    """All that can be done with a group."""
+    return [Permission(each, ResourceType.GROUP, group_id) for each in SUPPORTED_OPERATIONS[ResourceType.GROUP]]
 
 
 def _ignore(result: object) -> None:

@@ -49,6 +49,9 @@ SyncGroup and Heartbeat are not: the cluster answers UNKNOWN_MEMBER_ID, as its g
 Then the client joins again, and that request is inspected.
 """
 
+ANSWERED: Final = ("ListTransactions", "DescribeLogDirs", "DescribeConfigs")
+"""APIs that a node answers for itself at its own port. At those of brokers they are passed on, in the same versions."""
+
 
 class Rule(NamedTuple):
     """How one API is treated."""
@@ -72,6 +75,9 @@ def _rules() -> dict[int, Rule]:
     for name in INSPECTED:
         api = APIS.named(name)
         rules[api.key] = Rule(api.min_version, api.max_version, is_collected=True)
+    for name in ANSWERED:
+        api = APIS.named(name)
+        rules[api.key] = Rule(api.min_version, api.max_version)
     produce, fetch, handshake = APIS[PRODUCE], APIS.named("Fetch"), APIS.named("SaslHandshake")
     rules[PRODUCE] = Rule(produce.min_version, produce.max_version, rewritten_from=PRODUCE_ENDPOINTS_VERSION)
     rules[FetchRequest.API_KEY] = Rule(fetch.min_version, min(fetch.max_version, FETCH_VERSION_MAX))

@@ -8,9 +8,11 @@ from typing import Any, Final, NamedTuple
 
 from _wire.errors import ErrorCode
 from _wire.messages.describe_cluster import DescribeClusterRequest
+from _wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from _wire.messages.end_txn import EndTxnRequest
 from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.heartbeat import HeartbeatRequest
+from _wire.messages.incremental_alter_configs import AlterConfigsResource, IncrementalAlterConfigsRequest
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from _wire.messages.offset_delete import OffsetDeleteRequest
 from _wire.primitives import Message
@@ -20,6 +22,8 @@ NAMES_AT_ONCE: Final = 500
 NOBODY: Final = "rights-of-a-client"
 """A member id that no member has: brokers make ids of client id and UUID."""
 NO_PRODUCER: Final = -1
+GROUP_RESOURCE: Final = 32
+"""The type of groups as resources with configs (`ConfigResource.Type`). Kafka before 3.8 has no such configs."""
 
 
 class Permission(NamedTuple):
@@ -72,6 +76,20 @@ def _delete_group(permission: Permission) -> Probe:
     """Offsets of no topics are deleted."""
     request = OffsetDeleteRequest(group_id=permission.name)
     return Probe(request, 0, lambda response: {permission: _is_allowed(response.error_code)})
+
+
+def _describe_group_configs(permission: Permission) -> Probe:
+    """None of the group's configs."""
+    resource = DescribeConfigsResource(resource_type=GROUP_RESOURCE, resource_name=permission.name)
+    request = DescribeConfigsRequest(resources=[resource])
+    return Probe(request, 1, lambda response: {permission: response.results[0].error_code == ErrorCode.NONE})
+
+
+def _alter_group_configs(permission: Permission) -> Probe:
+    """No change, and that is only validated."""
+    resource = AlterConfigsResource(resource_type=GROUP_RESOURCE, resource_name=permission.name)
+    request = IncrementalAlterConfigsRequest(resources=[resource], validate_only=True)
+    return Probe(request, 0, lambda response: {permission: response.responses[0].error_code == ErrorCode.NONE})
 
 
 def _write_transaction(permission: Permission) -> Probe:
@@ -145,5 +163,7 @@ DENIALS: Final = frozenset(
 SINGLE: Final[dict[tuple[AclOperation, ResourceType], Callable[[Permission], Probe]]] = {
     (AclOperation.READ, ResourceType.GROUP): _read_group,
     (AclOperation.DELETE, ResourceType.GROUP): _delete_group,
+    (AclOperation.DESCRIBE_CONFIGS, ResourceType.GROUP): _describe_group_configs,
+    (AclOperation.ALTER_CONFIGS, ResourceType.GROUP): _alter_group_configs,
     (AclOperation.WRITE, ResourceType.TRANSACTIONAL_ID): _write_transaction,
 }
