@@ -7,7 +7,7 @@ from tests.mutations.mutant import Mutant
 MUTANTS: Final = (
     Mutant(
         "offsets in a transaction are accepted from any generation",
-        "transactional._check",
+        "transactional.check",
         "return group.kind.offsets.validate_transactional_commit(\n"
         "    group.membership,\n"
         "    request.member_id,\n"

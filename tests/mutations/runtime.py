@@ -315,8 +315,8 @@ LOAD_MUTANTS: Final = (
     Mutant(
         "the loop spins until the audit of a load is appended",
         "CoordinatorRuntime._load_next_slice",
-        "if not shard.load_is_waiting:\n    self._request_iteration()",
-        "self._request_iteration()",
+        "waiting += 1",
+        "waiting += 1\nself._request_iteration()",
     ),
     Mutant(
         "the loop spins until a read of a rebuild is answered",
