@@ -37,8 +37,8 @@ GROUP_KEY: Final = 0
 SESSION_MS: Final = 6_000
 """Kafka's smallest by default (`group.min.session.timeout.ms`)."""
 REBALANCE_MS: Final = 2 * SESSION_MS
-"""A node that does not join again within it is removed, though its heartbeats are answered. A rebalance that waits for a
-node that is gone ends with the session of that node, in half of it."""
+"""A node that does not join again within it is removed, though its heartbeats are answered. One that is gone is removed
+at the end of its session, in half of it."""
 LEASE_MS: Final = SESSION_MS - 100
 HEARTBEAT_SECONDS: Final = 0.2
 """How soon a node notices that another one has come or gone."""

@@ -95,7 +95,7 @@ class Session:
         frame = self._frames.popleft()
         header, body_start = decode_request_header(frame)
         version = header.api_version
-        request = APIS[header.api_key].request.decode(frame, version, body_start, False)  # type: ignore[call-arg]
+        request = APIS[header.api_key].request.decode(frame, version, body_start, False)
 
         def answered(response: Any) -> None:
             if self._end is not None:

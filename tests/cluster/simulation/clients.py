@@ -176,7 +176,7 @@ class SimulatedClient:
                 self._member_id = response.member_id
             raise Refused(error)
         leadership = end.last_tag[partition_for(self.group_id, PARTITIONS)]
-        return response, sent_ms, leadership  # type: ignore[return-value]
+        return response, sent_ms, leadership
 
     @property
     def _now_ms(self) -> int:

@@ -115,7 +115,10 @@ class Faults:
 
     def refuse(self) -> None:
         world = self._world
-        what, share = self._random.choice(("log", "groups", "commits", "transactions")), self._random.choice((0.2, 0.7, 1.0))
+        what, share = (
+            self._random.choice(("log", "groups", "commits", "transactions")),
+            self._random.choice((0.2, 0.7, 1.0)),
+        )
         world.cluster.refusals[what] = share
         world.log(f"brokers refuse {share:.0%} of {what}")
         world.seen[f"refusals of {what}"] += 1

@@ -89,7 +89,7 @@ class End:
     def close(self) -> None:
         self._end(None, within_ms=0)
         network = self._network
-        network.events.at(max(self._arrives_ms, network.now_ms), lambda: self.peer.end())
+        network.events.at(max(self._arrives_ms, network.now_ms), self.peer.end)
 
     abort = close
 

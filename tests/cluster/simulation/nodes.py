@@ -65,9 +65,7 @@ class SimulatedNode(ClusterNode):
         def accept() -> "Connection":
             return listeners._make_connection(listener)
 
-        self._network.listening[Address(self._process.host, PORT)] = Listening(
-            self._process, accept, self.leaderships
-        )
+        self._network.listening[Address(self._process.host, PORT)] = Listening(self._process, accept, self.leaderships)
 
     def leaderships(self) -> dict[int, int | None]:
         """Partition → since which takeover this node leads it, by the epoch with which it would write now.

@@ -110,7 +110,9 @@ class Reports:
         for partition in partitions:
             owner = owners.setdefault(partition, who)
             if owner != who:
-                raise RuleBroken(f"{who} and {owner} own partition {partition} in generation {generation} of {group_id}")
+                raise RuleBroken(
+                    f"{who} and {owner} own partition {partition} of {group_id} in generation {generation}"
+                )
         return partitions
 
     # ---- committed offsets
