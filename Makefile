@@ -23,7 +23,7 @@ COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -t
 COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test test-computing test-realtime test-spark compare-acls compare-requests conformance-kafka crash eos eos-java flink-sink folder-swap franz-go-tests fuzz interop interop-ci kafka-tools screenshots simulate streams mutate nightly relay-kafka tests-of lint format docs hostile bench bench-acls bench-assignors bench-broker bench-cleaner bench-consumer-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-partitions bench-pipeline bench-relay bench-testkit bench-timers bench-wire lock testing-examples clean java python
+.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test test-computing test-realtime test-spark compare-acls compare-requests conformance-kafka crash eos eos-java flink-sink folder-swap franz-go-tests fuzz interop interop-ci kafka-tools screenshots simulate simulate-cluster streams mutate nightly relay-kafka tests-of lint format docs hostile bench bench-acls bench-assignors bench-broker bench-cleaner bench-consumer-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-partitions bench-pipeline bench-relay bench-testkit bench-timers bench-wire lock testing-examples clean java python
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -107,6 +107,9 @@ SEED ?=
 
 simulate: build-tests ## random histories of groups, transactions, records, disks and crashes against a whole node, for SECONDS (60), from SEED on
 	@$(BIN)/python -m tests.simulation --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+
+simulate-cluster: build-tests ## random histories of several nodes in front of a model of a cluster, on one virtual clock, for SECONDS (60), from SEED on
+	@$(BIN)/python -m tests.cluster.simulation --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 ROUNDS ?= 100
 

@@ -144,7 +144,7 @@ def make_cluster_front(parts: FrontParts, listener: Listener, metrics: "NodeMetr
         environment=groups.environment,
         slices=loop.slices,
         fire_due=fire_due,
-        listed_id=config[CLUSTER_NODE_ID_BASE] + parts.owner.node_id,
+        listed_id=config[CLUSTER_NODE_ID_BASE] + groups.owner.node_id,
         directory=parts.directory,
         ownership=groups.ownership,
         upstreams=upstreams,

@@ -76,6 +76,11 @@ TESTS: Final = (
         *("tests/server/test_listeners.py", "tests/server/test_tls_listeners.py"),
         *(f"tests/server/test_{each}.py" for each in ("tls_transport", "tls", "tls_handshakes")),
     ),
+    (
+        *(f"tests/cluster/{each}" for each in ("log", "nodes", "handlers", "rights", "sentinels")),
+        *("tests/cluster/test_leads.py", "tests/cluster/test_lease_checks.py"),
+    ),
+    ("tests/cluster/simulation",),
     ("tests/security/sasl", "tests/server/test_logins.py", "tests/differential/logins"),
 )
 """Fast ones first: the next round runs only for a mutant that no test of this one notices."""

@@ -7,6 +7,7 @@ from tests.mutations import (
     audit,
     bounds,
     checks,
+    cluster,
     compaction,
     connections,
     consumer_audit,
@@ -65,4 +66,5 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *acls.MUTANTS,
     *exactly_once.MUTANTS,
     *secured_listeners.MUTANTS,
+    *cluster.MUTANTS,
 )

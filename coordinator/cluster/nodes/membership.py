@@ -36,8 +36,9 @@ GROUP_KEY: Final = 0
 """The type of key that FindCoordinator has for groups."""
 SESSION_MS: Final = 6_000
 """Kafka's smallest by default (`group.min.session.timeout.ms`)."""
-REBALANCE_MS: Final = SESSION_MS
-"""A node that does not join again within it is removed. No shorter than the session, which the lease is as long as."""
+REBALANCE_MS: Final = 2 * SESSION_MS
+"""A node that does not join again within it is removed, though its heartbeats are answered. One that is gone is removed
+at the end of its session, in half of it."""
 LEASE_MS: Final = SESSION_MS - 100
 HEARTBEAT_SECONDS: Final = 0.2
 """How soon a node notices that another one has come or gone."""
@@ -90,6 +91,8 @@ class NodesGroupMember:
         self._generation = -1
         self._coordinator_id: int | None = None
         self._is_joining = False
+        self._settled_ms = 0
+        """When something was sent that was answered while the group did not rebalance."""
         self._rejoin = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._is_stopping = False
@@ -156,7 +159,7 @@ class NodesGroupMember:
             if synced.error_code == ErrorCode.REBALANCE_IN_PROGRESS:
                 return True
             self._check(synced.error_code)
-            self._lease.renew(sent_ms)
+            self._renew(sent_ms, ErrorCode.NONE)
         finally:
             self._is_joining = False
         return self._leads.assigned(_decoded(synced.assignment))
@@ -240,7 +243,7 @@ class NodesGroupMember:
             return  # it joined meanwhile
         error = ErrorCode(response.error_code)
         if error in STILL_MEMBER:
-            self._lease.renew(sent_ms)
+            self._renew(sent_ms, error)
             self._leads.confirmed(sent_ms)
         if error is ErrorCode.REBALANCE_IN_PROGRESS and not self._is_joining:
             self._rejoin.set()
@@ -249,6 +252,15 @@ class NodesGroupMember:
             self._rejoin.set()
         elif error in (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE):
             self._coordinator_id = None
+
+    def _renew(self, sent_ms: int, error: ErrorCode) -> None:
+        """The group has answered what was sent then. In a rebalance that does not prove that it got the JoinGroup.
+
+        Then it may remove this node as soon as the rebalance times out, which began after the last other answer.
+        """
+        if error is ErrorCode.NONE:
+            self._settled_ms = max(self._settled_ms, sent_ms)
+        self._lease.renew(min(sent_ms, self._settled_ms + REBALANCE_MS - SESSION_MS))
 
 
 def _decoded(data: bytes) -> Assignment:

@@ -200,6 +200,7 @@ class SimulatedClient:
         )
         joined, sent_ms, leadership = await self._ask(request, 7, JOIN_SECONDS)
         self._succeeded(sent_ms, leadership, "JoinGroup")
+        self._reports.joined(self.group_id, self.name)
         self._member_id = joined.member_id
         plan: dict[str, bytes] = {}
         if joined.leader == joined.member_id:

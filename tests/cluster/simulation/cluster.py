@@ -113,6 +113,10 @@ class Cluster:
 
     # ---- groups
 
+    def has_members(self, group_id: str) -> bool:
+        group = self.groups.coordinator.shard_of(group_id).machine.groups.get(group_id)
+        return group is not None and bool(group.membership.members)
+
     def next_ms(self) -> int | None:
         """When a session or a rebalance is over."""
         due_ms: int = self.groups.wheel.next_deadline_ms()

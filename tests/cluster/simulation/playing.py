@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from _wire.batch_reader import parse_records
 from coordinator.audit.schema import decode_event
+from coordinator.core.partitioning import partition_for
 from coordinator.internal_topics import AUDIT_TOPIC
 from tests.cluster.simulation.cluster import PARTITIONS
 from tests.cluster.simulation.faults import Faults
@@ -59,8 +60,10 @@ def _play(world: World, faults: int, defects: list[BaseException]) -> None:
     chance.end()
     world.run(RECOVERS_WITHIN_MS)
     check_served(world)
+    acknowledged = dict(world.reports.acknowledged_commits)
     world.run(QUIET_MS)
     check_served(world)
+    check_commits(world, acknowledged)
     check_audit(world)
     if defects:
         raise defects[0]
@@ -89,6 +92,18 @@ def check_served(world: World) -> None:
         owned = sorted(partition for each in members for partition in each.owned)
         if owned != list(range(len(owned))) or not owned:
             raise RuleBroken(f"the members of {group_id} own {owned}")
+
+
+def check_commits(world: World, before: dict[str, int]) -> None:
+    """Members of each group go on committing, and its sentinel is noted for the next node."""
+    for group_id in {client.group_id for client in world.clients if not client.has_ended}:
+        if world.reports.acknowledged_commits[group_id] <= before.get(group_id, 0):
+            raise RuleBroken(f"no commit of {group_id} is acknowledged without a fault")
+        partition = partition_for(group_id, PARTITIONS)
+        (leader,) = (process for process in world.nodes if partition in process.led())
+        assert leader.node is not None
+        if not leader.node.ownership.is_owned(group_id):
+            raise RuleBroken(f"{group_id} has a sentinel, and no note of it")
 
 
 def check_audit(world: World) -> None:

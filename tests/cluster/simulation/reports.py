@@ -4,7 +4,8 @@ An answer counts for the time between its request and its arrival, as a client k
 request that was sent after an earlier answer had arrived, with whichever client.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from _wire.batch_reader import parse_records
@@ -78,6 +79,8 @@ class Reports:
         self.stored_offsets: dict[tuple[str, int], Commit] = {}
         self._audited: dict[str, int] = {}
         """Group → its generation by the last event of the audit."""
+        self.acknowledged_commits: Counter[str] = Counter()
+        self.has_sentinel: Callable[[str], bool] = lambda group_id: True
         self.successes = 0
 
     # ---- members
@@ -89,6 +92,11 @@ class Reports:
             raise RuleBroken(f"{who} of {group_id} was answered at {received_ms} by a node that leads nothing")
         highest = self._leaderships.setdefault(group_id, Highest(f"leadership of {group_id}"))
         highest.check(leadership, sent_ms, received_ms, who)
+
+    def joined(self, group_id: str, who: str) -> None:
+        """A member was told that it has joined. From then on nobody may join the group at the cluster."""
+        if not self.has_sentinel(group_id):
+            raise RuleBroken(f"{who} has joined {group_id}, which has no sentinel at the cluster")
 
     def in_generation(self, group_id: str, who: str, generation: int, sent_ms: int, received_ms: int) -> None:
         """A member was told that it is in a generation that is stored."""
@@ -103,7 +111,7 @@ class Reports:
             owner = owners.setdefault(partition, who)
             if owner != who:
                 raise RuleBroken(
-                    f"{who} and {owner} own partition {partition} in generation {generation} of {group_id}"
+                    f"{who} and {owner} own partition {partition} of {group_id} in generation {generation}"
                 )
         return partitions
 
@@ -116,6 +124,7 @@ class Reports:
         return commit
 
     def acknowledged(self, commit: Commit) -> None:
+        self.acknowledged_commits[commit.group_id] += 1
         key = commit.group_id, commit.partition
         before = self._acknowledged.get(key)
         if before is None or (before.generation, before.offset) < (commit.generation, commit.offset):

@@ -26,6 +26,7 @@ class World:
         self.random = random.Random(seed)
         self.reports = Reports()
         self.cluster = Cluster(self.random, self.reports.appended)
+        self.reports.has_sentinel = self.cluster.has_members
         self.clock = self.cluster.clock
         self.began_ms = self.clock.now_ms()
         self.events = Events(self.clock)

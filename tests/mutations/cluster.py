@@ -1,0 +1,203 @@
+"""Mutants of nodes in front of a cluster: who may write and answer, takeovers, sentinels, and forwarded commits."""
+
+from typing import Final
+
+from tests.mutations.mutant import Mutant
+
+LEASE_MUTANTS: Final = (
+    Mutant(
+        "the lease is not looked at before a request",
+        "ClusterDispatcher._serve",
+        "self._before_request()",
+        "pass",
+    ),
+    Mutant(
+        "the lease is not looked at before batches leave",
+        "ProducePipeline._flush",
+        "self._before_sending()",
+        "pass",
+    ),
+    Mutant(
+        "the lease is not looked at before responses of brokers are handled",
+        "BrokerConnection.data_received",
+        "self._before_responses()",
+        "pass",
+    ),
+    Mutant(
+        "the lease is not looked at when timers are due",
+        "ClusterNode._schedule",
+        "scheduler.on_due(lambda key, now_ms: self.check_lease())",
+        "pass",
+    ),
+    Mutant(
+        "the lease is not looked at when heartbeats are answered from memory",
+        "LeaseTimer._start",
+        "if not self._is_running and self._lease.is_held:",
+        "if False:",
+    ),
+    Mutant(
+        "the timer of the lease is not set again",
+        "LeaseTimer.due",
+        "self._start()",
+        "pass",
+    ),
+    Mutant(
+        "a lease is counted from the answer to a heartbeat",
+        "NodesGroupMember._heartbeat",
+        "self._renew(sent_ms, error)",
+        "self._renew(self._now_ms(), error)",
+    ),
+    Mutant(
+        "heartbeats in a rebalance renew the lease without an end",
+        "NodesGroupMember._renew",
+        "min(sent_ms, self._settled_ms + REBALANCE_MS - SESSION_MS)",
+        "sent_ms",
+    ),
+    Mutant(
+        "a node that takes a partition over does not look again whether it may",
+        "ClusterStore._check_may_lead",
+        "if not self._may_lead():",
+        "if False:",
+    ),
+    Mutant(
+        "a fenced node takes the partition over again at once",
+        "PartitionLeads.fenced",
+        "self._lose(partition)",
+        "self._lose(partition)\nself._gain([partition])",
+    ),
+    Mutant(
+        "a heartbeat that was sent before a fence confirms the partition",
+        "PartitionLeads.confirmed",
+        "if fenced_ms < sent_ms",
+        "if True",
+    ),
+    Mutant(
+        "a node that gave partitions up does not join again",
+        "NodesGroupMember._join",
+        "return self._leads.assigned(_decoded(synced.assignment))",
+        "return self._leads.assigned(_decoded(synced.assignment)) and False",
+    ),
+    Mutant(
+        "a partition is assigned before its owner gave it up",
+        "share_out",
+        "if partition not in owners]",
+        "if all(partition not in each for each in kept.values())]",
+    ),
+)
+
+LOG_MUTANTS: Final = (
+    Mutant(
+        "a takeover writes no fence to the groups' log",
+        "ClusterStore._take_over",
+        "yield from self._groups.begin(identity, fence_record(identity.producer_id, self._owner), at_ms)",
+        "self._groups._writer = type(self._groups._writer)(identity)",
+    ),
+    Mutant(
+        "a takeover writes no fence to the audit",
+        "ClusterStore._take_over",
+        "yield from self._audit.begin(identity, self._taken(identity, at_ms), at_ms)",
+        "self._audit._writer = type(self._audit._writer)(identity)",
+    ),
+    Mutant(
+        "batches have the epoch of the first takeover",
+        "ClusterLog.begin",
+        "PartitionWriter(identity)",
+        "PartitionWriter(ProducerIdentity(identity.producer_id, 0))",
+    ),
+    Mutant(
+        "a load does not read up to the fence",
+        "_Watched.log_end_offset",
+        "self._log.log_end_offset",
+        "max(self._log.log_end_offset - 3, 0)",
+    ),
+    Mutant(
+        "producers of other ids are not fenced",
+        "Notes.to_fence",
+        "epoch < EPOCH_MAX",
+        "epoch < 0",
+    ),
+    Mutant(
+        "producers of other ids are fenced with their next epoch",
+        "Notes.to_fence",
+        "ProducerIdentity(producer_id, EPOCH_MAX)",
+        "ProducerIdentity(producer_id, epoch + 1)",
+    ),
+    Mutant(
+        "producers of other ids are not fenced in the audit",
+        "ClusterStore._fence",
+        "yield from self._audit.fence(identity, self._taken(self._identity, at_ms), at_ms)",
+        "pass",
+    ),
+    Mutant(
+        "epochs are not renewed",
+        "ClusterStore._is_renewal_due",
+        ">= RENEWAL_MS",
+        "< 0",
+    ),
+    Mutant(
+        "the audit is written after the groups",
+        "ClusterStore._append",
+        """
+        if projected:
+            yield from self._audit.append(projected, at_ms, self._audit_compression)
+        for each in stored:
+            assert isinstance(each, StoredBatch) and each.producer is None, "committed offsets are in the cluster"
+            yield from self._groups.append(each.records, at_ms)
+        """,
+        "for each in stored:\n"
+        "    assert isinstance(each, StoredBatch)\n"
+        "    yield from self._groups.append(each.records, at_ms)\n"
+        "if projected:\n"
+        "    yield from self._audit.append(projected, at_ms, self._audit_compression)",
+    ),
+)
+
+SENTINEL_MUTANTS: Final = (
+    Mutant(
+        "a join is answered before the sentinel is there",
+        "ClusterGroupHandlers._join_group",
+        "if not isinstance(sentinel, Sentinel):",
+        "if sentinel is ErrorCode.NOT_COORDINATOR:",
+    ),
+    Mutant(
+        "commits name the generation of the member",
+        "name_sentinel",
+        "request.generation_id_or_member_epoch = sentinel.generation_id",
+        "pass",
+    ),
+    Mutant(
+        "a group is owned without its note",
+        "GroupOwnership._opened",
+        "elif self.is_owned(group_id):",
+        "elif True:",
+    ),
+    Mutant(
+        "a commit leaves as a sentinel that was replaced",
+        "Forwarder._commit",
+        "if self._sentinels.get(group_id) is not sentinel:",
+        "if False:",
+    ),
+    Mutant(
+        "a sentinel goes on after a commit without an answer",
+        "Forwarder._commit",
+        """
+            self._sentinels.replace(sentinel)
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
+        """,
+        "return ErrorCode.COORDINATOR_NOT_AVAILABLE",
+    ),
+    Mutant(
+        "sentinels that could not join are not tried again",
+        "GroupOwnership._keep_open",
+        "await asyncio.sleep(SENTINELS_CHECKED_SECONDS)",
+        "return",
+    ),
+    Mutant(
+        "a client of which nothing can be found out is denied",
+        "ClusterAuthorization.find_out",
+        "raise NoAnswer",
+        "continue",
+    ),
+)
+
+MUTANTS: Final = (*LEASE_MUTANTS, *LOG_MUTANTS, *SENTINEL_MUTANTS)
