@@ -225,7 +225,7 @@ class ClusterNode:
                 forwarder=self.forwarder,
                 directory=directory,
                 upstreams=Upstreams(directory, security_of(config).tls_context),
-                some_broker=lambda: next(iter(self.brokers.by_id), None),
+                broker_ids=lambda: self.brokers.by_id,
                 check_lease=self.check_lease,
             ),
             self.listener,

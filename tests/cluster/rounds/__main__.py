@@ -16,6 +16,9 @@ import time
 from pathlib import Path
 from typing import Final, NoReturn
 
+from confluent_kafka import KafkaException
+
+from coordinator.client.wire import ClientError
 from interop.driver import DriverFailed, DriverMissing
 from tests.cluster.rounds.play import Rounds
 from tests.differential.kafka import KafkaMissing
@@ -42,7 +45,7 @@ def play(folder: Path, rounds: int, seed: int, only: str) -> None:
                 print(f"round {number}: {told}; stable after {stable:.1f} s; {seconds:.0f} s", flush=True)
             median = statistics.median(playing.recovery_seconds or [0])
             print(f"{dict(playing.faults)}; stable after {median:.1f} s (median); {playing.figures}")
-    except (AssertionError, DriverFailed) as problem:
+    except (AssertionError, ClientError, DriverFailed, KafkaException) as problem:
         raise AssertionError(f"seed {seed}, round {number}: {problem}") from problem
 
 

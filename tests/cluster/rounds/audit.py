@@ -8,6 +8,7 @@ from coordinator.audit import schema
 from coordinator.client.audit_topic import AuditTopic
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.cluster import EARLIEST
+from coordinator.client.wire import ClientError
 
 SECONDS: Final = 20
 VOIDABLE_EVENTS: Final = 1_000
@@ -32,28 +33,35 @@ class AuditCheck:
     """Reads on from where it has stopped the time before."""
 
     def __init__(self, brokers: str) -> None:
-        self._brokers = brokers
+        self._broker = brokers.split(",", maxsplit=1)[0]
+        self.problems: list[str] = []
+        """What is wrong with the events."""
         self._groups: dict[str, AuditedGroup] = {}
         self._removed: set[str] = set()
         self._position: dict[int, int] = {}
         self.events = 0
 
-    def problems(self) -> list[str]:
-        """What is wrong with the events that have come since the last call."""
-        found: list[str] = []
-        with AuditTopic(Bootstrap(self._brokers), SECONDS) as topic:
-            new = [each for each in topic.partitions if each not in self._position]
-            self._position |= topic.offsets(new, EARLIEST) if new else {}
-            for record in topic.records(dict(self._position), lambda key: True):
-                self._position[record.partition] = record.offset + 1
-                if record.record[0] is None:
-                    continue
-                if record.event is None:
-                    found.append(f"the record at {record.partition}:{record.offset} is no event")
-                else:
-                    self.events += 1
-                    found += self._apply(record.event)
-        return found
+    def read(self) -> list[str]:
+        """Read what has come since the last call; return why that is not possible now, if it is not."""
+        try:
+            with AuditTopic(Bootstrap(self._broker), SECONDS) as topic:
+                self._read(topic)
+        except ClientError as problem:
+            return [str(problem)]
+        return []
+
+    def _read(self, topic: AuditTopic) -> None:
+        new = [each for each in topic.partitions if each not in self._position]
+        self._position |= topic.offsets(new, EARLIEST) if new else {}
+        for record in topic.records(dict(self._position), lambda key: True):
+            self._position[record.partition] = record.offset + 1
+            if record.record[0] is None:
+                continue
+            if record.event is None:
+                self.problems.append(f"the record at {record.partition}:{record.offset} is no event")
+            else:
+                self.events += 1
+                self.problems += self._apply(record.event)
 
     def _apply(self, event: schema.AuditEvent) -> Iterable[str]:
         group = self._groups.get(event.group_id)

@@ -147,11 +147,12 @@ class Rounds:
         ends, numbers = self._records.acknowledged()
         self._wait(lambda: self._members.not_read(ends), READ_SECONDS, "what was acknowledged to be read")
         self._wait(lambda: self._copy.missing(numbers), READ_SECONDS, "what was acknowledged to be copied")
+        self._wait(self._audit.read, READ_SECONDS, "the audit to be read")
         found = [
             *self._members.owned_by_two(),
             *self._copy.twice(),
             *self._commits_that_differ(),
-            *self._audit.problems(),
+            *self._audit.problems,
         ]
         if found:
             raise RoundFailed("; ".join(found[:DIFFERENCES_TOLD]))
