@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from coordinator.client.wire import ClientError
 from tests.bench.cluster.loads import Generator, LoadFailed, Result
-from tests.bench.cluster.takeover import group_led_by, takeover_seconds
+from tests.bench.cluster.takeover import group_led_by, takeover_seconds, wait_until_shared_out
 from tests.bench.coordinator.servers import LOG_LEVEL, SETTINGS
 from tests.cluster.running import RunningNodes
 from tests.differential.kafka import KafkaMissing, RunningKafka
@@ -182,6 +182,7 @@ def main() -> None:
             bench = Bench(kafka, generator, scratch)
             for count in NODE_COUNTS:
                 with bench.nodes(count) as nodes:
+                    wait_until_shared_out(nodes, PARTITIONS)
                     if count == 1:
                         joins(bench, nodes)
                         heartbeats(bench, nodes)

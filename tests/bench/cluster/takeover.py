@@ -1,6 +1,7 @@
 """How long a group has no coordinator when its node is stopped or killed."""
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
@@ -25,20 +26,28 @@ class LiveGroup(NamedTuple):
     member_id: str
 
 
-def node_of(nodes: RunningNodes, partition: int) -> RunningNode:
-    """The node that leads a partition."""
+def leading(nodes: RunningNodes) -> dict[int, int]:
+    """Partition → the id of the node that serves it."""
     told = describe_ownership(Bootstrap(nodes.nodes[0].bootstrap))
-    (node_id,) = (each.node_id for each in told.nodes if partition in each.partitions)
-    return next(node for node in nodes.nodes if node.node_id == node_id)
+    return {each: node.node_id for node in told.nodes for each in set(node.partitions) - set(node.unserved)}
+
+
+def wait_until_shared_out(nodes: RunningNodes, partitions: int) -> None:
+    """Wait until each node serves its share; a node that has just started gets it in two steps."""
+    share = partitions // len(nodes.nodes)
+
+    def are_shared_out() -> bool:
+        served = Counter(leading(nodes).values())
+        return len(served) == len(nodes.nodes) and min(served.values()) >= share and served.total() == partitions
+
+    wait_for(are_shared_out, SECONDS_MAX, "the partitions to be shared out", every_ms=100)
 
 
 def group_led_by(nodes: RunningNodes, node: RunningNode, partitions: int, prefix: str) -> str:
     """The name of a new group whose coordinator is that node, ending with -0."""
-    return next(
-        name
-        for number in range(1_000)
-        if node_of(nodes, partition_for(name := f"{prefix}{number}-0", partitions)) is node
-    )
+    leaders = leading(nodes)
+    names = (f"{prefix}{number}-0" for number in range(1_000))
+    return next(name for name in names if leaders[partition_for(name, partitions)] == node.node_id)
 
 
 def takeover_seconds(nodes: RunningNodes, partitions: int, prefix: str, end: Callable[[RunningNode], object]) -> float:
@@ -57,7 +66,7 @@ def takeover_seconds(nodes: RunningNodes, partitions: int, prefix: str, end: Cal
         seconds = time.monotonic() - began
     wait_for(lambda: not ended.is_running, SECONDS_MAX, "the node to end")
     ended.start()
-    nodes.wait_until_served()
+    wait_until_shared_out(nodes, partitions)
     return seconds
 
 

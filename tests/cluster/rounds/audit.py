@@ -61,9 +61,10 @@ class AuditCheck:
                 self.problems.append(f"the record at {record.partition}:{record.offset} is no event")
             else:
                 self.events += 1
-                self.problems += self._apply(record.event)
+                self.problems += self.apply(record.event)
 
-    def _apply(self, event: schema.AuditEvent) -> Iterable[str]:
+    def apply(self, event: schema.AuditEvent) -> Iterable[str]:
+        """What is wrong with the next event of a partition."""
         group = self._groups.get(event.group_id)
         if group is not None and event.seq <= group.seq:
             return  # a duplicate
@@ -72,6 +73,8 @@ class AuditCheck:
                 yield f"{event.group_id}: a new incarnation at {event.seq}, and no event that it was removed"
             self._removed.discard(event.group_id)
             group = self._groups[event.group_id] = AuditedGroup(event.created_seq, event.seq - 1)
+            if event.seq != event.created_seq:
+                yield f"{event.group_id}: the first event is {event.seq}, of incarnation {event.created_seq}"
         if event.seq != group.seq + 1 or event.created_seq != group.created_seq:
             yield f"{event.group_id}: event {event.seq} of incarnation {event.created_seq} comes after {group.seq}"
         group.seq = event.seq
