@@ -19,7 +19,7 @@ COPY_GROUP: Final = "exactly-once-copy"
 COPIERS: Final = 2
 RECORDS_PER_SECOND: Final = 40
 DELIVERY_MS: Final = 120_000
-SILENT_SECONDS: Final = 30
+SILENT_SECONDS: Final = 15
 """After this time without a sign of life a copier hangs: librdkafka's send_offsets_to_transaction has no timeout."""
 STOP_SECONDS: Final = 10
 
