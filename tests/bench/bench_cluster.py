@@ -61,7 +61,7 @@ class Bench:
 
     def _prefix(self) -> str:
         self._runs += 1
-        return f"bench{self._runs}"
+        return f"bench{self._runs}-"
 
     def _at_kafka(self, load: str, groups: int = 1) -> Result:
         targets = [(self._kafka.bootstrap, self._prefix()) for _ in range(groups)]
