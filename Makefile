@@ -23,7 +23,7 @@ COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -t
 COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test test-computing test-realtime test-spark compare-acls compare-requests conformance-kafka crash eos eos-java flink-sink folder-swap franz-go-tests fuzz interop interop-ci kafka-tools screenshots simulate simulate-cluster streams mutate nightly relay-kafka tests-of lint format docs hostile bench bench-acls bench-assignors bench-broker bench-cleaner bench-consumer-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-partitions bench-pipeline bench-relay bench-testkit bench-timers bench-wire lock testing-examples clean java python
+.PHONY: help audit-cases build build-tests demo cluster-demo cluster-rounds run debug check test test-computing test-realtime test-spark compare-acls compare-requests conformance-kafka crash eos eos-java flink-sink folder-swap franz-go-tests fuzz interop interop-ci kafka-tools screenshots simulate simulate-cluster streams mutate nightly relay-kafka tests-of lint format docs hostile bench bench-acls bench-assignors bench-broker bench-cleaner bench-cluster bench-consumer-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-partitions bench-pipeline bench-relay bench-testkit bench-timers bench-wire lock testing-examples clean java python
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -85,6 +85,9 @@ compare-requests: build-tests ## compare this server with a real Kafka in about 
 
 relay-kafka: build-tests ## stock clients on a real Kafka through the relay: records, groups, transactions, admin (Java, Maven)
 	@$(BIN)/python -m tests.cluster.relay.against_kafka
+
+cluster-rounds: build-tests java ## faults of nodes and brokers for ROUNDS (100), under stock clients of four libraries (Java, Maven, Go)
+	@$(BIN)/python -m tests.cluster.rounds --rounds $(ROUNDS) $(if $(SEED),--seed $(SEED))
 
 conformance-kafka: SEED ?= 1
 conformance-kafka: build-tests ## compare this server with a real Kafka in HISTORIES (500) random histories of groups, and as many with transactions and of consumer groups, from SEED (1) on (Java, Maven)
@@ -163,6 +166,9 @@ bench-consumer-assignors: build-tests ## the assignors of consumer groups beside
 # The scripts describe their environment variables (ROUNDS, ONLY, PEERS, ...) at the top.
 bench-coordinator: build-tests ## the server under load beside Apache Kafka, kfake and a bare event loop (Go; Java and Maven for Kafka)
 	@$(BIN)/python tests/bench/bench_coordinator.py
+
+bench-cluster: build-tests ## nodes in front of a Kafka beside its own coordinator: joins, commits, heartbeats, takeovers (Go, Java, Maven)
+	@$(BIN)/python tests/bench/bench_cluster.py
 
 COMMITS ?= 10000000
 KEYS ?= 10000

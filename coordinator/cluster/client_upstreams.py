@@ -26,12 +26,23 @@ class ClientUpstreams:
         return upstream
 
     def ask(self, call: RequestContext, frame: bytes, answered: Callable[[bytes | None], None]) -> None:
-        """Send a request of this node to the broker of a client, in its name; None if there is no answer."""
+        """Send a request of this node to the broker of a client, in its name.
+
+        If the broker is lost, the client is disconnected, and there is no answer: the client comes again and gets
+        another broker. None: the request was not sent, as too many wait for their answers.
+        """
         upstream = self.of(call.connection)
         if upstream is None:
-            answered(None)
-        else:
-            upstream.request(frame, answered)
+            call.connection.close()
+            return
+
+        def heard(response: bytes | None) -> None:
+            if response is None and upstream.is_lost:
+                call.connection.close()
+            else:
+                answered(response)
+
+        upstream.request(frame, heard)
 
     def closed(self, connection: Connection) -> None:
         """The client has disconnected."""

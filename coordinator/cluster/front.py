@@ -1,6 +1,6 @@
 """Building of what takes requests from clients: a node's own port, and a port for each broker."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -80,8 +80,7 @@ class FrontParts:
     topics: ClusterTopics
     directory: Directory
     upstreams: Upstreams
-    some_broker: Callable[[], int | None]
-    """The id of a broker that can probably be reached; None: none is known."""
+    broker_ids: Callable[[], Collection[int]]
     check_lease: Callable[[], None]
     """Gives up what this node leads if its lease is over; called before anything is answered."""
 
@@ -104,7 +103,7 @@ def make_cluster_front(parts: FrontParts, listener: Listener, metrics: "NodeMetr
         scheduler.on_due(due)
 
     def new_upstream() -> UpstreamConnection | None:
-        broker_id = parts.some_broker()
+        broker_id = parts.upstreams.some_broker(parts.broker_ids())
         return None if broker_id is None else UpstreamConnection(parts.upstreams, broker_id)
 
     upstreams = ClientUpstreams(new_upstream)

@@ -198,7 +198,7 @@ class ClusterNode:
             topics=links.topics,
             directory=directory,
             upstreams=Upstreams(directory, self._security.tls_context),
-            some_broker=lambda: next(iter(links.brokers.by_id), None),
+            broker_ids=lambda: links.brokers.by_id,
             check_lease=self.leads.check_lease,
         )
         return make_cluster_front(parts, self._listener, self._metrics)

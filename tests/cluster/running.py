@@ -32,8 +32,11 @@ SETTINGS: Final = {name: value for name, value in QUICK_GROUPS.items() if name !
 class RunningNode:
     """One node. It keeps nothing on disk: it may be killed and started again at the same ports."""
 
-    def __init__(self, folder: Path, cluster: str, node_id: int, settings: Mapping[str, str]) -> None:
+    def __init__(
+        self, folder: Path, cluster: str, node_id: int, settings: Mapping[str, str], log_level: str = "info"
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
+        self._log_level = log_level
         self.node_id = node_id
         self.log = folder / f"node-{node_id}.log"
         self._ready = folder / f"node-{node_id}.json"
@@ -52,6 +55,7 @@ class RunningNode:
             **self._settings,
         }
         arguments = ["serve", "--cluster", self._cluster, "--listen", self.bootstrap, "--ready-file", str(self._ready)]
+        arguments.append(f"--log-level={self._log_level}")
         arguments += [f"--set={name}={value}" for name, value in settings.items()]
         with self.log.open("ab") as log:
             command = [sys.executable, "-m", "coordinator.cli", *arguments]
@@ -59,6 +63,11 @@ class RunningNode:
         self._process = process
         wait_for(lambda: self._ready.exists() or process.poll() is not None, START_SECONDS, "the node to be ready")
         assert process.poll() is None, self.log.read_text(encoding="utf-8")
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
 
     @property
     def is_running(self) -> bool:
@@ -97,9 +106,16 @@ class RunningNode:
 class RunningNodes:
     """Several nodes in front of one cluster. Leaving its context stops them."""
 
-    def __init__(self, folder: Path, cluster: str, count: int = 1, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        cluster: str,
+        count: int = 1,
+        settings: Mapping[str, str] | None = None,
+        log_level: str = "info",
+    ) -> None:
         self._settings = {**SETTINGS, **ONE_BROKER, "cluster.adopt": "*", **(settings or {})}
-        self.nodes = [RunningNode(folder, cluster, number, self._settings) for number in range(1, count + 1)]
+        self.nodes = [RunningNode(folder, cluster, number, self._settings, log_level) for number in range(1, count + 1)]
 
     @property
     def bootstrap(self) -> str:

@@ -15,6 +15,7 @@ from _wire.messages.txn_offset_commit import TxnOffsetCommitRequest
 from _wire.primitives import Message
 from coordinator.cluster.brokers.backoff import Backoff
 from coordinator.cluster.brokers.errors import BrokerError
+from coordinator.cluster.handlers.merged_commits import Commit, MergedCommits
 from coordinator.cluster.sentinels.membership import INSTANCE_ID, Sentinel
 from coordinator.cluster.sentinels.sentinels import MOVED, SENTINEL_GONE, Sentinels
 from coordinator.logger import logger
@@ -37,6 +38,7 @@ class Forwarder:
         self._sentinels = sentinels
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._commits = MergedCommits(self._commit)
 
     def stop(self) -> None:
         for task in self._tasks:
@@ -45,7 +47,12 @@ class Forwarder:
     def commit(self, sentinel: Sentinel, request: Any, version: int, answered: Answered) -> None:
         """Commit offsets as the sentinel; `request` is an OffsetCommit or a TxnOffsetCommit."""
         name_sentinel(request, sentinel, version)
-        self._start(self._commit(sentinel, request, version), answered)
+        if not isinstance(request, OffsetCommitRequest):
+            self._start(self._commit(sentinel, request, version), answered)
+            return
+        sending = self._commits.add(Commit(sentinel, request, version, answered))
+        if sending is not None:
+            self._spawn(sending)
 
     async def _commit(self, sentinel: Sentinel, request: Any, version: int) -> Any:
         group_id = sentinel.group_id
@@ -111,7 +118,10 @@ class Forwarder:
         async def ask() -> None:
             answered(await asking)
 
-        task = self._loop.create_task(ask())
+        self._spawn(ask())
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+from collections.abc import Collection
 from typing import Any, Final
 
 from coordinator.cluster.relay.directory import Directory
@@ -10,6 +11,8 @@ from coordinator.logger import logger
 CONNECT_SECONDS: Final = 10
 """The default of socket.connection.setup.timeout.ms of Kafka's clients, after which they would give up."""
 LOG_INTERVAL_SECONDS: Final = 10
+AVOIDED_SECONDS: Final = 10
+"""For how long a broker that could not be reached is left alone, where another one will do."""
 WRITE_BUFFER_HIGH_BYTES: Final = 1 << 18
 WRITE_BUFFER_LOW_BYTES: Final = 1 << 16
 """Above the first one, the relay reads no more of what is to be written there, until the second one is reached."""
@@ -32,6 +35,17 @@ class Upstreams:
         self._logged_at: dict[int, float] = {}
         """Broker → when a failure was logged last."""
         self._suppressed: dict[int, int] = {}
+        self._failed_at: dict[int, float] = {}
+        """Broker → when it could not be reached, if it has not been reached since."""
+        self._turn = 0
+
+    def some_broker(self, broker_ids: Collection[int]) -> int | None:
+        """One of these brokers, each in its turn: one that was reached when it was last tried, if there is one."""
+        since = self._loop.time() - AVOIDED_SECONDS
+        reached = [each for each in broker_ids if self._failed_at.get(each, since) <= since]
+        candidates = reached or list(broker_ids)
+        self._turn += 1
+        return candidates[self._turn % len(candidates)] if candidates else None
 
     async def connect(self, broker_id: int, protocol: asyncio.Protocol) -> None:
         """Connect a protocol to a broker.
@@ -52,10 +66,11 @@ class Upstreams:
         except (OSError, UnicodeError) as problem:
             reason = getattr(problem, "verify_message", "") or str(problem)
             raise self._unreachable(broker_id, f"{host}:{port}: {reason}") from None
+        self._failed_at.pop(broker_id, None)
 
     def _unreachable(self, broker_id: int, reason: str) -> UpstreamUnreachable:
         """Log the failure, for each broker once in an interval: clients try again and again."""
-        now = self._loop.time()
+        now = self._failed_at[broker_id] = self._loop.time()
         logged_at = self._logged_at.get(broker_id)
         if logged_at is None or now - logged_at >= LOG_INTERVAL_SECONDS:
             suppressed = self._suppressed.pop(broker_id, 0)

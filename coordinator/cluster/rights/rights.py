@@ -41,7 +41,7 @@ class Upstream(Protocol):
     """The connections of clients to brokers."""
 
     def ask(self, call: RequestContext, frame: bytes, answered: Callable[[bytes | None], None]) -> None:
-        """Send a request in the name of the client of `call`."""
+        """Send a request in the name of the client of `call`; if its broker is lost, disconnect it instead."""
 
 
 class KnownRights:

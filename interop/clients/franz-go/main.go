@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -50,7 +51,7 @@ func open(options contract.Command, report *contract.Report) (contract.Consumer,
 		clientID = options.Member
 	}
 	settings := []kgo.Opt{
-		kgo.SeedBrokers(options.Bootstrap),
+		kgo.SeedBrokers(strings.Split(options.Bootstrap, ",")...),
 		kgo.ClientID(clientID),
 		kgo.ConsumerGroup(options.Group),
 		kgo.Balancers(balancers...),

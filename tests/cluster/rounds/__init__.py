@@ -1,0 +1,1 @@
+"""Rounds of faults against real nodes in front of a real Kafka of three brokers, with stock clients."""
