@@ -91,8 +91,6 @@ class ClusterNode:
         )
         lease = Lease(LEASE_MS, self.loop.now_ms)
         self.leads: Final = PartitionLeads(self.address, lease, self._owner.coordinator_epoch, self.loop.now_ms)
-        self._lease_timer = LeaseTimer(lease, self.loop.scheduler)
-        self.leads.on_gained(self._lease_timer.gained)
         self._peers = Peers(self._security, self.leads.check_lease)
         brokers = Brokers(
             Bootstrap(config[keys.CLUSTER_BOOTSTRAP_SERVERS], self._security),
@@ -205,12 +203,14 @@ class ClusterNode:
 
     def _schedule(self) -> None:
         scheduler, coordinator = self.loop.scheduler, self.groups.coordinator
+        lease_timer = LeaseTimer(self.links.lease, scheduler)
+        self.leads.on_gained(lease_timer.gained)
         # First of all, as what follows may belong to a partition that this node leads no more.
         scheduler.on_iteration_end(lambda now_ms: self.leads.check_lease())
         scheduler.on_iteration_end(self.loop.wall.follow)
         scheduler.on_iteration_end(coordinator.drain)
         scheduler.on_due(lambda key, now_ms: self.leads.check_lease())
-        scheduler.on_due(self._lease_timer.due)
+        scheduler.on_due(lease_timer.due)
         scheduler.on_due(coordinator.due)
 
     async def _listen(self) -> None:
