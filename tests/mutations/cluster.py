@@ -156,8 +156,8 @@ SENTINEL_MUTANTS: Final = (
     Mutant(
         "a join is answered before the sentinel is there",
         "ClusterGroupHandlers._join_group",
-        "if not isinstance(sentinel, Sentinel):",
-        "if sentinel is ErrorCode.NOT_COORDINATOR:",
+        "yield from awaited(partial(self._ownership.own, request.group_id))",
+        'Sentinel(request.group_id, "", 0, 0, 0)',
     ),
     Mutant(
         "commits name the generation of the member",
@@ -200,4 +200,13 @@ SENTINEL_MUTANTS: Final = (
     ),
 )
 
-MUTANTS: Final = (*LEASE_MUTANTS, *LOG_MUTANTS, *SENTINEL_MUTANTS)
+RIGHTS_MUTANTS: Final = (
+    Mutant(
+        "only what is not known of a request is asked for",
+        "ClusterAuthorization._unknown",
+        "return [] if is_known else needed",
+        "return [each for each in needed if (question_of(*each[:2]), each[2]) not in known]",
+    ),
+)
+
+MUTANTS: Final = (*LEASE_MUTANTS, *LOG_MUTANTS, *SENTINEL_MUTANTS, *RIGHTS_MUTANTS)

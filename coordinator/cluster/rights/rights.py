@@ -128,15 +128,17 @@ class ClusterAuthorization(AuthorizationStep):
             return DEFERRED
 
     def _unknown(self, route: Route, request: Any, call: RequestContext) -> list[Permission]:
+        """All that the request needs, if anything of it is not known: the rest may expire before the answers come."""
         known = self._rights.decisions(call.principal, call.client_host)
-        unknown: list[Permission] = []
-        for each in route.requirements:
-            if each.names is None:
-                continue
-            for name in each.names(request, call.api_version):
-                if isinstance(name, str) and (question_of(each.operation, each.resource_type), name) not in known:
-                    unknown.append(Permission(each.operation, each.resource_type, name))
-        return unknown
+        needed = [
+            Permission(each.operation, each.resource_type, name)
+            for each in route.requirements
+            if each.names is not None
+            for name in each.names(request, call.api_version)
+            if isinstance(name, str)
+        ]
+        is_known = all((question_of(operation, kind), name) in known for operation, kind, name in needed)
+        return [] if is_known else needed
 
     def _asked(self, unknown: list[Permission], authorized: Handler, request: Any, call: RequestContext) -> Steps[Any]:
         yield from self.find_out(unknown, call)

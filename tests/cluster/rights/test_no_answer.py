@@ -1,14 +1,17 @@
-"""A client whose broker does not tell what it may do."""
+"""A client whose broker does not tell what it may do, or tells it late."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+from _wire.apis import APIS
+from _wire.headers import decode_request_header
 from coordinator.cluster.rights.probes import Permission
 from coordinator.cluster.rights.rights import ClusterAuthorization, KnownRights
 from coordinator.metadata.image import MetadataImage
 from coordinator.runtime.slices import at_once
-from coordinator.security.acls.model import AclOperation, ResourceType
+from coordinator.security.acls.model import AclOperation, ResourceType, question_of
+from coordinator.security.principal import ANONYMOUS
 from coordinator.server.dispatch import DEFERRED
 
 
@@ -17,6 +20,33 @@ class LostUpstream:
 
     def ask(self, call: Any, frame: bytes, answered: Callable[[bytes | None], None]) -> None:
         answered(None)
+
+
+class LateUpstream:
+    """Its answers come when the test says so."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def ask(self, call: Any, frame: bytes, answered: Callable[[bytes | None], None]) -> None:
+        header, _ = decode_request_header(frame)
+        self.asked.append(APIS[header.api_key].name)
+
+
+def test_all_that_a_request_needs_is_asked_for_again_when_a_part_has_expired() -> None:
+    rights, upstream = KnownRights(), LateUpstream()
+    rights._known[ANONYMOUS] = {(question_of(AclOperation.READ, ResourceType.GROUP), "g"): True}
+    authorization = ClusterAuthorization(rights, upstream, MetadataImage(), None, None)
+    needs = [
+        SimpleNamespace(
+            operation=AclOperation.READ, resource_type=kind, names=lambda request, version, name=name: [name]
+        )
+        for kind, name in ((ResourceType.GROUP, "g"), (ResourceType.TOPIC, "t"))
+    ]
+    route: Any = SimpleNamespace(requirements=needs)
+    call: Any = SimpleNamespace(principal=ANONYMOUS, client_id="c", client_host="/h", api_version=1)
+    next(authorization._asked(authorization._unknown(route, None, call), lambda request, call: None, None, call))
+    assert sorted(upstream.asked) == ["Heartbeat", "Metadata"]
 
 
 def test_it_is_disconnected_and_not_denied() -> None:

@@ -38,6 +38,8 @@ HEARTBEAT_SECONDS: Final = 0.7
 BUSY_SECONDS: Final = 5
 """How long a client sometimes sends nothing, and so goes on believing a node."""
 REQUEST_SECONDS: Final = 15
+PATIENCE_SECONDS: Final = (2, 15)
+"""How long a client waits for the answer to a heartbeat before it looks for another coordinator."""
 JOIN_SECONDS: Final = 30
 AWAY: Final = frozenset(
     {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
@@ -80,6 +82,7 @@ class SimulatedClient:
         self._random = chance
         self._log = log
         self._who = instance_id or name
+        self._patience_seconds = chance.choice(PATIENCE_SECONDS)
         self._connection: BrokerConnection | None = None
         self._member_id = ""
         self.generation = -1
@@ -234,7 +237,7 @@ class SimulatedClient:
             member_id=self._member_id,
             group_instance_id=self._instance_id,
         )
-        _, sent_ms, leadership = await self._ask(request, 4)
+        _, sent_ms, leadership = await self._ask(request, 4, self._patience_seconds)
         if leadership == LOADING:
             return  # a coordinator that loads the group, as Kafka's does, takes any heartbeat for good
         self._succeeded(sent_ms, leadership, "Heartbeat")

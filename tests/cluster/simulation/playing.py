@@ -22,7 +22,7 @@ from tests.simulation.reproducible import reproducible
 FAULTS: Final = 30
 RECOVERS_WITHIN_MS: Final = 60_000
 """Longer than a lease, a session, a rebalance, and the longest pause and wait of a client together."""
-QUIET_MS: Final = 15_000
+QUIET_MS: Final = 30_000
 """How long it is looked that everything goes on."""
 RECENT_MS: Final = 12_000
 
