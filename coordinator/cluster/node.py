@@ -45,6 +45,7 @@ from coordinator.core.decision import Environment
 from coordinator.core.pauses import Pauses
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.state_machine import GroupStateMachine
+from coordinator.listen_address import ListenError
 from coordinator.log.errors import LogError
 from coordinator.logger import logger
 from coordinator.runtime.shard import Shard
@@ -241,8 +242,7 @@ class ClusterNode:
             )
         )
         await self.front.listeners.open()
-        self._follow_brokers()
-        self.brokers.on_brokers(lambda brokers: self._follow_brokers())
+        self._open_broker_ports()
         self.topics.start()
         self.sentinels.start()
         self.member = NodesGroupMember(
@@ -298,11 +298,14 @@ class ClusterNode:
             if isinstance(topics, frozenset):
                 self.topics.know(topics, _ignore)
 
-    def _follow_brokers(self) -> None:
+    def _open_broker_ports(self) -> None:
+        """Raises ListenError: clients are sent to these ports, so a node without one of them must not start."""
+        listeners = self.front.broker_listeners
         try:
-            self.front.broker_listeners.follow(self.brokers.by_id)
+            listeners.follow(self.brokers.by_id)
         except BrokerPortError as problem:
-            logger.error("brokers without a port", problem=str(problem))
+            raise ListenError(f"{keys.CLUSTER_BROKER_PORT_BASE.name}: {problem}") from None
+        self.brokers.on_brokers(lambda brokers: listeners.keep_following(lambda: self.brokers.by_id))
 
     async def _renew(self) -> None:
         while True:
