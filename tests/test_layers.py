@@ -58,7 +58,7 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.cluster": "_wire coordinator.client coordinator.security coordinator.config coordinator.core"
         " coordinator.audit coordinator.log.errors coordinator.runtime coordinator.groups coordinator.server"
         " coordinator.metadata.image coordinator.metrics coordinator.admin coordinator.timers"
-        " coordinator.transactions.coordinator coordinator.internal_topics msgspec",
+        " coordinator.transactions.coordinator coordinator.internal_topics coordinator.listen_address msgspec",
         "coordinator.cluster.brokers": "_wire coordinator.client.bootstrap coordinator.client.login"
         " coordinator.client.security",
         "coordinator.cluster.log": "_wire coordinator.cluster.brokers coordinator.audit.schema coordinator.core.stored"

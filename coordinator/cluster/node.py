@@ -36,6 +36,7 @@ from coordinator.config.metrics_keys import ADMIN_LISTENER
 from coordinator.config.properties import read_properties
 from coordinator.config.server_keys import NODE_ID
 from coordinator.config.settings import Config
+from coordinator.listen_address import ListenError
 from coordinator.log.errors import LogError
 from coordinator.logger import logger
 from coordinator.server.host import Host, this_host
@@ -215,8 +216,7 @@ class ClusterNode:
 
     async def _listen(self) -> None:
         await self.front.listeners.open()
-        self._follow_brokers()
-        self.links.brokers.on_brokers(lambda brokers: self._follow_brokers())
+        self._open_broker_ports()
 
     def _begin(self, partition_count: int) -> None:
         """Begin all that goes on without requests."""
@@ -255,11 +255,15 @@ class ClusterNode:
 
     # -------------------------------------------------------------------------------------------------- while it runs
 
-    def _follow_brokers(self) -> None:
+    def _open_broker_ports(self) -> None:
+        """Raises ListenError: clients are sent to these ports, so a node without one of them must not start."""
+        listeners = self.front.broker_listeners
         try:
-            self.front.broker_listeners.follow(self.links.brokers.by_id)
+            listeners.follow(self.links.brokers.by_id)
         except BrokerPortError as problem:
-            logger.error("brokers without a port", problem=str(problem))
+            raise ListenError(f"{keys.CLUSTER_BROKER_PORT_BASE.name}: {problem}") from None
+        brokers = self.links.brokers
+        brokers.on_brokers(lambda _: listeners.keep_following(lambda: brokers.by_id))
 
     async def _renew(self) -> None:
         while True:

@@ -57,7 +57,7 @@ class Bench:
 
     def nodes(self, count: int) -> RunningNodes:
         folder = self._scratch / f"nodes-{count}-{self._runs}"
-        return RunningNodes(folder, self._kafka.bootstrap, count, NODE_SETTINGS, LOG_LEVEL)
+        return RunningNodes(folder, self._kafka.bootstrap, count, NODE_SETTINGS, log_level=LOG_LEVEL)
 
     def _prefix(self) -> str:
         self._runs += 1

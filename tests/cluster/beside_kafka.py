@@ -41,6 +41,8 @@ ADOPTED: Final = f"{LIVE},idle-*,tool-*"
 KAFKA_SETTINGS: Final = {name: value for name, value in QUICK_GROUPS.items() if name != "group.audit.linger.ms"} | {
     "offsets.topic.num.partitions": "4",
     "transaction.state.log.num.partitions": "4",
+    # The records are older than the retention of a topic.
+    "log.retention.ms": "-1",
     "authorizer.class.name": STANDARD_AUTHORIZER,
     "super.users": "User:ANONYMOUS",
 }

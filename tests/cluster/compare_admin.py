@@ -3,8 +3,8 @@
     python -m tests.cluster.compare_admin
 
 Both sides have the same history (`beside_kafka.py`). The calls are made in the order of the table; some need what one
-before has made. Responses have to be equal but for addresses, times and random identifiers, and without what is about
-the nodes. What differs by design is in EXPLAINED, with the reason.
+before has made. Responses have to be equal but for addresses, times and random identifiers; what is about the nodes is
+left out. What differs by design is in EXPLAINED, with the reason.
 """
 
 import sys

@@ -1,6 +1,7 @@
 """Real nodes in front of a real Kafka, as processes of their own."""
 
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -9,8 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Self
 
-from coordinator.client.bootstrap import Bootstrap
+from coordinator.client.bootstrap import PLAINTEXT_CLIENT, Bootstrap
 from coordinator.client.group_owners import describe_ownership
+from coordinator.client.security import ClientSecurity
 from coordinator.client.wire import ClientError
 from tests.differential.kafka import RunningKafka, free_port
 from tests.servers import QUICK_GROUPS
@@ -18,6 +20,7 @@ from tests.waiting import wait_for
 
 START_SECONDS: Final = 60
 STOP_SECONDS: Final = 20
+PORTS: Final = (20_000, 32_000)
 BROKER_PORTS: Final = 20
 """Ports for brokers that each node has, from its base on."""
 ONE_BROKER: Final = {
@@ -33,10 +36,20 @@ class RunningNode:
     """One node. It keeps nothing on disk: it may be killed and started again at the same ports."""
 
     def __init__(
-        self, folder: Path, cluster: str, node_id: int, settings: Mapping[str, str], log_level: str = "info"
+        self,
+        folder: Path,
+        cluster: str,
+        node_id: int,
+        settings: Mapping[str, str],
+        security: ClientSecurity = PLAINTEXT_CLIENT,
+        operator: ClientSecurity | None = None,
+        log_level: str = "info",
     ) -> None:
+        """`security` is how the node connects to the brokers, `operator` how it is asked for its partitions."""
         folder.mkdir(parents=True, exist_ok=True)
         self._log_level = log_level
+        self._security, self._operator = security, operator or security
+        self._command_config = folder / f"node-{node_id}.properties"
         self.node_id = node_id
         self.log = folder / f"node-{node_id}.log"
         self._ready = folder / f"node-{node_id}.json"
@@ -54,7 +67,13 @@ class RunningNode:
             "cluster.broker.port.base": str(self._broker_port_base),
             **self._settings,
         }
-        arguments = ["serve", "--cluster", self._cluster, "--listen", self.bootstrap, "--ready-file", str(self._ready)]
+        protocol = self._security.settings.get("security.protocol")
+        if protocol is not None:
+            lines = (f"{name}={value}\n" for name, value in self._security.settings.items())
+            self._command_config.write_text("".join(lines), encoding="utf-8")
+            settings["cluster.command.config"] = str(self._command_config)
+        settings["listeners"] = f"{protocol or 'PLAINTEXT'}://{self.bootstrap}"
+        arguments = ["serve", "--cluster", self._cluster, "--ready-file", str(self._ready)]
         arguments.append(f"--log-level={self._log_level}")
         arguments += [f"--set={name}={value}" for name, value in settings.items()]
         with self.log.open("ab") as log:
@@ -94,7 +113,7 @@ class RunningNode:
     def partitions_led(self) -> int:
         """How many partitions the node serves; -1 if it does not answer."""
         try:
-            ownership = describe_ownership(Bootstrap(self.bootstrap))
+            ownership = describe_ownership(Bootstrap(self.bootstrap, self._operator))
         except ClientError:
             return -1
         for node in ownership.nodes:
@@ -112,10 +131,15 @@ class RunningNodes:
         cluster: str,
         count: int = 1,
         settings: Mapping[str, str] | None = None,
+        security: ClientSecurity = PLAINTEXT_CLIENT,
+        operator: ClientSecurity | None = None,
         log_level: str = "info",
     ) -> None:
         self._settings = {**SETTINGS, **ONE_BROKER, "cluster.adopt": "*", **(settings or {})}
-        self.nodes = [RunningNode(folder, cluster, number, self._settings, log_level) for number in range(1, count + 1)]
+        self.nodes = [
+            RunningNode(folder, cluster, number, self._settings, security, operator, log_level)
+            for number in range(1, count + 1)
+        ]
 
     @property
     def bootstrap(self) -> str:
@@ -181,11 +205,9 @@ class FrontOfKafka:
 
 
 def _free_ports(count: int) -> int:
-    """The first of so many ports that are free at this time."""
+    """The first of so many ports that are free at this time, below those that systems give to outgoing connections."""
     while True:
-        base = free_port()
-        if base + count > 65_535:
-            continue
+        base = random.randrange(*PORTS)
         taken: list[socket.socket] = []
         try:
             for port in range(base, base + count):

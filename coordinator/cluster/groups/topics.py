@@ -15,7 +15,7 @@ REFRESH_SECONDS: Final = 30
 NAMES_AT_ONCE: Final = 200
 """Topics in one request: what comes back is decoded in a few milliseconds."""
 KNOWN_WITHIN_SECONDS: Final = 2
-FRESH_SECONDS: Final = 0.2
+FRESH_SECONDS: Final = 0.05
 """What was said of a topic so short ago is fresh: members that join together cause few requests."""
 TOPICS_MAX: Final = 20_000
 """So many are remembered: above it, those are forgotten that were asked for the longest ago."""

@@ -1,7 +1,8 @@
 """A listening port for each broker of the cluster: the base port plus the id of the broker."""
 
+import asyncio
 from collections.abc import Callable, Iterable
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from coordinator.cluster.relay.directory import FIRST_NODE_ID
 from coordinator.cluster.relay.relayed_connection import RelayedConnection, RelayParts
@@ -14,6 +15,9 @@ from coordinator.server.descriptors import DescriptorReserve
 from coordinator.server.limits import ConnectionLimits, plain_address
 
 __all__ = ["BrokerListeners", "BrokerPortError"]
+
+RETRY_SECONDS: Final = 10
+"""How long after a failure a port is tried again: another process may have used it."""
 
 
 class BrokerPortError(Exception):
@@ -52,6 +56,7 @@ class BrokerListeners:
         self._descriptors = descriptors
         self._protocol_of = protocol_of
         self._ports: dict[int, _Port] = {}
+        self._retry: asyncio.TimerHandle | None = None
 
     @property
     def broker_ids(self) -> frozenset[int]:
@@ -80,8 +85,23 @@ class BrokerListeners:
         if problems:
             raise BrokerPortError("; ".join(problems))
 
+    def keep_following(self, brokers: Callable[[], Iterable[int]]) -> None:
+        """Follow the brokers that there are, again and again until all have a port: a change is not told twice."""
+        self._end_retry()
+        try:
+            self.follow(brokers())
+        except BrokerPortError as problem:
+            logger.error("brokers without a port", problem=str(problem))
+            self._retry = asyncio.get_running_loop().call_later(RETRY_SECONDS, self.keep_following, brokers)
+
+    def _end_retry(self) -> None:
+        if self._retry is not None:
+            self._retry.cancel()
+            self._retry = None
+
     def close(self) -> None:
         """Close all ports and connections."""
+        self._end_retry()
         ports, self._ports = self._ports, {}
         for port in ports.values():
             port.acceptor.close()

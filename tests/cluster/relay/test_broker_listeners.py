@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from coordinator.cluster.relay import broker_listeners
 from coordinator.cluster.relay.broker_listeners import BrokerListeners, BrokerPortError
 from coordinator.cluster.relay.directory import FIRST_NODE_ID
 from coordinator.config.settings import Config
@@ -215,3 +216,19 @@ def test_tls_may_stand_before_a_connection(run, tmp_path):
         assert await broker.read_to_end() == b""
 
     play_ports(run, story, protocol_of=protocol_of)
+
+
+@LOOPS
+def test_a_port_that_another_process_used_is_tried_again(run, monkeypatch):
+    monkeypatch.setattr(broker_listeners, "RETRY_SECONDS", 0.01)
+
+    async def story(ports: Ports) -> None:
+        with socket.socket() as other:
+            other.bind((HOST, ports.base_port + BROKER_ID))
+            other.listen()
+            ports.listeners.keep_following(lambda: [BROKER_ID])
+            assert not ports.listeners.broker_ids
+        await ports.scene.until(lambda: ports.listeners.broker_ids == {BROKER_ID})
+        await ports.pair()
+
+    play_ports(run, story)

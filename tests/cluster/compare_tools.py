@@ -1,0 +1,128 @@
+"""Kafka's command line tools through nodes in front of a Kafka, and the same at a Kafka alone.
+
+    python -m tests.cluster.compare_tools
+
+Both sides have the same history (`beside_kafka.py`), and run the same commands in the same order. What they print has
+to be the same but for addresses, times and random identifiers; lines about the nodes are left out. What differs by
+design is in EXPLAINED, with the reason.
+"""
+
+import re
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from interop.kafka_tools import CONFIGS, GROUPS, SECURED, SERVER, TOOLS, Tool, acl_commands, commands, run
+from tests.cluster.beside_kafka import IDLE, LIVE, NODE_IDS, STAYS, TOPIC, TRANSACTIONAL_ID, front_beside_kafka
+from tests.cluster.beside_kafka import normalised_text as without_addresses
+from tests.differential.kafka import KafkaMissing
+
+EXPLAINED: Final[Mapping[str, str]] = {
+    "kafka-broker-api-versions": "KIP-848, share groups and groups of Streams are not offered, Fetch up to version 15",
+}
+"""How a command begins, without the address → why what it prints differs (docs/cluster.md)."""
+LEFT_OUT: Final = re.compile(
+    r"--group-protocol consumer|modern|verifiable-2|validate-regex|entity-type groups|"
+    r"kafka-reassign.*(execute|verify)|kafka-features.*(downgrade|upgrade)|kafka-broker-api|kafka-log-dirs"
+)
+"""Commands of the other script that are about KIP-848, about its own folders, or about the cluster's features."""
+NUMBERS: Final = re.compile(r"\d+([.,]\d+)*")
+MEASURES: Final = re.compile(r"perf-test|e2e|verifiable|kafka-transactions|metadata-quorum|log-dirs")
+"""Tools that print times and sizes: their numbers are left out."""
+OWN: Final = re.compile("__group_|group-coordinator|" + "|".join(map(str, NODE_IDS)))
+"""Lines about the nodes, their topics, their group, and their transactional ids."""
+
+
+def group_commands() -> Iterator[Tool]:
+    """About a group with a member, one that stays with the cluster, and some without members."""
+    at = f"--bootstrap-server {SERVER}"
+
+    def groups(arguments: str) -> Tool:
+        return Tool("kafka-consumer-groups", GROUPS, f"{at} {arguments}", "")
+
+    for group_id in (LIVE, STAYS, IDLE[0], "missing"):
+        for what in ("", "--offsets --verbose", "--members", "--members --verbose", "--state", "--state --verbose"):
+            yield groups(f"--describe --group {group_id} {what}".strip())
+    yield groups("--list")
+    yield groups("--list --state")
+    yield groups("--list --state Empty")
+    yield groups("--list --type classic")
+    yield groups("--describe --all-groups")
+    yield groups("--describe --all-groups --state")
+    yield Tool("kafka-groups", f"{TOOLS}.GroupsCommand", f"{at} --list", "")
+    yield Tool("kafka-groups", f"{TOOLS}.GroupsCommand", f"{at} --list --consumer", "")
+    yield Tool("kafka-groups", f"{TOOLS}.GroupsCommand", f"{at} --list --group-type classic", "")
+    yield Tool("kafka-groups", f"{TOOLS}.GroupsCommand", f"{at} --list --protocol consumer", "")
+    for group_id in (LIVE, STAYS, IDLE[1], "tool-new"):
+        reset = f"--reset-offsets --group {group_id} --topic {TOPIC}"
+        yield groups(f"{reset} --to-earliest --dry-run")
+        yield groups(f"{reset} --to-offset 3 --execute")
+        yield groups(f"--describe --group {group_id} --offsets")
+    for group_id in (LIVE, STAYS, IDLE[2], "missing"):
+        yield groups(f"--delete-offsets --group {group_id} --topic {TOPIC}")
+        yield groups(f"--delete --group {group_id}")
+    yield groups("--list --state")
+    yield Tool("kafka-configs", CONFIGS, f"{at} --describe --entity-type brokers", "")
+    yield Tool("kafka-configs", CONFIGS, f"{at} --describe --entity-type topics --entity-name {TOPIC} --all", "")
+    yield Tool(
+        "kafka-transactions", f"{TOOLS}.TransactionsCommand", f"{at} describe --transactional-id {TRANSACTIONAL_ID}", ""
+    )
+    yield Tool("kafka-log-dirs", f"{TOOLS}.LogDirsCommand", f"{at} --describe --topic-list {TOPIC}", "")
+    yield Tool("kafka-broker-api-versions", f"{TOOLS}.BrokerApiVersionsCommand", at, "")
+
+
+def all_commands(scratch: Path) -> list[Tool]:
+    """Those of this script, then those of the other one that make sense in front of a cluster."""
+    others = [tool for tool in commands(scratch) if SECURED not in tool.arguments]
+    others = [tool for tool in others if not LEFT_OUT.search(f"{tool.script} {tool.arguments}")]
+    without_acls = [tool for tool in others if tool.script != "kafka-acls"]
+    return [*group_commands(), *without_acls[:-1], *acl_commands(), without_acls[-1]]
+
+
+def shown(tool: Tool, bootstrap: str) -> str:
+    """What a tool prints, without what no two clusters have in common."""
+    printed = run(tool, {SERVER: bootstrap})
+    for address in (bootstrap, *bootstrap.split(",")):
+        printed = printed.replace(address, SERVER)
+    text = without_addresses(printed)
+    if MEASURES.search(tool.script):
+        text = NUMBERS.sub("N", text)
+    text = re.sub(r"N\.\.\d+|[ \t]+", " ", re.sub(r"TopicId: \S+", "TopicId", text))
+    return "\n".join(sorted(line.strip() for line in text.splitlines() if line.strip() and not OWN.search(line)))
+
+
+def compare(front: str, alone: str, scratch: Path) -> list[str]:
+    """Run all commands on both sides; those that differ, and are not explained."""
+    differing = []
+    tools = all_commands(scratch)
+    with ThreadPoolExecutor(2) as pool:
+        for tool in tools:
+            through, direct = pool.map(partial(shown, tool), (front, alone))
+            name = f"{tool.script} {tool.arguments.replace(f'--bootstrap-server {SERVER} ', '')}"
+            reason = next((why for start, why in EXPLAINED.items() if name.startswith(start)), "")
+            verdict = "equal" if through == direct else "by design" if reason else "DIFFERS"
+            print(f"{verdict} {name}{f': {reason}' if verdict == 'by design' else ''}", flush=True)
+            if verdict == "DIFFERS":
+                differing.append(name)
+                print(f"  through the nodes:\n{through}\n  at Kafka:\n{direct}", flush=True)
+    print(f"{len(tools)} commands, {len(differing)} differ")
+    return differing
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory(prefix="compare-tools-") as name:
+        folder = Path(name)
+        try:
+            with front_beside_kafka(folder) as sides:
+                return 1 if compare(sides.front, sides.alone, folder) else 0
+        except KafkaMissing as missing:
+            print(missing)
+            return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
