@@ -25,6 +25,8 @@ KNOWN_SECONDS: Final = 30
 """For how long an answer counts: so long after it was taken away, a right may still be used."""
 NAMES_MAX: Final = 10_000
 """Of one request; a larger one is denied."""
+ASKED_AT_ONCE: Final = 50
+"""Fewer than may wait for an answer of the broker: one more would not be sent, and so be denied."""
 LENGTH_BYTES: Final = 4
 FIRST_CORRELATION_ID: Final = 1 << 30
 
@@ -132,8 +134,9 @@ class ClusterAuthorization(AuthorizationStep):
         """Have it known what the client may do of this; what cannot be found out is denied."""
         asked = list(permissions)[:NAMES_MAX]
         asks = [partial(self._ask, probe, call) for probe in probes_for(asked)]
-        for rights in (yield from awaited_all(asks)):
-            self._rights.learn(call.principal, rights)
+        for first in range(0, len(asks), ASKED_AT_ONCE):
+            for rights in (yield from awaited_all(asks[first : first + ASKED_AT_ONCE])):
+                self._rights.learn(call.principal, rights)
 
     def _ask(self, probe: Probe, call: RequestContext, answered: Callable[[dict[Permission, bool]], None]) -> None:
         self._correlation_id += 1
