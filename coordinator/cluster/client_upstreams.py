@@ -28,21 +28,13 @@ class ClientUpstreams:
     def ask(self, call: RequestContext, frame: bytes, answered: Callable[[bytes | None], None]) -> None:
         """Send a request of this node to the broker of a client, in its name.
 
-        If the broker is lost, the client is disconnected, and there is no answer: the client comes again and gets
-        another broker. None: the request was not sent, as too many wait for their answers.
+        The answer is None if the broker is lost, or the request was not sent as too many wait for their answers.
         """
         upstream = self.of(call.connection)
         if upstream is None:
-            call.connection.close()
-            return
-
-        def heard(response: bytes | None) -> None:
-            if response is None and upstream.is_lost:
-                call.connection.close()
-            else:
-                answered(response)
-
-        upstream.request(frame, heard)
+            answered(None)
+        else:
+            upstream.request(frame, answered)
 
     def closed(self, connection: Connection) -> None:
         """The client has disconnected."""

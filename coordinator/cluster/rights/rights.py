@@ -26,6 +26,8 @@ KNOWN_SECONDS: Final = 30
 """For how long an answer counts: so long after it was taken away, a right may still be used."""
 NAMES_MAX: Final = 10_000
 """Of one request; a larger one is denied."""
+ASKED_AT_ONCE: Final = 50
+"""Fewer than may wait for an answer of the broker: one more would not be sent."""
 LENGTH_BYTES: Final = 4
 FIRST_CORRELATION_ID: Final = 1 << 30
 
@@ -41,7 +43,7 @@ class Upstream(Protocol):
     """The connections of clients to brokers."""
 
     def ask(self, call: RequestContext, frame: bytes, answered: Callable[[bytes | None], None]) -> None:
-        """Send a request in the name of the client of `call`; if its broker is lost, disconnect it instead."""
+        """Send a request in the name of the client of `call`. None: there is no answer, or it was not sent."""
 
 
 class KnownRights:
@@ -153,10 +155,11 @@ class ClusterAuthorization(AuthorizationStep):
         """
         asked = list(permissions)[:NAMES_MAX]
         asks = [partial(self._ask, probe, call) for probe in probes_for(asked)]
-        for rights in (yield from awaited_all(asks)):
-            if rights is None:
-                raise NoAnswer
-            self._rights.learn(call.principal, rights)
+        for first in range(0, len(asks), ASKED_AT_ONCE):
+            for rights in (yield from awaited_all(asks[first : first + ASKED_AT_ONCE])):
+                if rights is None:
+                    raise NoAnswer
+                self._rights.learn(call.principal, rights)
 
     def _ask(
         self, probe: Probe, call: RequestContext, answered: Callable[[dict[Permission, bool] | None], None]

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final, Self
 
+from interop.driver import DriverFailed
 from tests.cluster.rounds.audit import AuditCheck
 from tests.cluster.rounds.brokers import ThreeBrokers
 from tests.cluster.rounds.faults import Fault, Faults
@@ -74,9 +75,12 @@ class Rounds:
         fault = self._faults.chosen(only)
         told = self._while_working(fault)
         ended = time.monotonic()
-        self._wait_until_stable()
-        self.recovery_seconds.append(time.monotonic() - ended)
-        self._check()
+        try:
+            self._wait_until_stable()
+            self.recovery_seconds.append(time.monotonic() - ended)
+            self._check()
+        except (AssertionError, DriverFailed) as problem:
+            raise RoundFailed(f"{told}: {problem}") from problem
         self.faults[fault.__name__.strip("_").replace("_", " ")] += 1
         return told
 
