@@ -13,6 +13,7 @@ from coordinator.cluster.dispatcher import ClusterDispatcher
 from coordinator.cluster.log.access import Appended, Refused
 from coordinator.cluster.log.produce_pipeline import ProducePipeline
 from coordinator.cluster.node import ClusterNode
+from coordinator.cluster.nodes.lease import Lease
 
 
 def test_before_a_request_is_handled() -> None:
@@ -76,9 +77,9 @@ def test_before_anything_that_is_due() -> None:
     loop = SimpleNamespace(scheduler=scheduler, wall=SimpleNamespace(follow=None), delays=SimpleNamespace(due=None))
     node: Any = SimpleNamespace(
         loop=loop,
-        check_lease=lambda: calls.append("lease"),
-        coordinator=SimpleNamespace(due=None, drain=None),
-        _lease_timer=SimpleNamespace(due=None),
+        leads=SimpleNamespace(check_lease=lambda: calls.append("lease"), on_gained=lambda gained: None),
+        links=SimpleNamespace(lease=Lease(1_000, lambda: 0)),
+        groups=SimpleNamespace(coordinator=SimpleNamespace(due=None, drain=None)),
     )
     ClusterNode._schedule(node)
     due[0]("key", 1)
