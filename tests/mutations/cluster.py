@@ -26,7 +26,7 @@ LEASE_MUTANTS: Final = (
     Mutant(
         "the lease is not looked at when timers are due",
         "ClusterNode._schedule",
-        "scheduler.on_due(lambda key, now_ms: self.check_lease())",
+        "scheduler.on_due(lambda key, now_ms: self.leads.check_lease())",
         "pass",
     ),
     Mutant(
