@@ -95,12 +95,12 @@ LOG_MUTANTS: Final = (
     Mutant(
         "a takeover writes no fence to the audit",
         "ClusterStore._take_over",
-        "yield from self._audit.begin(identity, self._taken(identity, at_ms), at_ms)",
+        "yield from self._audit.begin(identity, self._audit_record(self._taken(identity, at_ms)), at_ms)",
         "self._audit._writer = type(self._audit._writer)(identity)",
     ),
     Mutant(
         "batches have the epoch of the first takeover",
-        "ClusterLog.begin",
+        "ClusterLog.use",
         "PartitionWriter(identity)",
         "PartitionWriter(ProducerIdentity(identity.producer_id, 0))",
     ),
@@ -125,29 +125,32 @@ LOG_MUTANTS: Final = (
     Mutant(
         "producers of other ids are not fenced in the audit",
         "ClusterStore._fence",
-        "yield from self._audit.fence(identity, self._taken(self._identity, at_ms), at_ms)",
+        "yield from self._audit.fence(identity, self._audit_record(self._taken(self._identity, at_ms)), at_ms)",
         "pass",
     ),
     Mutant(
         "epochs are not renewed",
-        "ClusterStore._is_renewal_due",
-        ">= RENEWAL_MS",
-        "< 0",
+        "ClusterStore.renew_if_due",
+        "self._now_ms() - self._renewed_ms < RENEWAL_MS",
+        "True",
     ),
     Mutant(
         "the audit is written after the groups",
         "ClusterStore._append",
         """
         if projected:
+            renewed, self._next_identity = self._next_identity, None
+            if renewed is not None:
+                self._audit.use(renewed)
             yield from self._audit.append(projected, at_ms, self._audit_compression)
-        for each in stored:
-            assert isinstance(each, StoredBatch) and each.producer is None, "committed offsets are in the cluster"
-            yield from self._groups.append(each.records, at_ms)
         """,
         "for each in stored:\n"
-        "    assert isinstance(each, StoredBatch)\n"
         "    yield from self._groups.append(each.records, at_ms)\n"
+        "stored = ()\n"
         "if projected:\n"
+        "    renewed, self._next_identity = self._next_identity, None\n"
+        "    if renewed is not None:\n"
+        "        self._audit.use(renewed)\n"
         "    yield from self._audit.append(projected, at_ms, self._audit_compression)",
     ),
 )
