@@ -32,6 +32,7 @@ LEFT_OUT: Final = re.compile(
 NUMBERS: Final = re.compile(r"\d+([.,]\d+)*")
 MEASURES: Final = re.compile(r"perf-test|e2e|verifiable|kafka-transactions|metadata-quorum|log-dirs")
 """Tools that print times and sizes: their numbers are left out."""
+COORDINATOR: Final = re.compile(r"HOST:PORT\s+\(\d+\)")
 OWN: Final = re.compile("__group_|group-coordinator|" + "|".join(map(str, NODE_IDS)))
 """Lines about the nodes, their topics, their group, and their transactional ids."""
 
@@ -44,8 +45,10 @@ def group_commands() -> Iterator[Tool]:
         return Tool("kafka-consumer-groups", GROUPS, f"{at} {arguments}", "")
 
     for group_id in (LIVE, STAYS, IDLE[0], "missing"):
-        for what in ("", "--offsets --verbose", "--members", "--members --verbose", "--state", "--state --verbose"):
-            yield groups(f"--describe --group {group_id} {what}".strip())
+        for what in ("--offsets --verbose", "--members --verbose", "--state --verbose"):
+            yield groups(f"--describe --group {group_id} {what}")
+    for what in ("--offsets", "--members", "--state"):
+        yield groups(f"--describe --group {LIVE} {what}")
     yield groups("--list")
     yield groups("--list --state")
     yield groups("--list --state Empty")
@@ -85,9 +88,7 @@ def all_commands(scratch: Path) -> list[Tool]:
 def shown(tool: Tool, bootstrap: str) -> str:
     """What a tool prints, without what no two clusters have in common."""
     printed = run(tool, {SERVER: bootstrap})
-    for address in (bootstrap, *bootstrap.split(",")):
-        printed = printed.replace(address, SERVER)
-    text = without_addresses(printed)
+    text = COORDINATOR.sub("COORDINATOR", without_addresses(printed.replace(bootstrap, "HOST:PORT")))
     if MEASURES.search(tool.script):
         text = NUMBERS.sub("N", text)
     text = re.sub(r"N\.\.\d+|[ \t]+", " ", re.sub(r"TopicId: \S+", "TopicId", text))
@@ -100,7 +101,7 @@ def compare(front: str, alone: str, scratch: Path) -> list[str]:
     tools = all_commands(scratch)
     with ThreadPoolExecutor(2) as pool:
         for tool in tools:
-            through, direct = pool.map(lambda bootstrap, tool=tool: shown(tool, bootstrap), (front, alone))  # type: ignore[misc]
+            through, direct = pool.map(lambda bootstrap, tool=tool: shown(tool, bootstrap), (front, alone))
             name = f"{tool.script} {tool.arguments.replace(f'--bootstrap-server {SERVER} ', '')}"
             reason = next((why for start, why in EXPLAINED.items() if name.startswith(start)), "")
             verdict = "equal" if through == direct else "by design" if reason else "DIFFERS"
