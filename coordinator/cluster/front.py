@@ -10,7 +10,6 @@ from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
 from coordinator.cluster.groups.topics import ClusterTopics
 from coordinator.cluster.handlers.forwarding import Forwarder
 from coordinator.cluster.handlers.groups import ClusterGroupHandlers
-from coordinator.cluster.handlers.own_node import OwnNodeHandlers
 from coordinator.cluster.handlers.owners import OwnerHandlers
 from coordinator.cluster.log.notes import Owner
 from coordinator.cluster.ownership import GroupOwnership
@@ -128,7 +127,6 @@ def make_cluster_front(parts: FrontParts, listener: Listener, metrics: "NodeMetr
     table = DispatchTable()
     context = GroupContext(config=config, coordinator=parts.coordinator, pending=parts.pending)
     parts.owners.add_to(table)
-    OwnNodeHandlers().add_to(table)
     ClusterGroupHandlers(
         context, parts.coordinator, parts.ownership, parts.topics, parts.forwarder, authorization
     ).add_to(table)

@@ -1,7 +1,8 @@
 """Kafka's command line tools through nodes in front of a Kafka, and the same at a Kafka alone.
 
-    python -m tests.cluster.compare_tools
+    python -m tests.cluster.compare_tools [PATTERN]
 
+PATTERN, a regular expression, chooses commands.
 Both sides have the same history (`beside_kafka.py`), and run the same commands in the same order. What they print has
 to be the same but for addresses, times and random identifiers; lines about the nodes are left out. What differs by
 design is in EXPLAINED, with the reason.
@@ -32,6 +33,7 @@ LEFT_OUT: Final = re.compile(
 NUMBERS: Final = re.compile(r"\d+([.,]\d+)*")
 MEASURES: Final = re.compile(r"perf-test|e2e|verifiable|kafka-transactions|metadata-quorum|log-dirs")
 """Tools that print times and sizes: their numbers are left out."""
+VARYING: Final = re.compile(r"TopicId: \S+|Epoch: \d+")
 COORDINATOR: Final = re.compile(r"HOST:PORT\s+\(\d+\)")
 OWN: Final = re.compile("__group_|group-coordinator|" + "|".join(map(str, NODE_IDS)))
 """Lines about the nodes, their topics, their group, and their transactional ids."""
@@ -91,14 +93,16 @@ def shown(tool: Tool, bootstrap: str) -> str:
     text = COORDINATOR.sub("COORDINATOR", without_addresses(printed.replace(bootstrap, "HOST:PORT")))
     if MEASURES.search(tool.script):
         text = NUMBERS.sub("N", text)
-    text = re.sub(r"N\.\.\d+|[ \t]+", " ", re.sub(r"TopicId: \S+", "TopicId", text))
-    return "\n".join(sorted(line.strip() for line in text.splitlines() if line.strip() and not OWN.search(line)))
+    text = VARYING.sub("", text)
+    lines = (" ".join(line.split()) for line in text.splitlines() if not OWN.search(line))
+    # Java prints maps in an order of its own.
+    return "\n".join(sorted(", ".join(sorted(line.split(", "))) for line in lines if line))
 
 
-def compare(front: str, alone: str, scratch: Path) -> list[str]:
+def compare(front: str, alone: str, scratch: Path, pattern: str) -> list[str]:
     """Run all commands on both sides; those that differ, and are not explained."""
     differing = []
-    tools = all_commands(scratch)
+    tools = [tool for tool in all_commands(scratch) if re.search(pattern, f"{tool.script} {tool.arguments}")]
     with ThreadPoolExecutor(2) as pool:
         for tool in tools:
             through, direct = pool.map(lambda bootstrap, tool=tool: shown(tool, bootstrap), (front, alone))
@@ -118,7 +122,7 @@ def main() -> int:
         folder = Path(name)
         try:
             with front_beside_kafka(folder) as sides:
-                return 1 if compare(sides.front, sides.alone, folder) else 0
+                return 1 if compare(sides.front, sides.alone, folder, "".join(sys.argv[1:2])) else 0
         except KafkaMissing as missing:
             print(missing)
             return 1
