@@ -22,6 +22,7 @@ from tests.cluster.beside_kafka import normalised_text as without_addresses
 from tests.differential.kafka import KafkaMissing
 
 EXPLAINED: Final[Mapping[str, str]] = {
+    "kafka-log-dirs": "each node has one log directory without partitions",
     "kafka-broker-api-versions": "KIP-848, share groups and groups of Streams are not offered, Fetch up to version 15",
 }
 """How a command begins, without the address → why what it prints differs (docs/cluster.md)."""
@@ -33,7 +34,7 @@ LEFT_OUT: Final = re.compile(
 NUMBERS: Final = re.compile(r"\d+([.,]\d+)*")
 MEASURES: Final = re.compile(r"perf-test|e2e|verifiable|kafka-transactions|metadata-quorum|log-dirs")
 """Tools that print times and sizes: their numbers are left out."""
-VARYING: Final = re.compile(r"TopicId: \S+|Epoch: \d+")
+VARYING: Final = re.compile(r"TopicId: \S+|Epoch: \d+|127\.0\.0\.1\s+\d+")
 COORDINATOR: Final = re.compile(r"HOST:PORT\s+\(\d+\)")
 OWN: Final = re.compile("__group_|group-coordinator|" + "|".join(map(str, NODE_IDS)))
 """Lines about the nodes, their topics, their group, and their transactional ids."""

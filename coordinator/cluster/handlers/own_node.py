@@ -9,16 +9,13 @@ from typing import Final
 
 from _wire.headers import decode_request_header, encode_response
 from _wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse, DescribeConfigsResult
-from _wire.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
+from _wire.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse, DescribeLogDirsResult
 from _wire.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
 from _wire.primitives import Message
 
 DESCRIBE_CONFIGS: Final = DescribeConfigsRequest.API_KEY
-EMPTY: Final = {
-    ListTransactionsRequest.API_KEY: ListTransactionsResponse,
-    DescribeLogDirsRequest.API_KEY: DescribeLogDirsResponse,
-}
-"""API key → response."""
+NO_LOG_DIR: Final = "none"
+"""Java's admin client takes a response without any directory for CLUSTER_AUTHORIZATION_FAILED."""
 BROKER_RESOURCES: Final = frozenset({4, 8})
 """The types of resources whose names are ids of brokers: BROKER and BROKER_LOGGER (`ConfigResource.Type`)."""
 
@@ -32,8 +29,10 @@ def own_response(api_key: int, frame: bytes, listed_id: int) -> bytes | None:
     response: Message | None
     if api_key == DESCRIBE_CONFIGS:
         response = _own_configs(frame, str(listed_id))
-    elif api_key in EMPTY:
-        response = EMPTY[api_key]()
+    elif api_key == ListTransactionsRequest.API_KEY:
+        response = ListTransactionsResponse()
+    elif api_key == DescribeLogDirsRequest.API_KEY:
+        response = DescribeLogDirsResponse(results=[DescribeLogDirsResult(log_dir=NO_LOG_DIR)])
     else:
         return None
     if response is None:
