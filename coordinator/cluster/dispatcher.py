@@ -10,13 +10,12 @@ from typing import Any, Final
 from _wire.errors import ErrorCode, MalformedMessage
 from _wire.headers import decode_request_header, decode_response_header, encode_response
 from _wire.messages.api_versions import ApiVersionsRequest
-from _wire.messages.describe_configs import DescribeConfigsRequest
 from _wire.messages.find_coordinator import FindCoordinatorResponse
 from _wire.messages.produce import ProduceRequest
 from _wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from _wire.messages.sasl_handshake import SaslHandshakeRequest
 from coordinator.cluster.client_upstreams import ClientUpstreams
-from coordinator.cluster.handlers.own_node import own_configs
+from coordinator.cluster.handlers.own_node import own_response
 from coordinator.cluster.ownership import GroupOwnership
 from coordinator.cluster.peers import OWNED_KEY_TYPE
 from coordinator.cluster.relay.directory import Directory
@@ -38,7 +37,6 @@ from coordinator.server.request_dispatcher import RequestDispatcher
 INT16_BYTES: Final = 2
 PRODUCE: Final = ProduceRequest.API_KEY
 API_VERSIONS: Final = ApiVersionsRequest.API_KEY
-DESCRIBE_CONFIGS: Final = DescribeConfigsRequest.API_KEY
 
 
 @dataclass(slots=True)
@@ -110,7 +108,7 @@ class ClusterDispatcher(RequestDispatcher):
                 connection.reject("a Produce was sent to a node: it has no partitions of topics")
                 return
             self._note_software(connection, frame, request)
-            own = own_configs(frame, self._listed_id) if request.api_key == DESCRIBE_CONFIGS else None
+            own = own_response(request.api_key, frame, self._listed_id)
         except InvalidRequest as problem:
             self._reject_version(connection, frame, str(problem))
             return

@@ -8,7 +8,6 @@ from coordinator.cluster.client_upstreams import ClientUpstreams
 from coordinator.cluster.dispatcher import ClusterDispatcher
 from coordinator.cluster.groups.topics import ClusterTopics
 from coordinator.cluster.handlers.groups import ClusterGroupHandlers
-from coordinator.cluster.handlers.own_node import OwnNodeHandlers
 from coordinator.cluster.handlers.owners import OwnerHandlers
 from coordinator.cluster.parts import ClusterGroups
 from coordinator.cluster.relay.broker_listeners import BrokerListeners
@@ -123,7 +122,6 @@ def make_cluster_front(parts: FrontParts, listener: Listener, metrics: "NodeMetr
     table = DispatchTable()
     context = GroupContext(config=config, coordinator=groups.coordinator, pending=groups.pending)
     parts.owners.add_to(table)
-    OwnNodeHandlers().add_to(table)
     ClusterGroupHandlers(
         context, groups.coordinator, groups.ownership, parts.topics, groups.forwarder, authorization
     ).add_to(table)

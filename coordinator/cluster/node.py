@@ -335,6 +335,8 @@ def _listener(config: Config) -> Listener:
         raise ConfigError(f"{LISTENERS.name}: a node in front of a cluster has one listener")
     if not listeners[0].address.port:
         raise ConfigError(f"{LISTENERS.name}: a node in front of a cluster needs a port that is not 0")
+    if listeners[0].security_protocol.has_tls:
+        raise ConfigError(f"{LISTENERS.name}: the listener of a node in front of a cluster cannot have TLS yet")
     return without_login(listeners[0])
 
 

@@ -1,7 +1,8 @@
 """Kafka's command line tools through nodes in front of a Kafka, and the same at a Kafka alone.
 
-    python -m tests.cluster.compare_tools
+    python -m tests.cluster.compare_tools [PATTERN]
 
+PATTERN, a regular expression, chooses commands.
 Both sides have the same history (`beside_kafka.py`), and run the same commands in the same order. What they print has
 to be the same but for addresses, times and random identifiers; lines about the nodes are left out. What differs by
 design is in EXPLAINED, with the reason.
@@ -22,6 +23,7 @@ from tests.cluster.beside_kafka import normalised_text as without_addresses
 from tests.differential.kafka import KafkaMissing
 
 EXPLAINED: Final[Mapping[str, str]] = {
+    "kafka-log-dirs": "each node has one log directory without partitions",
     "kafka-broker-api-versions": "KIP-848, share groups and groups of Streams are not offered, Fetch up to version 15",
 }
 """How a command begins, without the address → why what it prints differs (docs/cluster.md)."""
@@ -33,6 +35,8 @@ LEFT_OUT: Final = re.compile(
 NUMBERS: Final = re.compile(r"\d+([.,]\d+)*")
 MEASURES: Final = re.compile(r"perf-test|e2e|verifiable|kafka-transactions|metadata-quorum|log-dirs")
 """Tools that print times and sizes: their numbers are left out."""
+VARYING: Final = re.compile(r"TopicId: \S+|Epoch: \d+|127\.0\.0\.1\s+\d+")
+COORDINATOR: Final = re.compile(r"HOST:PORT\s+\(\d+\)")
 OWN: Final = re.compile("__group_|group-coordinator|" + "|".join(map(str, NODE_IDS)))
 """Lines about the nodes, their topics, their group, and their transactional ids."""
 
@@ -45,8 +49,10 @@ def group_commands() -> Iterator[Tool]:
         return Tool("kafka-consumer-groups", GROUPS, f"{at} {arguments}", "")
 
     for group_id in (LIVE, STAYS, IDLE[0], "missing"):
-        for what in ("", "--offsets --verbose", "--members", "--members --verbose", "--state", "--state --verbose"):
-            yield groups(f"--describe --group {group_id} {what}".strip())
+        for what in ("--offsets --verbose", "--members --verbose", "--state --verbose"):
+            yield groups(f"--describe --group {group_id} {what}")
+    for what in ("--offsets", "--members", "--state"):
+        yield groups(f"--describe --group {LIVE} {what}")
     yield groups("--list")
     yield groups("--list --state")
     yield groups("--list --state Empty")
@@ -86,19 +92,19 @@ def all_commands(scratch: Path) -> list[Tool]:
 def shown(tool: Tool, bootstrap: str) -> str:
     """What a tool prints, without what no two clusters have in common."""
     printed = run(tool, {SERVER: bootstrap})
-    for address in (bootstrap, *bootstrap.split(",")):
-        printed = printed.replace(address, SERVER)
-    text = without_addresses(printed)
+    text = COORDINATOR.sub("COORDINATOR", without_addresses(printed.replace(bootstrap, "HOST:PORT")))
     if MEASURES.search(tool.script):
         text = NUMBERS.sub("N", text)
-    text = re.sub(r"N\.\.\d+|[ \t]+", " ", re.sub(r"TopicId: \S+", "TopicId", text))
-    return "\n".join(sorted(line.strip() for line in text.splitlines() if line.strip() and not OWN.search(line)))
+    text = VARYING.sub("", text)
+    lines = (" ".join(line.split()) for line in text.splitlines() if not OWN.search(line))
+    # Java prints maps in an order of its own.
+    return "\n".join(sorted(", ".join(sorted(line.split(", "))) for line in lines if line))
 
 
-def compare(front: str, alone: str, scratch: Path) -> list[str]:
+def compare(front: str, alone: str, scratch: Path, pattern: str) -> list[str]:
     """Run all commands on both sides; those that differ, and are not explained."""
     differing = []
-    tools = all_commands(scratch)
+    tools = [tool for tool in all_commands(scratch) if re.search(pattern, f"{tool.script} {tool.arguments}")]
     with ThreadPoolExecutor(2) as pool:
         for tool in tools:
             through, direct = pool.map(partial(shown, tool), (front, alone))
@@ -118,7 +124,7 @@ def main() -> int:
         folder = Path(name)
         try:
             with front_beside_kafka(folder) as sides:
-                return 1 if compare(sides.front, sides.alone, folder) else 0
+                return 1 if compare(sides.front, sides.alone, folder, "".join(sys.argv[1:2])) else 0
         except KafkaMissing as missing:
             print(missing)
             return 1

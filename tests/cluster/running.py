@@ -146,9 +146,13 @@ class RunningNodes:
         return ",".join(node.bootstrap for node in self.nodes)
 
     def __enter__(self) -> Self:
-        for node in self.nodes:
-            node.start()
-        self.wait_until_served()
+        try:
+            for node in self.nodes:
+                node.start()
+            self.wait_until_served()
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def wait_until_served(self) -> None:

@@ -1,9 +1,15 @@
 """What a node answers for itself, in place of a broker."""
 
+from typing import Any
+
+from _wire.apis import APIS
 from _wire.headers import decode_response_header, encode_request
 from _wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResponse
-from coordinator.cluster.handlers.own_node import OwnNodeHandlers, own_configs
-from coordinator.server.dispatch import DispatchTable
+from _wire.messages.describe_log_dirs import DescribeLogDirsRequest
+from _wire.messages.list_transactions import ListTransactionsRequest
+from _wire.messages.metadata import MetadataRequest
+from _wire.primitives import Message
+from coordinator.cluster.handlers.own_node import own_response
 
 LISTED_ID = 1_000_001
 BROKER, TOPIC = 4, 2
@@ -13,7 +19,7 @@ VERSION = 4
 def asked(*resources: tuple[int, str]) -> bytes | None:
     named = [DescribeConfigsResource(resource_type=each, resource_name=name) for each, name in resources]
     frame = encode_request(7, "client", DescribeConfigsRequest(resources=named), VERSION)
-    return own_configs(frame[4:], LISTED_ID)
+    return own_response(DescribeConfigsRequest.API_KEY, frame[4:], LISTED_ID)
 
 
 def test_a_node_has_no_configs_of_a_broker():
@@ -30,8 +36,23 @@ def test_configs_of_brokers_and_topics_are_the_clusters():
     assert asked((BROKER, str(LISTED_ID)), (TOPIC, "orders")) is None
 
 
-def test_what_all_brokers_are_asked_for_is_not_forwarded():
-    table = DispatchTable()
-    OwnNodeHandlers().add_to(table)
-    names = {route.api.name for route in table.routes.values()}
-    assert names == {"ListTransactions", "DescribeLogDirs"}
+def answer(request: Message, version: int) -> Any:
+    answered = own_response(request.API_KEY, encode_request(7, "client", request, version)[4:], LISTED_ID)
+    assert answered is not None
+    _, body_start = decode_response_header(answered[4:], request.API_KEY, version)
+    return APIS[request.API_KEY].response.decode(answered[4:], version, body_start)
+
+
+def test_a_node_has_no_transactions():
+    response = answer(ListTransactionsRequest(), 1)
+    assert (response.error_code, response.transaction_states) == (0, [])
+
+
+def test_a_node_has_one_log_directory_without_partitions():
+    response = answer(DescribeLogDirsRequest(topics=None), 4)
+    assert [(each.error_code, each.topics) for each in response.results] == [(0, [])]
+
+
+def test_everything_else_is_forwarded():
+    frame = encode_request(7, "client", MetadataRequest(), 9)[4:]
+    assert own_response(MetadataRequest.API_KEY, frame, LISTED_ID) is None
