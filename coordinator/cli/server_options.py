@@ -15,7 +15,7 @@ from coordinator.config.properties import read_properties
 Command = Callable[..., Any]
 
 DEFAULT_BOOTSTRAP: Final = "127.0.0.1:9092"
-BOOTSTRAP_HELP: Final = "The address of a server of the cluster."
+BOOTSTRAP_HELP: Final = "The address of a server of the cluster, or of several with commas."
 COMMAND_CONFIG_OPTION: Final = click.option(
     "--command-config",
     type=click.Path(path_type=Path),

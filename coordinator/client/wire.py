@@ -12,7 +12,7 @@ from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from _wire.messages.sasl_handshake import SaslHandshakeRequest
 from _wire.primitives import Message
-from coordinator.client.bootstrap import Server, bootstrap_of
+from coordinator.client.bootstrap import Bootstrap, Server, bootstrap_of
 from coordinator.client.login import Login, LoginError
 from coordinator.client.security import ClientSecurity, tls_problem
 
@@ -48,26 +48,35 @@ class WireConnection:
     """One connection. Responses must be read in the order of the requests; their order is checked."""
 
     def __init__(self, server: Server, client_id: str, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
-        """Connect to HOST:PORT, and log in if the server is given with a login.
+        """Connect to HOST:PORT, or to the first of several that can be reached, and log in if there is a login.
 
         Raises:
-            ClientError: the address is invalid, the server cannot be reached, or it refuses the login.
+            ClientError: an address is invalid, no server can be reached, or it refuses the login.
         """
-        address, security = bootstrap_of(server)
-        host, _, port = address.rpartition(":")
-        if not host or not port.isdecimal():
-            raise ClientError(f"{address} is not HOST:PORT")
-        self.bootstrap = address
+        bootstrap = bootstrap_of(server)
+        self.bootstrap = bootstrap.address
+        """The server that was reached."""
         self._client_id = client_id
         self._correlation_ids = count(1)
         self._versions: dict[int, tuple[int, int]] = {}
-        self.socket = self._connected(host.strip("[]"), int(port), security, timeout_seconds)
-        if security.login is not None:
+        self.socket = self._first_connected(bootstrap, timeout_seconds)
+        if bootstrap.security.login is not None:
             try:
-                self._log_in(security.login)
+                self._log_in(bootstrap.security.login)
             except BaseException:
                 self.socket.close()
                 raise
+
+    def _first_connected(self, bootstrap: Bootstrap, timeout_seconds: float) -> socket.socket:
+        servers = [(each, *_host_and_port(each.address)) for each in bootstrap.servers()]
+        problems = []
+        for server, host, port in servers:
+            self.bootstrap = server.address
+            try:
+                return self._connected(host, port, server.security, timeout_seconds)
+            except ClientError as problem:
+                problems.append(str(problem))
+        raise ClientError("; ".join(problems))
 
     def _connected(self, host: str, port: int, security: ClientSecurity, timeout_seconds: float) -> socket.socket:
         try:
@@ -212,3 +221,11 @@ class WireConnection:
                 raise ConnectionClosed(f"{self.bootstrap} closed the connection")
             data += part
         return bytes(data)
+
+
+def _host_and_port(address: str) -> tuple[str, int]:
+    """Raises ClientError."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal():
+        raise ClientError(f"{address} is not HOST:PORT")
+    return host.strip("[]"), int(port)

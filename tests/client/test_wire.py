@@ -48,6 +48,22 @@ def test_an_unreachable_server(port):
         WireConnection(f"127.0.0.1:{port}", "test")
 
 
+def test_of_several_servers_the_first_that_can_be_reached_is_used(server: RunningServer):
+    with WireConnection(f"127.0.0.1:1, {server.bootstrap},127.0.0.1:2", "test") as client:
+        assert client.bootstrap == server.bootstrap
+        assert client.latest_version(ApiVersionsRequest.API_KEY) > 0
+
+
+def test_of_several_servers_none_can_be_reached():
+    with pytest.raises(ClientError, match=r"cannot reach 127.0.0.1:1: .*; cannot reach 127.0.0.1:2: "):
+        WireConnection("127.0.0.1:1,127.0.0.1:2", "test")
+
+
+def test_each_of_several_addresses_has_a_host_and_a_port(server: RunningServer):
+    with pytest.raises(ClientError, match="here is not HOST:PORT"):
+        WireConnection(f"{server.bootstrap},here", "test")
+
+
 def test_another_protocol_is_detected():
     with (
         answering(b"HTTP/1.1 400 Bad Request\r\n\r\n") as bootstrap,
