@@ -1,7 +1,7 @@
 """Groups of stock clients: who owns what, what they have read and committed, by their own reports."""
 
-from collections import defaultdict
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Final, Self
@@ -15,7 +15,8 @@ from interop.invariants import owned_by_two
 
 CLIENTS: Final = ("kafka-python", "confluent-kafka", "java", "franz-go")
 MIXED: Final = "mixed"
-MEMBERS_OF_A_CLIENT: Final = 2
+GROUPS: Final = {f"of-{client}": (client, client) for client in CLIENTS} | {MIXED: CLIENTS}
+"""Group → the clients of its members: a group of each client, and one of all."""
 FOLDED: Final = ("records", "committed")
 """Events that are counted and not kept, so that a long run does not grow."""
 OPTIONS: Final = {
@@ -37,13 +38,11 @@ class Group:
     """The offset below which all records were read."""
     committed: dict[Partition, int] = field(default_factory=lambda: defaultdict(int))
     """The largest position whose commit was acknowledged."""
-    commits: int = 0
     _ahead: dict[Partition, list[tuple[int, int]]] = field(default_factory=lambda: defaultdict(list))
     """Runs of records that were read before some that come before them."""
 
     def take(self, event: Event) -> None:
         if event["event"] == "committed":
-            self.commits += 1
             for topic, positions in event["positions"].items():
                 for index, position in positions.items():
                     partition = topic, int(index)
@@ -76,32 +75,34 @@ class Group:
 
 
 class Members:
-    """A group of each client and a mixed one. Leaving its context ends their processes."""
+    """The members of all groups. Leaving its context ends their processes."""
 
-    def __init__(self, bootstrap: str, topic: str, partitions: int) -> None:
+    def __init__(
+        self, bootstrap: str, topic: str, partitions: int, groups: Mapping[str, Sequence[str]] = GROUPS
+    ) -> None:
         self._bootstrap = bootstrap
         self._topic = topic
         self._partitions = partitions
+        self._clients = groups
         self._stack = ExitStack()
         self._drivers: list[Driver] = []
         self._group_of: dict[str, Group] = {}
         self._committing: set[str] = set()
         self.groups: list[Group] = []
+        self.commits: Counter[str] = Counter()
+        """Member → how many of its commits were acknowledged."""
         self.failures: dict[str, int] = defaultdict(int)
         """What clients reported and got over: kind → how often."""
 
     def __enter__(self) -> Self:
         try:
-            self._drivers = [self._stack.enter_context(ALL[client].built().start()) for client in CLIENTS]
-            for client, driver in zip(CLIENTS, self._drivers, strict=True):
-                group = Group(f"of-{client}")
+            drivers = {client: self._stack.enter_context(ALL[client].built().start()) for client in CLIENTS}
+            self._drivers = list(drivers.values())
+            for name, clients in self._clients.items():
+                group = Group(name)
                 self.groups.append(group)
-                for number in range(MEMBERS_OF_A_CLIENT):
-                    self._start(group, driver, f"{client}-{number}")
-            mixed = Group(MIXED)
-            self.groups.append(mixed)
-            for client, driver in zip(CLIENTS, self._drivers, strict=True):
-                self._start(mixed, driver, f"{client}-{MIXED}")
+                for number, client in enumerate(clients, 1):
+                    self._start(group, drivers[client], f"{name}-{number}-{client}")
         except BaseException:
             self._stack.close()
             raise
@@ -128,6 +129,7 @@ class Members:
         kept = []
         for event in member.events:
             group.take(event)
+            self.commits[member.name] += event["event"] == "committed"
             if event["event"] == "committed" or (event["event"] == "failed" and event["during"] == "commit"):
                 self._committing.discard(member.name)
             if event["event"] == "failed":

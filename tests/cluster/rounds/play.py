@@ -87,7 +87,7 @@ class Rounds:
     @property
     def figures(self) -> str:
         produced = len(self._records.acknowledged()[1])
-        commits = sum(group.commits for group in self._members.groups)
+        commits = self._members.commits.total()
         return (
             f"{produced} records, {commits} commits, {self._audit.events} events of the audit,"
             f" {self._copy.hung} copiers hung; clients got over: {dict(self._members.failures)}"

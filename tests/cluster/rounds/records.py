@@ -27,7 +27,8 @@ STOP_SECONDS: Final = 10
 class NumberedRecords:
     """A thread that produces the numbers from 0 on, each to the partition that is the rest of its division."""
 
-    def __init__(self, bootstrap: str) -> None:
+    def __init__(self, bootstrap: str, topic: str = SOURCE) -> None:
+        self._topic = topic
         self._producer = Producer(
             {
                 "bootstrap.servers": bootstrap,
@@ -61,7 +62,8 @@ class NumberedRecords:
     def _run(self) -> None:
         number = 0
         while not self._stopping.wait(1 / RECORDS_PER_SECOND):
-            self._producer.produce(SOURCE, b"%d" % number, partition=number % PARTITIONS, on_delivery=self._delivered)
+            value = b"%d" % number
+            self._producer.produce(self._topic, value, partition=number % PARTITIONS, on_delivery=self._delivered)
             self._producer.poll(0)
             number += 1
 
