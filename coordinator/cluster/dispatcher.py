@@ -30,6 +30,7 @@ from coordinator.cluster.relay.responses import (
 from coordinator.cluster.rights.clients import ClientOfCluster, login_name
 from coordinator.cluster.rights.rights import KnownRights
 from coordinator.runtime.slices import Slices
+from coordinator.security.principal import ANONYMOUS
 from coordinator.server.connection import Connection
 from coordinator.server.handlers.cluster import has_valid_software
 from coordinator.server.request_dispatcher import RequestDispatcher
@@ -60,6 +61,7 @@ class ClusterDispatcher(RequestDispatcher):
         self,
         *args: Any,
         listed_id: int,
+        peers_log_in: bool,
         directory: Directory,
         ownership: GroupOwnership,
         upstreams: ClientUpstreams,
@@ -70,10 +72,11 @@ class ClusterDispatcher(RequestDispatcher):
     ) -> None:
         """`before_request` is called before each request is handled. The rest is as for any node.
 
-        `listed_id` is the id by which clients know this node.
+        `listed_id` is the id by which clients know this node. `peers_log_in`: other nodes are answered after a login.
         """
         super().__init__(*args, slices=slices, **kwargs)
         self._listed_id = listed_id
+        self._peers_log_in = peers_log_in
         self._directory = directory
         self._ownership = ownership
         self._upstreams = upstreams
@@ -173,7 +176,9 @@ class ClusterDispatcher(RequestDispatcher):
             response = FindCoordinatorResponse(error_code=error)
             connection.send_frame(encode_response(header.correlation_id, response, header.api_version))
 
-        if request.version >= 4 or not request.keys:
+        if self._peers_log_in and connection.principal.name == ANONYMOUS.name:
+            connection.reject("asks as another node, and has not logged in")
+        elif request.version >= 4 or not request.keys:
             connection.reject("a node asks for one group at a time")
         else:
             self._ownership.find(request.keys[0], answered)

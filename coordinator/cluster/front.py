@@ -80,6 +80,8 @@ class FrontParts:
     directory: Directory
     upstreams: Upstreams
     broker_ids: Callable[[], Collection[int]]
+    peers_log_in: bool
+    """Whether the nodes log in at each other, as they do at the brokers."""
     check_lease: Callable[[], None]
     """Gives up what this node leads if its lease is over; called before anything is answered."""
 
@@ -142,6 +144,7 @@ def make_cluster_front(parts: FrontParts, listener: Listener, metrics: "NodeMetr
         slices=loop.slices,
         fire_due=fire_due,
         listed_id=config[CLUSTER_NODE_ID_BASE] + groups.owner.node_id,
+        peers_log_in=parts.peers_log_in,
         directory=parts.directory,
         ownership=groups.ownership,
         upstreams=upstreams,

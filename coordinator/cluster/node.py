@@ -198,6 +198,7 @@ class ClusterNode:
             directory=directory,
             upstreams=Upstreams(directory, self._security.tls_context),
             broker_ids=lambda: links.brokers.by_id,
+            peers_log_in=self._security.login is not None,
             check_lease=self.leads.check_lease,
         )
         return make_cluster_front(parts, self._listener, self._metrics)

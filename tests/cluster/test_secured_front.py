@@ -8,11 +8,13 @@ from click.testing import CliRunner
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from kafka import KafkaConsumer
 
+from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.heartbeat import HeartbeatRequest
 from coordinator.audit import schema
 from coordinator.cli import main
 from coordinator.client.audit_topic import AuditTopic
 from coordinator.client.wire import ConnectionClosed, WireConnection
+from coordinator.cluster.peers import OWNED_KEY_TYPE
 from tests.cluster.secured import (
     ADOPTED,
     ALICE,
@@ -131,6 +133,12 @@ def test_who_does_not_log_in_is_disconnected_as_by_kafka(front: SecuredFront):
             request = HeartbeatRequest(group_id=f"{ADOPTED}{ALICE}", generation_id=1, member_id="m")
             with pytest.raises(ConnectionClosed):
                 connection.request(request, 3)
+
+
+def test_who_does_not_log_in_is_not_answered_as_another_node(front: SecuredFront):
+    request = FindCoordinatorRequest(key=f"{ADOPTED}{ALICE}", key_type=OWNED_KEY_TYPE)
+    with WireConnection(front.nodes.split(",")[0], "nobody") as connection, pytest.raises(ConnectionClosed):
+        connection.request(request, 3)
 
 
 def test_the_audit_and_why_name_the_user(front: SecuredFront, tmp_path: Path):
