@@ -3,7 +3,7 @@
 from dataclasses import replace
 from functools import partial
 from types import GeneratorType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import pytest
 
@@ -27,6 +27,7 @@ from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicPr
 from _wire.messages.txn_offset_commit import TxnOffsetCommitRequest
 from _wire.primitives import Message
 from _wire.records import build_batch
+from coordinator.cluster.handlers.owners import OwnerHandlers
 from coordinator.runtime.slices import at_once
 from coordinator.security.acls.model import CLUSTER_NAME, AclOperation, ResourceType
 from coordinator.security.principal import ANONYMOUS, Principal
@@ -148,6 +149,9 @@ def node() -> GroupNode:
     return GroupNode()
 
 
+NEEDED_IN_FRONT = {"DescribeGroupOwners": "CLUSTER DESCRIBE", "AlterGroupOwners": "CLUSTER ALTER"}
+
+
 def in_words(requirement: Requirement) -> str:
     wording = {WhenDenied.REJECT_REQUEST: "", WhenDenied.ANSWER_EACH: "each ", WhenDenied.LEAVE_OUT: "found "}
     missing = "missing " if requirement.only_missing else ""
@@ -164,8 +168,15 @@ def test_every_served_api_needs_what_it_needs_on_kafka():
     assert declared == NEEDED
 
 
+def test_what_nodes_in_front_of_a_cluster_serve_needs_rights_at_the_cluster():
+    table, nothing = DispatchTable(), cast(Any, None)
+    OwnerHandlers(nothing, nothing, nothing, nothing, nothing).add_to(table)
+    declared = {route.api.name: "; ".join(map(in_words, route.requirements)) for route in table.routes.values()}
+    assert declared == NEEDED_IN_FRONT
+
+
 def test_an_api_that_does_not_say_what_it_needs_is_not_served(monkeypatch):
-    assert set(REQUIREMENTS) == {route.api.name for route in ROUTES}, (
+    assert set(REQUIREMENTS) == {route.api.name for route in ROUTES} | NEEDED_IN_FRONT.keys(), (
         "nothing is declared for an API that is not served"
     )
     monkeypatch.delitem(REQUIREMENTS, "Heartbeat")

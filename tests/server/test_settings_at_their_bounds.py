@@ -22,6 +22,12 @@ from _wire.messages.offset_commit import (
 )
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from coordinator.config.authorizer_keys import AUTHORIZER_CLASS_NAME, SUPER_USERS
+from coordinator.config.cluster_keys import (
+    CLUSTER_ADOPT,
+    CLUSTER_BOOTSTRAP_SERVERS,
+    CLUSTER_COMMAND_CONFIG,
+    CLUSTER_NODES_GROUP_ID,
+)
 from coordinator.config.consumer_group_keys import (
     GROUP_CONSUMER_ASSIGNMENT_INTERVAL_MS,
     GROUP_CONSUMER_HEARTBEAT_INTERVAL_MS,
@@ -82,6 +88,10 @@ UNBOUNDED: Final = {
     *(key for key in ALL_KEYS if key.is_secret),
     AUTHORIZER_CLASS_NAME,
     SUPER_USERS,
+    CLUSTER_BOOTSTRAP_SERVERS,
+    CLUSTER_COMMAND_CONFIG,
+    CLUSTER_NODES_GROUP_ID,
+    CLUSTER_ADOPT,
 }
 """Texts of any form."""
 
