@@ -23,6 +23,9 @@ class Cluster(Protocol):
     def topic_name(self, topic_id: bytes) -> str | None:
         """The name of the topic with that id (16 bytes), None where there is none."""
 
+    def is_known(self, topic: str) -> bool:
+        """Whether it is known if there is a topic of that name."""
+
     def existing(self, names: Collection[str]) -> set[str]:
         """Those of the names that topics have. The names of a tuple are in ascending order."""
 
@@ -50,7 +53,7 @@ class CommittedPartition(NamedTuple):
 
 
 class NoCluster:
-    """No topic is known."""
+    """There is no topic."""
 
     def partition_count(self, topic: str) -> int:
         return 0
@@ -60,6 +63,9 @@ class NoCluster:
 
     def topic_name(self, topic_id: bytes) -> str | None:
         return None
+
+    def is_known(self, topic: str) -> bool:
+        return True
 
     def existing(self, names: Collection[str]) -> set[str]:
         return set()
@@ -125,19 +131,23 @@ class World:
     def topics(self, *several: Collection[str]) -> dict[str, Topic]:
         """Name → topic, for at most `TOPICS_NAMED_MAX` of them; those that do not exist are among them.
 
-        Where there are more names, only topics that exist count: names that nobody has made may be very many.
+        Those of which nothing is known are left out, so that nothing is told of them later. Where there are more names,
+        only topics that exist count: names that nobody has made may be very many.
         """
         if sum(map(len, several)) > schema.TOPICS_NAMED_MAX:
             several = tuple(map(self.cluster.existing, several))
         names = set[str]().union(*several)
-        return {name: self._topic(name) for name in sorted(names)[: schema.TOPICS_NAMED_MAX]}
+        named = sorted(names)[: schema.TOPICS_NAMED_MAX]
+        return {name: self._topic(name) for name in named if self.cluster.is_known(name)}
 
     def topic_changes(self, before: Mapping[str, Topic]) -> dict[str, list[int]]:
         """Name → [partitions before, partitions now], for the topics that changed or were created again."""
         if not before:
             return {}
-        now = {name: self._topic(name) for name in before}
-        return {name: [topic.partitions, now[name].partitions] for name, topic in before.items() if now[name] != topic}
+        now = {name: self._topic(name) for name in before if self.cluster.is_known(name)}
+        return {
+            name: [before[name].partitions, topic.partitions] for name, topic in now.items() if before[name] != topic
+        }
 
     def recreated_topics(self, before: Mapping[str, Topic]) -> list[str]:
         """The topics that existed before, and that others of the same names have replaced."""

@@ -180,6 +180,10 @@ class Partitions:
         """The name of the topic with that id (16 bytes), None where there is none."""
         return self._image.topic_name(topic_id)
 
+    def is_known(self, topic: str) -> bool:
+        """This node has the metadata of all topics."""
+        return True
+
     def existing(self, names: Collection[str]) -> set[str]:
         """Those of the names that topics have."""
         return self._image.existing(names)

@@ -37,6 +37,9 @@ class Cluster:
     def topic_name(self, topic_id: bytes) -> str | None:
         return None
 
+    def is_known(self, topic: str) -> bool:
+        return True
+
     def existing(self, names: Collection[str]) -> set[str]:
         return self.counts.keys() & names
 

@@ -22,6 +22,8 @@ from coordinator.client.groups import coordinator_of
 from coordinator.client.wire import ClientError, WireConnection
 from coordinator.demo.harness import Harness
 from coordinator.demo.stories import start_page, take_picture
+from coordinator.explain.history import GroupHistory
+from coordinator.explain.story import story_of
 from interop.driver import DriverMissing
 from tests.cluster.rounds.brokers import ThreeBrokers
 from tests.cluster.rounds.members import CLIENTS, Members
@@ -151,12 +153,19 @@ class FrontDemo:
         now = self._generation()
         if (now, self._owned()) == (generation, owned):
             return f"no rebalance: generation {now}, and each consumer owns what it owned"
-        return f"the group has rebalanced: generation {generation} is now {now}"
+        return f"the group has rebalanced: {self._why()}"
 
     def _generation(self) -> int:
         """By the last event of the audit."""
         with AuditTopic(self._nodes.bootstrap) as topic:
             return max(each.event.generation_id for each in topic.group_events(GROUP) if each.event is not None)
+
+    def _why(self) -> str:
+        """Why the last generation began."""
+        with AuditTopic(self._nodes.bootstrap) as topic:
+            events = [each.event for each in topic.group_events(GROUP) if each.event is not None]
+        history = GroupHistory.of(GROUP, events)
+        return story_of(history, history.generations[-1]).headline
 
     @property
     def _produced(self) -> int:

@@ -108,6 +108,13 @@ class ClusterTopics:
     def names(self) -> Container[str]:
         return {name for name, topic in self._known.items() if topic.partitions}
 
+    def is_known(self, topic: str) -> bool:
+        """Whether the cluster has told if there is such a topic."""
+        is_known = topic in self._known
+        if not is_known:
+            self._want(topic)
+        return is_known
+
     def existing(self, names: Collection[str]) -> set[str]:
         return {name for name in names if self._of(name).partitions}
 
