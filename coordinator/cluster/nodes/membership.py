@@ -91,6 +91,7 @@ class NodesGroupMember:
         self._generation = -1
         self._coordinator_id: int | None = None
         self._is_joining = False
+        self._is_unheard = False
         self._settled_ms = 0
         """When something was sent that was answered while the group did not rebalance."""
         self._rejoin = asyncio.Event()
@@ -230,9 +231,16 @@ class NodesGroupMember:
                 continue
             try:
                 await self._heartbeat()
+                self._is_unheard = False
             except BrokerError as problem:
                 self._coordinator_id = None
-                logger.warning("no heartbeat to the group of the nodes", problem=str(problem))
+                self._log_unheard(problem)
+
+    def _log_unheard(self, problem: BrokerError) -> None:
+        """Once until a heartbeat is answered: while a broker is away, several in a second fail."""
+        if not self._is_unheard:
+            logger.warning("no heartbeat to the group of the nodes; trying on", problem=str(problem))
+        self._is_unheard = True
 
     async def _heartbeat(self) -> None:
         connection = await self._connection("nodes heartbeat")

@@ -4,12 +4,17 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
 from _wire.errors import ErrorCode
 from _wire.messages.heartbeat import HeartbeatResponse
+from coordinator.cluster.brokers.errors import BrokerError
 from coordinator.cluster.leads import PartitionLeads
+from coordinator.cluster.nodes import membership
 from coordinator.cluster.nodes.lease import Lease
 from coordinator.cluster.nodes.membership import LEASE_MS, REBALANCE_MS, SESSION_MS, NodesGroupMember
 from coordinator.cluster.nodes.messages import NodeAddress
+from coordinator.logger import logger
 
 STEADY, REBALANCING = ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS
 
@@ -64,3 +69,22 @@ def test_a_lease_is_over_before_a_rebalance_may_have_removed_the_node() -> None:
     assert cluster.lease.until_ms == 1_000 + REBALANCE_MS - (SESSION_MS - LEASE_MS)
     cluster.heartbeats([STEADY], 0)
     assert cluster.lease.until_ms == cluster.now_ms + LEASE_MS
+
+
+def test_heartbeats_that_fail_are_logged_once_until_one_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster, told = Cluster(), list[str]()
+    monkeypatch.setattr(membership, "HEARTBEAT_SECONDS", 0)
+    monkeypatch.setattr(logger, "warning", lambda event, **fields: told.append(event))
+    outcomes = iter([False, False, False, True, False, False])
+
+    async def heartbeat() -> None:
+        is_answered = next(outcomes, None)
+        if is_answered is None:
+            raise asyncio.CancelledError
+        if not is_answered:
+            raise BrokerError("away")
+
+    monkeypatch.setattr(cluster.member, "_heartbeat", heartbeat)
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(cluster.member._heartbeats())
+    assert len(told) == 2
