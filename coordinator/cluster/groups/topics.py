@@ -3,6 +3,7 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Container, Iterable
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from _wire.errors import ErrorCode
@@ -131,13 +132,16 @@ class ClusterTopics:
         return known
 
     async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        refresh_at = loop.time() + REFRESH_SECONDS
         while True:
-            try:
-                async with asyncio.timeout(REFRESH_SECONDS):
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(refresh_at):
                     await self._is_wanted.wait()
-                names = list(self._wanted)
-            except TimeoutError:
-                names = list(self._known)
+            names = list(self._wanted)
+            if loop.time() >= refresh_at:  # also where some topic is always wanted
+                names = list(self._wanted | dict.fromkeys(self._known))
+                refresh_at = loop.time() + REFRESH_SECONDS
             self._is_wanted.clear()
             self._wanted.clear()
             for first in range(0, max(len(names), 1), NAMES_AT_ONCE):  # without names, the brokers alone

@@ -16,7 +16,7 @@ class ProducerIdentity(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The cluster refused something for good, or it cannot be known whether it was done. `problem` is one line."""
+    """Refused in a way that no retry mends, or it cannot be known whether it was done. `problem` is one line."""
 
     error: ErrorCode
     problem: str

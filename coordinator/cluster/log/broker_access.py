@@ -78,7 +78,7 @@ class BrokerLogAccess:
         task.add_done_callback(self._tasks.discard)
 
     async def _tried(self, ask: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
-        """The result of `ask`, or what refused it for good."""
+        """The result of `ask`, or why the cluster refused it."""
         backoff, until = Backoff(), self._loop.time() + TRIED_SECONDS
         while True:
             try:
@@ -159,7 +159,7 @@ class _TryAgain(Exception):
 
 
 def _refused(error_code: int) -> Refused | None:
-    """What a broker refused for good; None if it did what was asked.
+    """The error with which a broker refused a request that is not tried again; None if it did what was asked.
 
     Raises:
         _TryAgain: the error may end.

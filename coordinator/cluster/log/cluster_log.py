@@ -91,7 +91,7 @@ class ClusterLog:
 
 
 class LogRefused(StoreError):
-    """The cluster refused an append or a read for good."""
+    """The cluster refused an append or a read, and a retry would not help."""
 
     def __init__(self, log: str, refused: Refused) -> None:
         super().__init__(f"{log}: {refused.problem}")

@@ -121,7 +121,7 @@ class ClusterAuthorization(AuthorizationStep):
     def _closing(self, steps: Steps[Any], call: RequestContext) -> Steps[Any]:
         """The steps; the connection of the client is closed when the broker behind it does not answer.
 
-        Clients connect and ask again, while they take a denial for good.
+        Clients connect and ask again, while a denial ends them.
         """
         try:
             return (yield from steps)

@@ -107,3 +107,16 @@ def test_a_response_to_an_earlier_request_is_not_fresh(monkeypatch: pytest.Monke
         assert brokers.asked == [[ORDERS], [ORDERS]]
 
     played(play)
+
+
+def test_known_topics_are_refreshed_though_another_one_is_always_wanted(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(topics, "REFRESH_SECONDS", 0.05)
+
+    async def play(brokers: ScriptedBrokers, cluster: ClusterTopics) -> None:
+        assert await known(cluster) == 4
+        brokers.partitions = {ORDERS: 6, "wanted": 0}
+        while cluster.partition_count(ORDERS) == 4:
+            cluster._want("wanted")
+            await asyncio.sleep(0)
+
+    played(play)
