@@ -119,10 +119,8 @@ def _keep(matrix: Matrix, with_page: bool) -> None:
 
 def _tell(play: Play, result: Result, number: int, count: int) -> None:
     what = f"[{number}/{count}] {play.target}: {play.client}, {SCENARIOS[play.scenario].title}"
-    print(
-        f"{what}: {result.outcome} in {result.seconds:.1f} s{f': {result.message}' if result.message else ''}",
-        flush=True,
-    )
+    more = f": {result.message}" if result.message else f"; told: {'; '.join(result.told)}" if result.told else ""
+    print(f"{what}: {result.outcome} in {result.seconds:.1f} s{more}", flush=True)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,8 @@ WAIT_SECONDS: Final = 30
 EXIT_SECONDS: Final = 10
 NONSENSE_CHARACTERS: Final = 200
 """How much of a line that is no event, or of an error text, is told."""
+ERRORS_BYTES: Final = 65_536
+"""How much of what a driver writes to stderr is looked at."""
 
 ASSIGNORS: Final = frozenset({"range", "roundrobin", "sticky", "cooperative-sticky"})
 """The abilities to assign partitions as a member."""
@@ -280,11 +282,17 @@ class Driver:
         status = self._process.wait(EXIT_SECONDS)
         return f"the driver of {self.client} has ended (exit status {status}){self._last_error()}"
 
-    def _last_error(self) -> str:
+    def errors(self) -> str:
+        """What it wrote to stderr; the last part if it is much. Empty after `kill`."""
         if self._errors.closed:
             return ""
-        self._errors.seek(0)
-        last = self._errors.read()[-NONSENSE_CHARACTERS:].decode(errors="replace").strip().splitlines()[-1:]
+        # The process writes at its own position: it shares it with this descriptor, so `seek` would move that.
+        descriptor = self._errors.fileno()
+        size = os.fstat(descriptor).st_size
+        return os.pread(descriptor, ERRORS_BYTES, max(0, size - ERRORS_BYTES)).decode(errors="replace")
+
+    def _last_error(self) -> str:
+        last = self.errors()[-NONSENSE_CHARACTERS:].strip().splitlines()[-1:]
         return f": {printable(last[0])}" if last else ""
 
     def _falls_silent(self) -> None:

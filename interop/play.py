@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,8 @@ class Result:
     seconds: float = 0
     rebalances: int = 0
     generations: int = 0
+    told: list[str] = field(default_factory=list)
+    """What a member was told that was refused; it has to be the same on all servers."""
 
 
 class SharedServer:
@@ -98,6 +100,7 @@ def played(play: Play) -> Result:
         except (AssertionError, DriverFailed) as problem:
             text = " ".join(str(problem).split()) or _place(problem)
             result = Result("failed", text[:MESSAGE_CHARACTERS])
+        result.told = scene.told
         result.rebalances = rebalances(scene.members)
         result.generations = len(scene.history().generations) if scene.audited else 0
     result.seconds = round(time.monotonic() - began, 2)

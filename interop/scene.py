@@ -87,6 +87,8 @@ class Scene:
     """How members connect, if not as the scenario itself does."""
     members: list[Member] = field(default_factory=list)
     """All that were started, in order."""
+    told: list[str] = field(default_factory=list)
+    """What a member that was refused was told, without what differs from play to play."""
     produced: dict[Partition, int] = field(default_factory=dict)
     """Partition → its log end offset."""
 

@@ -6,8 +6,8 @@ the server goes by the listener without security.
 
 import hashlib
 import json
-import time
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,15 +39,19 @@ ITERATIONS: Final = 4096
 ISSUER, AUDIENCE = "https://issuer.example", "interop"
 TOKEN_SECONDS: Final = 4 * 3600
 MODULES: Final = "org.apache.kafka.common.security."
+WRONG_PASSWORD, UNKNOWN_USER = "wrong password", "unknown user"
+EXPIRED_TOKEN, EXPIRED_CERTIFICATE = "expired token", "expired certificate"
+"""Why a member is refused: keys of `Secured.refused`."""
 LISTENER_NAMES: Final = {"ssl": "SSL", "ssl-client-auth": "CERT"}
 """The listener of each security; SASL for all with a login."""
 
 
 class Secured(msgspec.Struct, frozen=True):
-    """How a member connects: the address, and the field `security` of its command."""
+    """How a member connects: the address, and the field `security` of its command, valid or `refused` for a reason."""
 
     bootstrap: str
     security: dict[str, str]
+    refused: dict[str, dict[str, str]]
 
 
 class SecuredListeners:
@@ -60,15 +64,24 @@ class SecuredListeners:
         self.bootstrap = f"127.0.0.1:{self._ports['PLAINTEXT']}"
         authority = Authority()
         client = authority.issue(f"CN={USER}", names=())
+        now = datetime.now(UTC)
+        expired = authority.issue(
+            f"CN={USER}", names=(), valid_from=now - timedelta(days=2), valid_until=now - timedelta(days=1)
+        )
         authority.issue().write(folder / "server.pem")
         self._write("authority.pem", authority.certificate_pem)
         self._write("client.crt", client.certificate_pem)
         self._write("client.key", client.key_pem())
+        self._write("expired.crt", expired.certificate_pem)
+        self._write("expired.key", expired.key_pem())
         key = ECKey.generate_key("P-256", {"kid": "interop", "use": "sig"})
         self.key_set = self._write("keys.json", json.dumps({"keys": [key.as_dict(private=False)]}))
-        now = int(time.time())
-        claims = {"iss": ISSUER, "aud": AUDIENCE, "sub": USER, "iat": now, "exp": now + TOKEN_SECONDS, "scope": "all"}
-        self._token = jwt.encode({"alg": "ES256", "kid": "interop"}, claims, key)
+        at = int(now.timestamp())
+        claims = {"iss": ISSUER, "aud": AUDIENCE, "sub": USER, "iat": at, "exp": at + TOKEN_SECONDS, "scope": "all"}
+        header = {"alg": "ES256", "kid": "interop"}
+        self._token = jwt.encode(header, claims, key)
+        expired_at = at - TOKEN_SECONDS
+        self._expired_token = jwt.encode(header, claims | {"iat": expired_at - TOKEN_SECONDS, "exp": expired_at}, key)
 
     def _write(self, name: str, text: str) -> Path:
         path = self._folder / name
@@ -143,14 +156,22 @@ class SecuredListeners:
     def _secured(self, name: str) -> Secured:
         listener = LISTENER_NAMES.get(name, "SASL")
         security: dict[str, Any] = {"protocol": "SSL", "ca": str(self._folder / "authority.pem")}
+        refused: dict[str, dict[str, Any]] = {}
         if name == "ssl-client-auth":
-            security |= {"certificate": str(self._folder / "client.crt"), "key": str(self._folder / "client.key")}
+            security |= self._certificate("client")
+            refused[EXPIRED_CERTIFICATE] = security | self._certificate("expired")
         elif name == "oauthbearer":
             security |= {"protocol": "SASL_SSL", "mechanism": "OAUTHBEARER", "token": self._token}
+            refused[EXPIRED_TOKEN] = security | {"token": self._expired_token}
         elif name != "ssl":
             login = {"mechanism": name.upper(), "username": USER, "password": PASSWORD}
             security |= {"protocol": "SASL_SSL", **login}
-        return Secured(f"127.0.0.1:{self._ports[listener]}", security)
+            refused[WRONG_PASSWORD] = security | {"password": "wrong"}
+            refused[UNKNOWN_USER] = security | {"username": "nobody"}
+        return Secured(f"127.0.0.1:{self._ports[listener]}", security, refused)
+
+    def _certificate(self, name: str) -> dict[str, str]:
+        return {"certificate": str(self._folder / f"{name}.crt"), "key": str(self._folder / f"{name}.key")}
 
 
 def _credential(mechanism: ScramMechanism) -> ScramCredentialUpsertion:

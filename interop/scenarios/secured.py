@@ -1,5 +1,7 @@
 """Members that connect with TLS, and log in; and members that may not."""
 
+import re
+import time
 from collections.abc import Sequence
 from typing import Final
 
@@ -12,11 +14,21 @@ from interop.driver import Member
 from interop.scenarios.scenario import Scenario
 from interop.scenarios.timeouts import killed
 from interop.scene import SECONDS, Scene
-from interop.security import TITLES, USER
+from interop.security import EXPIRED_CERTIFICATE, EXPIRED_TOKEN, TITLES, UNKNOWN_USER, USER, WRONG_PASSWORD
 from tests.waiting import wait_for
 
-REFUSED: Final = ("authenticat", "credential", "password", "sasl")
-"""One of these is in the error of each client whose login was refused."""
+REFUSED: Final = ("authenticat", "credential", "password", "sasl", "token", "certificate", "handshake", "ssl", "tls")
+"""One of these is in what a client is told whose login was refused; lines without one tell of something else."""
+REFUSAL_SECONDS: Final = 12
+"""How long a member that is refused may take to be told. Some clients try again for ever and tell nobody."""
+REFUSALS: Final = {
+    "plain": (WRONG_PASSWORD, UNKNOWN_USER),
+    "scram-sha-256": (WRONG_PASSWORD, UNKNOWN_USER),
+    "oauthbearer": (EXPIRED_TOKEN,),
+    "ssl-client-auth": (EXPIRED_CERTIFICATE,),
+}
+POLL_SECONDS: Final = 0.1
+VARYING: Final = re.compile(r"\S*\d\S*")
 DENIED: Final = ("authoriz", "kafka broker error 30")
 """One of these is in the error of each client that is denied its group: kafrust tells the number of the error."""
 
@@ -46,16 +58,41 @@ def _wait_for_error(member: Member, words: Sequence[str]) -> None:
         raise AssertionError(f"{problem}; it was told: {found}") from None
 
 
-def login_refused(scene: Scene) -> None:
-    """A member with a wrong password is told so, and one with the right one goes on."""
-    good = scene.secured
-    assert good is not None, "the scenario has a security"
-    one = scene.member("one")
-    scene.steady(one)
-    scene.secured = msgspec.structs.replace(good, security=good.security | {"password": "wrong"})
-    _wait_for_error(scene.member("two"), REFUSED)
-    scene.steady(one)
-    one.leave()
+def _refusal(security: str, why: str) -> Scenario:
+    """A member without valid credentials is refused, is told what it is told by Kafka, and disturbs nobody."""
+
+    def play(scene: Scene) -> None:
+        good = scene.secured
+        assert good is not None, "the scenario has a security"
+        one = scene.member("one")
+        scene.steady(one)
+        scene.secured = msgspec.structs.replace(good, security=good.refused[why])
+        two = scene.member("two")
+        _wait_until_told(two)
+        scene.told = sorted(_told_refusals(two))
+        assert not two.of_kind("assigned"), f"{two!r} is in the group with {why}"
+        scene.steady(one)
+        one.leave()
+
+    play.__name__ = f"{why.replace(' ', '_')}_over_{security.replace('-', '_')}"
+    return Scenario(f"Refused: {why}, {TITLES[security]}", play, needs=(security,), security=security)
+
+
+def _wait_until_told(member: Member) -> None:
+    deadline = time.monotonic() + REFUSAL_SECONDS
+    while time.monotonic() < deadline and not _told_refusals(member):
+        time.sleep(POLL_SECONDS)
+
+
+def _told_refusals(member: Member) -> set[str]:
+    """What the application is told of its refused login: errors of calls, and what the client writes to stderr.
+
+    Without what differs from play to play: numbers and what contains them, such as addresses, client ids and times.
+    """
+    failures = member.latest().of_kind("failed")
+    texts = [f"{each['error']}: {each['message']}" for each in failures] + member.driver.errors().splitlines()
+    told = {" ".join(VARYING.sub("N", text).split()) for text in texts}
+    return {text for text in told if any(word in text.lower() for word in REFUSED)}
 
 
 def right_taken_away(scene: Scene) -> None:
@@ -81,6 +118,6 @@ def right_taken_away(scene: Scene) -> None:
 
 SCENARIOS = (
     *map(_scenario, TITLES),
-    Scenario("A wrong password is refused", login_refused, needs=("plain",), security="plain"),
+    *(_refusal(security, why) for security, reasons in REFUSALS.items() for why in reasons),
     Scenario("A right is taken away in the middle", right_taken_away, needs=("plain",), security="plain"),
 )

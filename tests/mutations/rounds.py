@@ -1,0 +1,61 @@
+"""The tests that are run with mutants, in rounds."""
+
+from typing import Final
+
+CONNECTIONS: Final = ("slow_peers", "connection_rate", "descriptors", "rejection_log", "limits", "acceptor", "watchdog")
+TESTS: Final = (
+    (
+        *("tests/core", "tests/runtime", "tests/groups", "tests/audit", "tests/server/handlers"),
+        "--ignore=tests/core/assignors",
+    ),
+    ("tests/simulation/test_histories.py",),
+    ("tests/transactions", "tests/test_patterns.py"),
+    ("tests/log", "tests/explain"),
+    tuple(f"tests/server/test_{each}.py" for each in CONNECTIONS),
+    ("tests/faults", "tests/testing", *(f"--ignore=tests/testing/{each}.py" for each in ("test_plugin", "test_http"))),
+    (
+        "tests/broker/test_append_notifier.py",
+        "tests/broker/test_fetch_service.py",
+        "tests/broker/test_log_cleaner.py",
+        "tests/broker/test_retention.py",
+        "tests/runtime/test_slices.py",
+        "tests/broker/test_topics_service.py",
+        "tests/server/test_bounds.py",
+        "tests/broker/test_produce_rules.py",
+        "tests/broker/test_produce_service.py",
+        "tests/broker/test_recompression.py",
+        "tests/broker/test_recompression_threads.py",
+        "tests/broker/test_producers.py",
+        "tests/wire/test_batch_validator.py",
+        "tests/wire/test_compressed_frames.py",
+        "tests/wire/test_snappy.py",
+    ),
+    (
+        "tests/broker/test_directory_assignment.py",
+        "tests/broker/test_directory_failures.py",
+        "tests/broker/test_replica_moves.py",
+        "tests/broker/test_replica_moves_crash.py",
+        "tests/server/test_failing_log_dir.py",
+    ),
+    ("tests/quotas", *(f"tests/server/test_{each}.py" for each in ("throttling", "request_chain", "principals"))),
+    ("tests/security/acls", "tests/server/test_denial_log.py", "tests/server/handlers/test_acls.py"),
+    ("tests/server/test_authorization.py", "tests/differential/acls"),
+    ("tests/metadata", "tests/kafka_folder", "tests/server/test_metadata_commits.py"),
+    (
+        *(
+            "tests/config",
+            "tests/security/tls",
+            "tests/test_http_login.py",
+            "tests/server/handlers/test_broker_configs.py",
+        ),
+        *("tests/server/test_listeners.py", "tests/server/test_tls_listeners.py"),
+        *(f"tests/server/test_{each}.py" for each in ("tls_transport", "tls", "tls_handshakes")),
+    ),
+    (
+        *(f"tests/cluster/{each}" for each in ("log", "nodes", "handlers", "rights", "sentinels")),
+        *("tests/cluster/test_leads.py", "tests/cluster/test_lease_checks.py"),
+    ),
+    ("tests/cluster/simulation",),
+    ("tests/security/sasl", "tests/server/test_logins.py", "tests/differential/logins"),
+)
+"""Fast ones first: the next round runs only for a mutant that no test of this one notices."""

@@ -1,0 +1,117 @@
+"""Finds the test that notices a mutant."""
+
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Final
+
+from tests.covering import Project
+from tests.mutations.changes import ROOT, Change, applied, copy_tree
+from tests.mutations.executed_lines import ExecutedLines
+from tests.mutations.killers import Killers
+from tests.mutations.pytest_runs import RunError, first_failure
+
+BASELINE_SECONDS: Final = 1_800
+"""For a round without a mutant, while it is recorded what the tests execute."""
+SLOWDOWN: Final = 3
+"""With a mutant a round has this times what the longest one takes without: a mutant may also make everything slow."""
+FIRST_TESTS: Final = 40
+"""So many tests that execute the changed statement are run first, the fastest ones; then the others."""
+NEAREST_MAX: Final = 15
+"""So many test files that cover the file of a mutant are run first where it is not known which tests execute it."""
+PROJECT: Final = Project(ROOT)
+
+
+class BaselineError(Exception):
+    """A round of tests fails, or does not end, without a mutant."""
+
+
+class Copies:
+    """Copies of the tree. In each one mutant is tested at a time."""
+
+    def __init__(self, folder: Path, count: int) -> None:
+        self._free: SimpleQueue[Path] = SimpleQueue()
+        for number in range(count):
+            copy = folder / str(number)
+            copy_tree(copy)
+            self._free.put(copy)
+
+    @contextmanager
+    def one(self) -> Iterator[Path]:
+        copy = self._free.get()
+        try:
+            yield copy
+        finally:
+            self._free.put(copy)
+
+
+class MutantRunner:
+    """Tests mutants: first the test that noticed it last, then those that execute it, else all in rounds."""
+
+    def __init__(self, copies: Copies, rounds: Sequence[Sequence[str]], killers: Killers) -> None:
+        self._copies = copies
+        self._rounds = rounds
+        self._killers = killers
+        self._executed: Final = ExecutedLines()
+        self._seconds = 0.0
+
+    def record(self, pool: Executor, folder: Path) -> None:
+        """Run all rounds without a mutant, and record what each test executes.
+
+        Raises:
+            BaselineError: a round fails, or does not end.
+        """
+        recordings = [folder / f"recording-{number}" for number in range(len(self._rounds))]
+        list(pool.map(self._record, self._rounds, recordings))
+
+    def _record(self, tests: Sequence[str], recording: Path) -> None:
+        recording.mkdir()
+        began = time.monotonic()
+        with self._copies.one() as copy:
+            if failure := first_failure(copy, tests, BASELINE_SECONDS, recording):
+                raise BaselineError(failure)
+            self._executed.add(recording, copy)
+        self._seconds = max(self._seconds, SLOWDOWN * (time.monotonic() - began))
+
+    def kill(self, change: Change) -> bool:
+        """Whether a test fails with the mutant."""
+        began = time.monotonic()
+        with self._copies.one() as copy, applied(change, copy):
+            killer = self._known_killer(change, copy) or self._first_killer(change, copy)
+        print(f"{time.monotonic() - began:5.1f} s  {change.mutant.name}: {killer or 'SURVIVED'}", flush=True)
+        self._killers.remember(change.mutant, killer or "")
+        return killer is not None
+
+    def _known_killer(self, change: Change, copy: Path) -> str | None:
+        """The test that noticed it last, if it does so again."""
+        test = self._killers.test_of(change.mutant)
+        if test is None:
+            return None
+        try:
+            return first_failure(copy, (test,), self._seconds) and test
+        except RunError:
+            return None  # it was renamed
+
+    def _first_killer(self, change: Change, copy: Path) -> str | None:
+        for tests in self._tests_for(change):
+            if killer := first_failure(copy, tests, self._seconds):
+                return killer
+        return None
+
+    def _tests_for(self, change: Change) -> Iterator[Sequence[str]]:
+        if executing := self._executed.tests_of(change.file, change.before, change.after):
+            yield executing[:FIRST_TESTS]
+            if rest := executing[FIRST_TESTS:]:
+                yield rest
+        else:
+            if nearest := self._nearest(change.file):
+                yield nearest
+            yield from self._rounds
+
+    def _nearest(self, file: str) -> Sequence[str]:
+        """The test files of the rounds that cover `file`, nearest first."""
+        paths = [path for tests in self._rounds for path in tests]
+        return [each for each in PROJECT.tests_of([file]) if any(each.startswith(path) for path in paths)][:NEAREST_MAX]
