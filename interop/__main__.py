@@ -1,6 +1,5 @@
 """Plays the matrix of clients and scenarios: `python -m interop`, or `make interop`."""
 
-import json
 import os
 import signal
 import sys
@@ -11,9 +10,10 @@ from pathlib import Path
 from typing import Final
 
 import click
+import msgspec
 
 from interop.builds import ALL, BUILT, PYTHON
-from interop.matrix import PLAYERS, Matrix, failures_on_kafka, load, run, stored
+from interop.matrix import PLAYERS, Matrix, OnKafka, load, on_kafka, run, stored
 from interop.play import Play, Result
 from interop.report import junit, problems, write_page
 from interop.scenarios import SCENARIOS
@@ -23,7 +23,7 @@ from tests.differential.kafka import KafkaMissing
 RESULTS: Final = BUILT / "results.json"
 JUNIT: Final = BUILT / "junit.xml"
 ON_KAFKA: Final = Path(__file__).parent / "on_kafka.json"
-"""What fails on Apache Kafka, written with the page: a run without Kafka knows from it what is the client's own."""
+"""What came of the plays on Apache Kafka, written with the page, for runs without it."""
 
 CI_SCENARIOS: Final = ("first_join", "scale", "polite_leave", "killed", "commit_and_resume", "stream_reads_all")
 """What the clients that are not Python's play with --ci; the last one is for a client that joins no groups."""
@@ -70,7 +70,7 @@ def _main(
         wanted = [(client, name) for client, name in wanted if client in PYTHON or name in CI_SCENARIOS]
         clients = quick(clients)
     matrix = _play(clients, targets, wanted, players)
-    matrix.known = json.loads(ON_KAFKA.read_text(encoding="utf-8"))
+    matrix.on_kafka = msgspec.json.decode(ON_KAFKA.read_bytes(), type=OnKafka)
     if not ci:
         is_whole = len(clients) == len(ALL) and len(scenarios) == len(SCENARIOS)
         _keep(matrix, is_whole if page is None else page)
@@ -110,11 +110,10 @@ def _keep(matrix: Matrix, with_page: bool) -> None:
     stored(matrix, RESULTS)
     known = load(RESULTS)
     if KAFKA in known.results:
-        matrix.known = failures_on_kafka(known)
+        matrix.on_kafka = on_kafka(known)
     if with_page:
         write_page(known)
-        failed = json.dumps(failures_on_kafka(known), indent=1, ensure_ascii=False)
-        ON_KAFKA.write_text(failed + "\n", encoding="utf-8")
+        ON_KAFKA.write_bytes(msgspec.json.format(msgspec.json.encode(on_kafka(known)), indent=1) + b"\n")
 
 
 def _tell(play: Play, result: Result, number: int, count: int) -> None:

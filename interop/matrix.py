@@ -20,7 +20,7 @@ import msgspec
 from interop.builds import ALL, CLASSIC, ROOT
 from interop.driver import ASSIGNORS, DriverFailed, DriverMissing
 from interop.play import Play, Result
-from interop.scenarios import SCENARIOS
+from interop.scenarios import REFUSALS, SCENARIOS
 from interop.scenarios.scenario import Scenario
 from interop.security import SecuredListeners
 from interop.targets import FRONT, KAFKA, NAMES, OURS, target
@@ -41,6 +41,14 @@ class Ready:
     can: frozenset[str]
 
 
+class OnKafka(msgspec.Struct):
+    """What came of the plays on Apache Kafka in an earlier run, for a run without it: client → scenario → …"""
+
+    failures: dict[str, dict[str, str]] = msgspec.field(default_factory=dict)
+    told: dict[str, dict[str, list[str]]] = msgspec.field(default_factory=dict)
+    """What members that were refused were told."""
+
+
 @dataclass
 class Matrix:
     """The clients that can be played, the others with a reason, and the results: target → client → scenario."""
@@ -48,8 +56,7 @@ class Matrix:
     clients: dict[str, Ready] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
     results: dict[str, dict[str, dict[str, Result]]] = field(default_factory=dict)
-    known: dict[str, dict[str, str]] = field(default_factory=dict)
-    """Failures on Apache Kafka in an earlier run, for a run without it: client → scenario → message."""
+    on_kafka: OnKafka = field(default_factory=OnKafka)
 
     def build(self, names: Sequence[str]) -> None:
         """Build drivers, and ask each what it can do."""
@@ -238,16 +245,27 @@ def load(path: Path) -> Matrix:
 def is_kafkas_too(matrix: Matrix, client: str, scenario: str) -> bool:
     """Whether the same client fails in the same scenario on Apache Kafka."""
     result = matrix.results.get(KAFKA, {}).get(client, {}).get(scenario)
-    return result.outcome != "passed" if result is not None else scenario in matrix.known.get(client, {})
+    return result.outcome != "passed" if result is not None else scenario in matrix.on_kafka.failures.get(client, {})
 
 
-def failures_on_kafka(matrix: Matrix) -> dict[str, dict[str, str]]:
-    """What `Matrix.known` is made of."""
-    failed = {
-        client: {name: each.message for name, each in sorted(results.items()) if each.outcome != "passed"}
-        for client, results in sorted(matrix.results.get(KAFKA, {}).items())
-    }
-    return {client: failures for client, failures in failed.items() if failures}
+def told_on_kafka(matrix: Matrix, client: str, scenario: str) -> list[str] | None:
+    """What a member that was refused was told on Apache Kafka; None if that is not known."""
+    result = matrix.results.get(KAFKA, {}).get(client, {}).get(scenario)
+    if result is not None:
+        return result.told if result.outcome == "passed" else None
+    return matrix.on_kafka.told.get(client, {}).get(scenario)
+
+
+def on_kafka(matrix: Matrix) -> OnKafka:
+    """What `Matrix.on_kafka` is in later runs."""
+    found = OnKafka()
+    for client, results in sorted(matrix.results.get(KAFKA, {}).items()):
+        failures = {name: each.message for name, each in sorted(results.items()) if each.outcome != "passed"}
+        refusals = [(name, each) for name, each in sorted(results.items()) if name in REFUSALS]
+        told = {name: each.told for name, each in refusals if each.outcome == "passed"}
+        found.failures |= {client: failures} if failures else {}
+        found.told |= {client: told} if told else {}
+    return found
 
 
 def title(target_name: str) -> str:

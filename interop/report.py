@@ -1,13 +1,14 @@
 """What came of the matrix: docs/interop.md, JUnit's XML, and the problems."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree
 
 from interop.builds import ALL, ROOT
-from interop.matrix import Matrix, is_kafkas_too, title
+from interop.matrix import Matrix, is_kafkas_too, title, told_on_kafka
 from interop.play import Result
-from interop.scenarios import SCENARIOS
+from interop.scenarios import REFUSALS, SCENARIOS
 from interop.targets import KAFKA, OURS
 from tests.differential.kafka import VERSION
 
@@ -39,10 +40,24 @@ def page(matrix: Matrix) -> str:
         cells = [_cell(matrix, client.name, name, notes) for client in clients]
         lines.append(f"| {scenario.title}{' *' if scenario.faults else ''} | {' | '.join(cells)} |")
     lines += ["", *(f"{number}. {note}" for number, note in enumerate(notes, 1)), ""]
+    lines += _refusals(matrix)
     lines += ["| client | version |", "|---|---|"]
     lines += [f"| {client.name} | {client.version} |" for client in clients]
     lines += ["", *(f"Left out: {name}: {why}." for name, why in matrix.skipped.items())]
     return HEAD + "\n".join(lines).rstrip() + "\n"
+
+
+def _refusals(matrix: Matrix) -> list[str]:
+    """What each client tells its application when it is refused."""
+    lines = ["What clients tell when they are refused, in errors of their calls or in their logs (N: with digits):", ""]
+    for name in REFUSALS:
+        by_text: dict[str, list[str]] = {}
+        for client, results in matrix.results.get(OURS, {}).items():
+            if name in results and results[name].outcome == "passed":
+                by_text.setdefault(_told(results[name].told), []).append(client)
+        told = [f"  - {_plain(text)}: {', '.join(clients)}" for text, clients in sorted(by_text.items())]
+        lines += [f"- {SCENARIOS[name].title.removeprefix('Refused: ')}", *told] if told else []
+    return [*lines, ""] if len(lines) > 2 else []
 
 
 def _cell(matrix: Matrix, client: str, scenario: str, notes: list[str]) -> str:
@@ -51,6 +66,8 @@ def _cell(matrix: Matrix, client: str, scenario: str, notes: list[str]) -> str:
     if ours is None and kafkas is None:
         return "–"
     note = _note(ours, kafkas, SCENARIOS[scenario].faults)
+    if not note and ours is not None:
+        note = _own_problem(matrix, client, scenario, ours)
     if not note:
         return "✓"
     notes.append(f"{client}, {SCENARIOS[scenario].title}: {note}")
@@ -77,18 +94,36 @@ def _note(ours: Result | None, kafkas: Result | None, is_for_ours: bool) -> str:
 def _problem(result: Result | None) -> str:
     if result is None or result.outcome == "passed":
         return ""
-    text = result.message.replace("|", "/").replace("<", "‹").replace(">", "›")
+    text = _plain(result.message)
     return text if len(text) <= 300 else text[:300] + "…"
 
 
+def _plain(text: str) -> str:
+    """Without what Markdown takes for tables or tags."""
+    return text.replace("|", "/").replace("<", "‹").replace(">", "›")
+
+
 def problems(matrix: Matrix) -> list[str]:
-    """What fails on this server and not on Apache Kafka."""
+    """What fails on this server and not on Apache Kafka, and what refused members are told otherwise than by it."""
     return [
-        f"FAILED: {client}, {SCENARIOS[name].title}: {result.message}"
+        f"FAILED: {client}, {SCENARIOS[name].title}: {problem}"
         for client, results in matrix.results.get(OURS, {}).items()
         for name, result in results.items()
-        if result.outcome != "passed" and not is_kafkas_too(matrix, client, name)
+        if (problem := _own_problem(matrix, client, name, result))
     ]
+
+
+def _own_problem(matrix: Matrix, client: str, scenario: str, result: Result) -> str:
+    if result.outcome != "passed":
+        return "" if is_kafkas_too(matrix, client, scenario) else result.message
+    kafkas = told_on_kafka(matrix, client, scenario)
+    if kafkas is None or kafkas == result.told:
+        return ""
+    return f"the member is told {_told(result.told)}; by Kafka it is told {_told(kafkas)}"
+
+
+def _told(texts: Sequence[str]) -> str:
+    return "; ".join(texts) or "nothing"
 
 
 def junit(matrix: Matrix) -> str:

@@ -32,4 +32,6 @@ MODULES: Final = (
     streaming,
     secured,
 )
+REFUSALS: Final = tuple(scenario.name for scenario in secured.REFUSALS)
+"""Those in which a member is refused, and told why."""
 SCENARIOS: Final[dict[str, Scenario]] = {scenario.name: scenario for module in MODULES for scenario in module.SCENARIOS}

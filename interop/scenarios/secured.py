@@ -21,7 +21,7 @@ REFUSED: Final = ("authenticat", "credential", "password", "sasl", "token", "cer
 """One of these is in what a client is told whose login was refused; lines without one tell of something else."""
 REFUSAL_SECONDS: Final = 12
 """How long a member that is refused may take to be told. Some clients try again for ever and tell nobody."""
-REFUSALS: Final = {
+REFUSED_BECAUSE: Final = {
     "plain": (WRONG_PASSWORD, UNKNOWN_USER),
     "scram-sha-256": (WRONG_PASSWORD, UNKNOWN_USER),
     "oauthbearer": (EXPIRED_TOKEN,),
@@ -116,8 +116,9 @@ def right_taken_away(scene: Scene) -> None:
         remove_acls(scene.server.bootstrap, [of_group])
 
 
+REFUSALS: Final = tuple(_refusal(security, why) for security, reasons in REFUSED_BECAUSE.items() for why in reasons)
 SCENARIOS = (
     *map(_scenario, TITLES),
-    *(_refusal(security, why) for security, reasons in REFUSALS.items() for why in reasons),
+    *REFUSALS,
     Scenario("A right is taken away in the middle", right_taken_away, needs=("plain",), security="plain"),
 )

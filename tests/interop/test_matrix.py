@@ -18,7 +18,7 @@ from interop import builds, targets
 from interop.__main__ import quick
 from interop.builds import ALL, PYTHON, Client, Toolchain
 from interop.driver import BASIC, CLIENTS, DriverMissing
-from interop.matrix import Matrix, Ready, failures_on_kafka, load, play_in_process, plays_of, stored
+from interop.matrix import Matrix, OnKafka, Ready, load, on_kafka, play_in_process, plays_of, stored
 from interop.play import Play, Result
 from interop.report import junit, page, problems
 from interop.scenarios import SCENARIOS
@@ -66,6 +66,7 @@ def test_a_client_plays_the_securities_that_it_has():
     assert played == {
         ("kafrust", "over_ssl"),
         ("kafrust", "over_oauthbearer"),
+        ("kafrust", "expired_token_over_oauthbearer"),
         ("spark", "stream_over_ssl"),
         ("spark", "stream_over_plain"),
     }
@@ -169,10 +170,35 @@ def test_junit_tells_failures_apart_from_those_of_the_client():
 
 def test_a_run_without_kafka_knows_what_fails_there():
     made = matrix(ours=Result("failed", "why"))
-    made.known = failures_on_kafka(matrix(kafka=Result("failed", "why")))
-    assert made.known == {"kafkajs": {"first_join": "why"}}
+    made.on_kafka = on_kafka(matrix(kafka=Result("failed", "why")))
+    assert made.on_kafka == OnKafka(failures={"kafkajs": {"first_join": "why"}})
     assert problems(made) == []
-    assert failures_on_kafka(matrix(kafka=Result("passed"))) == {}
+    assert on_kafka(matrix(kafka=Result("passed"))) == OnKafka()
+
+
+def test_what_a_refused_member_is_told_is_what_kafka_tells_it():
+    def refused(**results: Result) -> Matrix:
+        made = matrix()
+        for target, result in results.items():
+            made.add(
+                msgspec.structs.replace(PLAY, scenario="unknown_user_over_plain", client="java", target=target), result
+            )
+        return made
+
+    kafkas = Result("passed", told=["SaslException: no such user"])
+    other, nothing = Result("passed", told=["SaslException: go away"]), Result("passed")
+    problem = (
+        "FAILED: java, Refused: unknown user, SASL_SSL with PLAIN: the member is told {}; "
+        "by Kafka it is told SaslException: no such user"
+    )
+    assert problems(refused(ours=kafkas, kafka=kafkas)) == []
+    assert problems(refused(ours=other, kafka=kafkas)) == [problem.format("SaslException: go away")]
+    assert problems(refused(ours=nothing, kafka=kafkas)) == [problem.format("nothing")]
+    without_kafka = refused(ours=other)
+    assert problems(without_kafka) == []
+    without_kafka.on_kafka = on_kafka(refused(kafka=kafkas))
+    assert problems(without_kafka) == [problem.format("SaslException: go away")]
+    assert "  - SaslException: go away: java" in page(without_kafka).splitlines()
 
 
 def test_a_part_of_the_results_is_replaced_by_a_later_run(tmp_path):

@@ -5,6 +5,7 @@ the standard library.
 """
 
 import json
+import logging
 import queue
 import sys
 import threading
@@ -164,7 +165,8 @@ class Member(threading.Thread):
 
 
 def run(client, version, can, member_class, lacks=()):
-    """Serve commands until stdin ends."""
+    """Serve commands until stdin ends. What the client logs as an error goes to stderr."""
+    logging.basicConfig(level=logging.ERROR, format="%(name)s %(message)s")
     emit("ready", client=client, version=version, can=sorted(can), lacks=sorted(lacks))
     members = {}
     for line in sys.stdin:

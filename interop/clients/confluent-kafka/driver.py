@@ -36,7 +36,7 @@ class ConfluentMember(Member):
             "topic.metadata.refresh.interval.ms": min(options.get("metadata_max_age_ms", 300_000), 300_000),
             "reconnect.backoff.ms": 20,
             "reconnect.backoff.max.ms": 200,
-            "log_level": 0,
+            "log_level": 3,  # errors, to stderr
         }
         if consumer_protocol:
             settings["group.protocol"] = "consumer"

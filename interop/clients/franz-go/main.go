@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -62,6 +63,7 @@ func open(options contract.Command, report *contract.Report) (contract.Consumer,
 		kgo.MetadataMinAge(100 * time.Millisecond),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.DisableAutoCommit(),
+		kgo.WithLogger(kgo.BasicLogger(os.Stderr, kgo.LogLevelWarn, nil)),
 		kgo.OnPartitionsAssigned(tell("assigned")),
 		kgo.OnPartitionsRevoked(tell("revoked")),
 		kgo.OnPartitionsLost(tell("lost")),

@@ -28,7 +28,7 @@ async function open(options, report) {
   const kafka = new Kafka({
     brokers: [options.bootstrap],
     clientId: options.client_id || options.member,
-    logLevel: logLevel.NOTHING,
+    logLevel: logLevel.ERROR,
     ...secured(options.security),
     retry: { initialRetryTime: 50, maxRetryTime: 500, retries: 1000 },
   });

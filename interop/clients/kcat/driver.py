@@ -85,6 +85,8 @@ class KcatMember(Member):
                 )
             elif ERROR.match(line.strip()):
                 self.last_error = ERROR.match(line.strip())[1]
+            if not rebalanced:
+                sys.stderr.write(line)
 
     def rebalanced(self, kind, partitions):
         if kind.startswith("assign"):

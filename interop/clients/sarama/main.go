@@ -4,7 +4,9 @@ package main
 import (
 	"context"
 	"errors"
+	"log"
 	"maps"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -262,6 +264,7 @@ func (m *member) Close() error {
 
 // A commit that the server rejects while it loads the group is no error to sarama: it is sent again with the next commit.
 func main() {
+	sarama.Logger = log.New(os.Stderr, "", 0)
 	can := append([]string{"static", "subscribe"}, slices.Sorted(maps.Keys(assignors))...)
 	can = append(can, "ssl", "ssl-client-auth", "plain", "scram-sha-256", "scram-sha-512", "oauthbearer")
 	contract.Run("sarama", contract.Version("github.com/IBM/sarama"), can, open, "commit-answer")

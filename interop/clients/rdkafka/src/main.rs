@@ -90,8 +90,15 @@ impl Listener {
 impl ClientContext for Listener {
     const ENABLE_REFRESH_OAUTH_TOKEN: bool = true;
 
-    fn log(&self, _: rdkafka::config::RDKafkaLogLevel, _: &str, _: &str) {}
-    fn error(&self, _: KafkaError, _: &str) {}
+    fn log(&self, level: rdkafka::config::RDKafkaLogLevel, facility: &str, text: &str) {
+        if level as i32 <= rdkafka::config::RDKafkaLogLevel::Error as i32 {
+            eprintln!("{facility} {text}");
+        }
+    }
+
+    fn error(&self, error: KafkaError, reason: &str) {
+        eprintln!("{error}: {reason}");
+    }
 
     fn generate_oauth_token(&self, _: Option<&str>) -> Result<OAuthToken, Box<dyn Error>> {
         let lifetime_ms = (since_epoch() + TOKEN).as_millis() as i64;
