@@ -147,7 +147,7 @@ nightly: build-tests ## with checks of every decision: simulate for NIGHTLY_SECO
 		$(BIN)/python -m tests.differential.consumer --histories $(HISTORIES) --seed $$seed; } || \
 		{ [ $$? -eq 2 ] && echo "left out: there is no Kafka to compare with"; }
 
-mutate: build-tests ## apply each mutant of tests/mutations; a test must detect it (an hour, and less after the first run; ARGUMENTS="--only TEXT")
+mutate: build-tests ## apply each mutant of tests/mutations; a test must detect it (an hour; ARGUMENTS="--only TEXT")
 	@$(BIN)/python -m tests.mutations $(ARGUMENTS)
 
 lint: build-tests ## ruff, formatting, cython-lint, mypy --strict

@@ -30,13 +30,12 @@ class Change(NamedTuple):
         return self.mutant.name, self.mutant.scope, self.file
 
 
-def all_changes() -> list[Change]:
+def all_changes(sources: Sources) -> list[Change]:
     """One for each mutant.
 
     Raises:
         AnchorError: a mutant cannot be made.
     """
-    sources = Sources(ROOT)
     mutated = [(mutant, *sources.mutate(mutant)) for mutant in MUTANTS]
     return [Change(mutant, file, sources.texts[file], text) for mutant, file, text in mutated]
 

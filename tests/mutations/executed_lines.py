@@ -2,44 +2,60 @@
 
 import ast
 import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 import coverage
 
+from tests.mutations.uses import Uses
+
 LINES: Final = "lines"
 """The data file of coverage.py in the folder of a recording."""
-SECONDS: Final = "seconds.json"
-"""How long each test took, in the same folder."""
+RUN: Final = "run.json"
+"""In the same folder: `root`, the tree that the tests ran in, and `seconds`, which each of them took."""
 
 
 class ExecutedLines:
     """What tests of copies of the tree recorded (recording.py)."""
 
-    def __init__(self) -> None:
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        """`texts` has the sources that may be changed: file, a path from the root of the tree → text."""
+        self._texts = texts
         self._recordings: list[tuple[coverage.CoverageData, Path]] = []
         self._seconds: dict[str, float] = {}
 
-    def add(self, folder: Path, root: Path) -> None:
-        """Add the recording in a folder, of tests of the tree `root`."""
-        self._seconds |= json.loads((folder / SECONDS).read_text(encoding="utf-8"))
+    def add(self, folder: Path) -> float:
+        """Add the recording in a folder; how long its tests took, in seconds."""
+        run = json.loads((folder / RUN).read_text(encoding="utf-8"))
+        self._seconds |= run["seconds"]
         data = coverage.CoverageData(str(folder / LINES))
         data.read()
-        self._recordings.append((data, root))
+        self._recordings.append((data, Path(run["root"])))
+        return float(sum(run["seconds"].values()))
 
-    def tests_of(self, file: str, before: str, after: str) -> list[str]:
-        """The tests that execute what differs between two texts of `file`, the fastest first.
+    def tests_of(self, file: str, after: str) -> list[str]:
+        """The tests that execute what is changed when `file` gets the text `after`, the fastest first.
 
-        None for an extension, which is not recorded, and for what is executed when its module is imported.
+        For an extension, which is not recorded, those that execute a line that uses it. None for what is executed when
+        its module is imported.
         """
-        if not file.endswith(".py"):
-            return []
-        lines = statement_lines(before, *changed_lines(before, after))
-        tests: set[str] = set()
+        lines: dict[str, set[int]] = defaultdict(set)
+        if file.endswith(".py"):
+            before = self._texts[file]
+            lines[file].update(statement_lines(before, *changed_lines(before, after)))
+        else:
+            for user, line in Uses(file, self._texts).lines():
+                lines[user].add(line)
+        tests = {test for each, numbers in lines.items() for test in self._executing(each, numbers)}
+        return sorted(tests - {""}, key=lambda test: self._seconds[test])
+
+    def _executing(self, file: str, lines: set[int]) -> Iterator[str]:
         for data, root in self._recordings:
             by_line = data.contexts_by_lineno(str(root / file))
-            tests.update(*(by_line.get(line, ()) for line in lines))
-        return sorted(tests - {""}, key=lambda test: self._seconds[test])
+            for line in lines:
+                yield from by_line.get(line, ())
 
 
 def changed_lines(before: str, after: str) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from typing import Final
 import coverage
 import pytest
 
-from tests.mutations.executed_lines import LINES, SECONDS
+from tests.mutations.executed_lines import LINES, RUN
 
 SOURCES: Final = ("coordinator", "_wire")
 
@@ -35,4 +35,4 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 def pytest_sessionfinish() -> None:
     recorder.stop()
     recorder.save()
-    (folder / SECONDS).write_text(json.dumps(seconds), encoding="utf-8")
+    (folder / RUN).write_text(json.dumps({"root": str(Path.cwd()), "seconds": seconds}), encoding="utf-8")

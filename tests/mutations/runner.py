@@ -1,5 +1,6 @@
 """Finds the test that notices a mutant."""
 
+import shutil
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
@@ -51,11 +52,13 @@ class Copies:
 class MutantRunner:
     """Tests mutants: first the test that noticed it last, then those that execute it, else all in rounds."""
 
-    def __init__(self, copies: Copies, rounds: Sequence[Sequence[str]], killers: Killers) -> None:
+    def __init__(
+        self, copies: Copies, rounds: Sequence[Sequence[str]], killers: Killers, executed: ExecutedLines
+    ) -> None:
         self._copies = copies
         self._rounds = rounds
         self._killers = killers
-        self._executed: Final = ExecutedLines()
+        self._executed = executed
         self._seconds = 0.0
 
     def record(self, pool: Executor, folder: Path) -> None:
@@ -64,17 +67,17 @@ class MutantRunner:
         Raises:
             BaselineError: a round fails, or does not end.
         """
-        recordings = [folder / f"recording-{number}" for number in range(len(self._rounds))]
+        recordings = [folder / str(number) for number in range(len(self._rounds))]
         list(pool.map(self._record, self._rounds, recordings))
 
     def _record(self, tests: Sequence[str], recording: Path) -> None:
-        recording.mkdir()
-        began = time.monotonic()
-        with self._copies.one() as copy:
-            if failure := first_failure(copy, tests, BASELINE_SECONDS, recording):
-                raise BaselineError(failure)
-            self._executed.add(recording, copy)
-        self._seconds = max(self._seconds, SLOWDOWN * (time.monotonic() - began))
+        if not recording.exists():
+            recording.mkdir(parents=True)
+            with self._copies.one() as copy:
+                if failure := first_failure(copy, tests, BASELINE_SECONDS, recording):
+                    shutil.rmtree(recording)
+                    raise BaselineError(failure)
+        self._seconds = max(self._seconds, SLOWDOWN * self._executed.add(recording))
 
     def kill(self, change: Change) -> bool:
         """Whether a test fails with the mutant."""
@@ -96,19 +99,18 @@ class MutantRunner:
             return None  # it was renamed
 
     def _first_killer(self, change: Change, copy: Path) -> str | None:
-        for tests in self._tests_for(change):
+        for tests in filter(None, self._tests_for(change)):
             if killer := first_failure(copy, tests, self._seconds):
                 return killer
         return None
 
     def _tests_for(self, change: Change) -> Iterator[Sequence[str]]:
-        if executing := self._executed.tests_of(change.file, change.before, change.after):
-            yield executing[:FIRST_TESTS]
-            if rest := executing[FIRST_TESTS:]:
-                yield rest
-        else:
-            if nearest := self._nearest(change.file):
-                yield nearest
+        executing = self._executed.tests_of(change.file, change.after)
+        if not (executing and change.file.endswith(".py")):
+            yield self._nearest(change.file)
+        yield executing[:FIRST_TESTS]
+        yield executing[FIRST_TESTS:]
+        if not executing:
             yield from self._rounds
 
     def _nearest(self, file: str) -> Sequence[str]:

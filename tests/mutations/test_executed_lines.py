@@ -4,20 +4,33 @@ from pathlib import Path
 
 import pytest
 
+from tests import covering
 from tests.mutations.executed_lines import ExecutedLines, changed_lines, statement_lines
 from tests.mutations.pytest_runs import RunError, first_failure
+from tests.mutations.uses import Uses
 
-SIZES = """LIMIT = 3
+SIZES = """from _wire.numbers import one
+
+LIMIT = 3
 
 
 def grown(size):
     if size > LIMIT:
         return (
             size +
-            1
+            one()
         )
     return size
 """
+SOURCES = {
+    "coordinator/sizes.py": SIZES,
+    "_wire/numbers.py": "from _wire.scan import one\n",
+    "_wire/scan.pyx": "from _wire.digits cimport digit\n",
+    "_wire/digits.pyx": "",
+    "_wire/other.pyx": "",
+}
+SCAN = "def one():\n    return 1\n"
+"""What the tests import in the place of the extension."""
 TESTS = """
 import time
 from coordinator.sizes import grown
@@ -41,12 +54,13 @@ def test_without_sizes():
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """A tree with one module and its tests, and what records them."""
-    for folder in ("coordinator", "tests"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "__init__.py").touch()
-    (tmp_path / "coordinator/sizes.py").write_text(SIZES, encoding="utf-8")
-    (tmp_path / "tests/test_sizes.py").write_text(TESTS, encoding="utf-8")
-    (tmp_path / "tests/mutations").symlink_to(Path(__file__).parent)
+    for file, text in (SOURCES | {"_wire/scan.py": SCAN, "tests/test_sizes.py": TESTS}).items():
+        path = tmp_path / file
+        path.parent.mkdir(exist_ok=True)
+        (path.parent / "__init__.py").touch()
+        path.write_text(text, encoding="utf-8")
+    for used in (Path(__file__).parent, Path(covering.__file__)):
+        (tmp_path / "tests" / used.name).symlink_to(used)
     return tmp_path
 
 
@@ -54,8 +68,8 @@ def recorded(tree: Path) -> ExecutedLines:
     folder = tree / "recording"
     folder.mkdir()
     assert first_failure(tree, ["tests/test_sizes.py"], 60, folder) is None
-    executed = ExecutedLines()
-    executed.add(folder, tree)
+    executed = ExecutedLines(SOURCES)
+    assert 0.1 < executed.add(folder) < 60
     return executed
 
 
@@ -63,14 +77,21 @@ def test_a_change_is_tested_with_those_that_execute_its_statement_the_fastest_fi
     executed = recorded(tree)
 
     def tests_of(old: str, new: str) -> list[str]:
-        found = executed.tests_of("coordinator/sizes.py", SIZES, SIZES.replace(old, new))
+        found = executed.tests_of("coordinator/sizes.py", SIZES.replace(old, new))
         return [test.partition("::")[2] for test in found]
 
-    assert tests_of("            1\n", "            2\n") == ["test_large", "test_both"]
+    assert tests_of("            one()\n", "            two()\n") == ["test_large", "test_both"]
     assert tests_of("return size\n", "return 0\n") == ["test_small", "test_both"]
     assert tests_of("size > LIMIT", "size < LIMIT") == ["test_large", "test_small", "test_both"]
     assert tests_of("LIMIT = 3", "LIMIT = 4") == [], "it is executed when the module is imported"
-    assert executed.tests_of("coordinator/sizes.pyx", SIZES, SIZES.replace("1", "2")) == []
+
+
+def test_a_change_of_an_extension_is_tested_with_those_that_execute_its_uses(tree):
+    executed = recorded(tree)
+    for file in ("_wire/scan.pyx", "_wire/digits.pyx"):
+        assert [test.partition("::")[2] for test in executed.tests_of(file, "")] == ["test_large", "test_both"]
+    assert set(Uses("_wire/scan.pyx", SOURCES).lines()) == {("coordinator/sizes.py", 10)}
+    assert executed.tests_of("_wire/other.pyx", "") == []
 
 
 def test_a_test_that_fails_is_named_and_one_that_is_not_there_is_an_error(tree):
@@ -97,6 +118,6 @@ def test_the_changed_lines_are_those_that_differ(before, after, lines):
 
 
 def test_a_statement_has_all_its_lines():
-    assert statement_lines(SIZES, 8, 8) == range(6, 10)
-    assert statement_lines(SIZES, 8, 10) == range(0), "they have no statement of the function in common"
+    assert statement_lines(SIZES, 10, 10) == range(8, 12)
+    assert statement_lines(SIZES, 10, 12) == range(0), "they have no statement of the function in common"
     assert statement_lines(SIZES, 1, 1) == range(0), "it is in no function"
