@@ -18,6 +18,8 @@ HANDSHAKE_RECORD: Final = 22
 READ_BYTES: Final = 1 << 16
 RECORDS_AT_ONCE: Final = 500
 """A record that a client sends has a byte or 16 kB, and costs some microseconds."""
+RECORD_BYTES_MAX: Final = 1 << 14
+"""The longest text of a record (RFC 8446, 5.1), which is encrypted as a whole."""
 RECORDS_BYTES: Final = 1 << 16
 """What is encrypted at a time, before the socket is asked whether it takes more."""
 UNSENT_BYTES_HIGH: Final = 1 << 16
@@ -209,9 +211,11 @@ class TlsTransport(asyncio.Protocol):
         """Decrypt what came, and hand it to the connection; very many small records in several turns of the loop."""
         chunks: list[bytes] = []
         is_ended = False
+        incoming, tls = self._incoming, self._ssl
         try:
-            while self._has_incoming() and len(chunks) < RECORDS_AT_ONCE:
-                chunk = self._ssl.read(READ_BYTES)
+            while (pending := incoming.pending or tls.pending()) and len(chunks) < RECORDS_AT_ONCE:
+                # No text is longer than its record, and a large buffer costs more than to decrypt a small request.
+                chunk = tls.read(min(READ_BYTES, pending))
                 if not chunk:
                     is_ended = True
                     break
@@ -287,11 +291,16 @@ class TlsTransport(asyncio.Protocol):
                 self._read_socket(True)
 
     def write(self, data: bytes) -> None:
-        if self._state is TlsState.OPEN:
+        if self._state is not TlsState.OPEN:
+            return
+        if not self._unsent and not self._is_tcp_full and len(data) <= RECORD_BYTES_MAX:
+            self._ssl.write(data)
+            self._tcp.write(self._outgoing.read())
+        else:
             self._unsent.append(data)
             self._unsent_bytes += len(data)
             self._send_unsent()
-            self._pause_connection()
+        self._pause_connection()
 
     def writelines(self, parts: list[Any]) -> None:
         if self._state is TlsState.OPEN:
