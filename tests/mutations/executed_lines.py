@@ -38,18 +38,25 @@ class ExecutedLines:
     def tests_of(self, file: str, after: str) -> list[str]:
         """The tests that execute what is changed when `file` gets the text `after`, the fastest first.
 
-        For an extension, which is not recorded, those that execute a line that uses it. None for what is executed when
-        its module is imported.
+        What is in an extension, or executed when its module is imported, is not recorded: those that execute a line
+        that uses it.
         """
         lines: dict[str, set[int]] = defaultdict(set)
-        if file.endswith(".py"):
-            before = self._texts[file]
-            lines[file].update(statement_lines(before, *changed_lines(before, after)))
-        else:
-            for user, line in Uses(file, self._texts).lines():
-                lines[user].add(line)
+        for user, line in self._lines(file, after):
+            lines[user].add(line)
         tests = {test for each, numbers in lines.items() for test in self._executing(each, numbers)}
         return sorted(tests - {""}, key=lambda test: self._seconds[test])
+
+    def _lines(self, file: str, after: str) -> Iterator[tuple[str, int]]:
+        if not file.endswith(".py"):
+            yield from Uses(file, self._texts).lines()
+            return
+        before = self._texts[file]
+        changed = changed_lines(before, after)
+        if executed := statement_lines(before, *changed):
+            yield from ((file, line) for line in executed)
+        else:
+            yield from Uses(file, self._texts, names_at(before, changed[0])).lines()
 
     def _executing(self, file: str, lines: set[int]) -> Iterator[str]:
         for data, root in self._recordings:
@@ -68,6 +75,19 @@ def changed_lines(before: str, after: str) -> tuple[int, int]:
     while same_at_end < min(len(old), len(new)) - first and old[-1 - same_at_end] == new[-1 - same_at_end]:
         same_at_end += 1
     return first + 1, max(first + 1, len(old) - same_at_end)
+
+
+def names_at(text: str, line: int) -> list[str]:
+    """The names of the module that the statement at `line` defines: of a class, of functions, of variables."""
+    names: list[str] = []
+    for statement in ast.parse(text).body:
+        if statement.lineno <= line <= (statement.end_lineno or 0):
+            if isinstance(statement, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                names.append(statement.name)
+            elif isinstance(statement, ast.Assign | ast.AnnAssign):
+                targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+                names += [each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)]
+    return names
 
 
 def statement_lines(text: str, first: int, last: int) -> range:

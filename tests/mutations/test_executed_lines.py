@@ -1,11 +1,12 @@
 """The tests that are run for a mutant are those that execute what it changes."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from tests import covering
-from tests.mutations.executed_lines import ExecutedLines, changed_lines, statement_lines
+from tests.mutations.executed_lines import RUN, ExecutedLines, changed_lines, statement_lines
 from tests.mutations.pytest_runs import RunError, first_failure
 from tests.mutations.uses import Uses
 
@@ -32,23 +33,24 @@ SOURCES = {
 SCAN = "def one():\n    return 1\n"
 """What the tests import in the place of the extension."""
 TESTS = """
-import time
 from coordinator.sizes import grown
 
 def test_small():
-    time.sleep(0.05)
     assert grown(1) == 1
 
 def test_large():
     assert grown(5) == 6
 
 def test_both():
-    time.sleep(0.1)
     assert (grown(1), grown(5)) == (1, 6)
 
 def test_without_sizes():
     assert grown
 """
+
+
+SECONDS = {"test_small": 2.0, "test_large": 1.0, "test_both": 4.0, "test_without_sizes": 0.5}
+"""How long they are taken to run."""
 
 
 @pytest.fixture
@@ -68,8 +70,12 @@ def recorded(tree: Path) -> ExecutedLines:
     folder = tree / "recording"
     folder.mkdir()
     assert first_failure(tree, ["tests/test_sizes.py"], 60, folder) is None
+    run = json.loads((folder / RUN).read_text(encoding="utf-8"))
+    assert run["seconds"].keys() == {f"tests/test_sizes.py::{name}" for name in SECONDS}
+    run["seconds"] = {f"tests/test_sizes.py::{name}": seconds for name, seconds in SECONDS.items()}
+    (folder / RUN).write_text(json.dumps(run), encoding="utf-8")
     executed = ExecutedLines(SOURCES)
-    assert 0.1 < executed.add(folder) < 60
+    assert executed.add(folder) == sum(SECONDS.values())
     return executed
 
 
@@ -83,7 +89,7 @@ def test_a_change_is_tested_with_those_that_execute_its_statement_the_fastest_fi
     assert tests_of("            one()\n", "            two()\n") == ["test_large", "test_both"]
     assert tests_of("return size\n", "return 0\n") == ["test_small", "test_both"]
     assert tests_of("size > LIMIT", "size < LIMIT") == ["test_large", "test_small", "test_both"]
-    assert tests_of("LIMIT = 3", "LIMIT = 4") == [], "it is executed when the module is imported"
+    assert tests_of("LIMIT = 3", "LIMIT = 4") == ["test_large", "test_small", "test_both"], "it is used there"
 
 
 def test_a_change_of_an_extension_is_tested_with_those_that_execute_its_uses(tree):

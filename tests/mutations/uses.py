@@ -1,8 +1,9 @@
-"""Where Python uses an extension: what stands in a .pyx is not recorded, but the lines that name it are."""
+"""Where what a mutant changes is used, if it is not recorded itself: the code of an extension, and what is executed
+when a module is imported. The lines that name it are recorded."""
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from pathlib import PurePosixPath
 
@@ -10,14 +11,17 @@ from tests.covering import cython_imports, name_of
 
 
 class Uses:
-    """The uses of names of one .pyx in the Python modules of `texts`: file, a path from the root → its text."""
+    """The uses of names of one module in the Python modules of `texts`: file, a path from the root → its text."""
 
-    def __init__(self, file: str, texts: Mapping[str, str]) -> None:
+    def __init__(self, file: str, texts: Mapping[str, str], names: Collection[str] = ()) -> None:
+        """`names` are those of a Python module; of an extension all count."""
         self._python = {module_of(each): each for each in texts if each.endswith(".py")}
         self._texts = texts
-        self._extensions = _with_importers(module_of(file), texts)
+        self._extensions = set() if names else _with_importers(module_of(file), texts)
         self._names: dict[str, set[str]] = defaultdict(set)
-        """Module → the names in it that stand for something of the extensions, also by way of other modules."""
+        """Module → the names in it that stand for one of `names`, or of an extension, also by way of other modules."""
+        if names:
+            self._names[module_of(file)].update(names)
         while self._follow_imports():
             pass
 
