@@ -17,10 +17,12 @@ from interop.scene import SECONDS, Scene
 from interop.security import EXPIRED_CERTIFICATE, EXPIRED_TOKEN, TITLES, UNKNOWN_USER, USER, WRONG_PASSWORD
 from tests.waiting import wait_for
 
-REFUSED: Final = ("authenticat", "credential", "password", "sasl", "token", "certificate", "handshake", "ssl", "tls")
-"""One of these is in what a client is told whose login was refused; lines without one tell of something else."""
+REFUSED: Final = re.compile(r"authenticat|credential|password|sasl|token|certificate|handshake|\b(ssl|tls)\b", re.I)
+"""In what a client is told whose login was refused. Lines without it tell of something else."""
 REFUSAL_SECONDS: Final = 12
 """How long a member that is refused may take to be told. Some clients try again for ever and tell nobody."""
+MORE_SECONDS: Final = 1
+"""In which all is told: some clients tell the same in several lines."""
 REFUSED_BECAUSE: Final = {
     "plain": (WRONG_PASSWORD, UNKNOWN_USER),
     "scram-sha-256": (WRONG_PASSWORD, UNKNOWN_USER),
@@ -82,6 +84,7 @@ def _wait_until_told(member: Member) -> None:
     deadline = time.monotonic() + REFUSAL_SECONDS
     while time.monotonic() < deadline and not _told_refusals(member):
         time.sleep(POLL_SECONDS)
+    time.sleep(MORE_SECONDS)
 
 
 def _told_refusals(member: Member) -> set[str]:
@@ -92,7 +95,7 @@ def _told_refusals(member: Member) -> set[str]:
     failures = member.latest().of_kind("failed")
     texts = [f"{each['error']}: {each['message']}" for each in failures] + member.driver.errors().splitlines()
     told = {" ".join(VARYING.sub("N", text).split()) for text in texts}
-    return {text for text in told if any(word in text.lower() for word in REFUSED)}
+    return {text for text in told if REFUSED.search(text)}
 
 
 def right_taken_away(scene: Scene) -> None:

@@ -194,6 +194,9 @@ def test_what_a_refused_member_is_told_is_what_kafka_tells_it():
     assert problems(refused(ours=kafkas, kafka=kafkas)) == []
     assert problems(refused(ours=other, kafka=kafkas)) == [problem.format("SaslException: go away")]
     assert problems(refused(ours=nothing, kafka=kafkas)) == [problem.format("nothing")]
+    alert, javas = (Result("passed", told=[f"SSL: alert certificate {reason}"]) for reason in ("expired", "unknown"))
+    assert problems(refused(ours=alert, kafka=javas)) == [], "Java 17 does not tell the reason"
+    assert problems(refused(ours=javas, kafka=alert)) != []
     without_kafka = refused(ours=other)
     assert problems(without_kafka) == []
     without_kafka.on_kafka = on_kafka(refused(kafka=kafkas))
