@@ -53,7 +53,11 @@ def main() -> int:
         except BaselineError as error:
             print(f"the tests fail without a mutant: {error}", file=sys.stderr)
             return 1
-        noticed = list(pool.map(runner.kill, changes))
+        try:
+            noticed = list(pool.map(runner.kill, changes))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)  # only those that are being tested come to their end
+            raise
     survived = [change for change, was_noticed in zip(changes, noticed, strict=True) if not was_noticed]
     print(f"{len(changes) - len(survived)} of {len(changes)} mutants were noticed")
     for change in survived:
