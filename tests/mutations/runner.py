@@ -5,15 +5,16 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from queue import SimpleQueue
 from typing import Final
 
 from tests.covering import Project
 from tests.mutations.changes import ROOT, Change, applied, copy_tree
-from tests.mutations.executed_lines import ExecutedLines
+from tests.mutations.executed_lines import ExecutedLines, changed_lines, statement_lines
 from tests.mutations.killers import Killers
 from tests.mutations.pytest_runs import RunError, first_failure
+from tests.mutations.uses import module_of
 
 BASELINE_SECONDS: Final = 1_800
 """For a round without a mutant, while it is recorded what the tests execute."""
@@ -47,6 +48,13 @@ class Copies:
             yield copy
         finally:
             self._free.put(copy)
+
+
+def is_recorded(change: Change) -> bool:
+    """Whether it is recorded which tests execute what is changed, and not only which ones use it."""
+    if not change.file.endswith(".py"):
+        return False
+    return bool(statement_lines(change.before, *changed_lines(change.before, change.after)))
 
 
 class MutantRunner:
@@ -106,7 +114,7 @@ class MutantRunner:
 
     def _tests_for(self, change: Change) -> Iterator[Sequence[str]]:
         executing = self._executed.tests_of(change.file, change.after)
-        if not (executing and change.file.endswith(".py")):
+        if not executing or not is_recorded(change):
             yield self._nearest(change.file)
         yield executing[:FIRST_TESTS]
         yield executing[FIRST_TESTS:]
@@ -114,6 +122,8 @@ class MutantRunner:
             yield from self._rounds
 
     def _nearest(self, file: str) -> Sequence[str]:
-        """The test files of the rounds that cover `file`, nearest first."""
+        """The test files of the rounds that cover `file`: first those that import it, then the nearest."""
         paths = [path for tests in self._rounds for path in tests]
-        return [each for each in PROJECT.tests_of([file]) if any(each.startswith(path) for path in paths)][:NEAREST_MAX]
+        nearest = [each for each in PROJECT.tests_of([file]) if any(each.startswith(path) for path in paths)]
+        nearest.sort(key=lambda each: module_of(file) not in PROJECT.imports_of(PurePosixPath(each)))
+        return nearest[:NEAREST_MAX]
