@@ -42,3 +42,12 @@ def test_a_listener_may_have_tls_and_a_name_of_its_own(protocol: str, tmp_path: 
 def test_other_listeners_are_refused_with_a_reason(listeners: str, problem: str, tmp_path: Path):
     with pytest.raises(ConfigError, match=problem):
         make(tls_settings(tmp_path) | {"listeners": listeners})
+
+
+def test_other_nodes_are_asked_over_the_tls_that_the_brokers_need_not_have(tmp_path: Path):
+    path = tmp_path / "node.properties"
+    path.write_text("security.protocol=PLAINTEXT\n", encoding="utf-8")
+    settings = {"listeners": "SSL://127.0.0.1:9093", "cluster.command.config": str(path)}
+    node = make(tls_settings(tmp_path) | settings)
+    assert node._peers._security.tls_context is not None
+    assert node._security.own.tls_context is None
