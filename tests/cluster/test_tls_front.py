@@ -4,6 +4,7 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+from urllib.request import urlopen
 
 import pytest
 from click.testing import CliRunner
@@ -34,7 +35,7 @@ from tests.cluster.secured import (
     secured_kafka,
     security_of,
 )
-from tests.differential.kafka import KafkaMissing
+from tests.differential.kafka import KafkaMissing, free_port
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.realtime
@@ -80,6 +81,8 @@ class Front(NamedTuple):
     cluster: Cluster
     nodes: list[RunningNode]
     operator: ClientSecurity
+    admin: str
+    """HOST:PORT of the admin port; empty if there is none."""
 
     @property
     def bootstrap(self) -> str:
@@ -105,10 +108,11 @@ def front(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[Front]:
         security, operator = security_of(NODES, cluster.trusted), security_of(OPERATOR, cluster.trusted)
     else:
         brokers, count = cluster.kafka.certificates, 1
-        settings["ssl.client.auth"] = "required"
+        settings |= {"ssl.client.auth": "required", "admin.security.protocol": "SSL"}
+        settings["admin.listener"] = f"127.0.0.1:{free_port()}"
         security = operator = ClientSecurity(cluster.certificate(NODES_CERTIFICATE))
     with RunningNodes(cluster.folder / request.param, brokers, count, settings, security, operator) as running:
-        yield Front(cluster, running.nodes, operator)
+        yield Front(cluster, running.nodes, operator, settings.get("admin.listener", ""))
         for node in running.nodes:
             node.stop()
 
@@ -205,3 +209,12 @@ def test_a_client_without_a_certificate_is_refused_as_the_node_requires_one(fron
         producer.list_topics(timeout=2)
     log = front.nodes[0].log.read_text(encoding="utf-8")
     assert "peer did not return a certificate" in log
+
+
+@WITH_CERTIFICATES
+def test_the_admin_port_of_a_node_has_the_tls_that_is_set(front: Front):
+    context = authority().client_context(authority().issue("CN=operator", names=()), front.cluster.folder)
+    with urlopen(f"https://{front.admin}/readyz", timeout=SECONDS, context=context) as answer:
+        assert answer.status == 200
+    with pytest.raises(OSError, match=r"reset|closed|refused|[Rr]emote end"):
+        urlopen(f"http://{front.admin}/readyz", timeout=SECONDS)
