@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 from urllib.request import urlopen
@@ -171,8 +172,8 @@ def test_commands_work_over_tls(front: Front, tmp_path: Path):
 def test_plain_text_is_closed_with_one_line_at_the_nodes_port_and_at_a_brokers(front: Front):
     node = front.nodes[0]
 
-    def lines() -> int:
-        return node.log.read_text(encoding="utf-8").count(PLAIN_TEXT)
+    def has_lines(count: int) -> bool:
+        return node.log.read_text(encoding="utf-8").count(PLAIN_TEXT) == count
 
     for number, address in enumerate((node.bootstrap, node.broker_address(BROKER_ID)), 1):
         host, _, port = address.rpartition(":")
@@ -180,7 +181,7 @@ def test_plain_text_is_closed_with_one_line_at_the_nodes_port_and_at_a_brokers(f
             sock.sendall(bytes.fromhex("0000000a001200000000000100000000"))
             while sock.recv(1 << 10):
                 pass  # the alert of TLS
-        wait_for(lambda expected=number: lines() == expected, SECONDS, "the line of the log")
+        wait_for(partial(has_lines, number), SECONDS, "the line of the log")
 
 
 # ------------------------------------------------------------------------------------------------------------------ SSL
