@@ -41,6 +41,7 @@ from coordinator.server.host import Host, this_host
 from coordinator.server.listener import Listener, parse_listeners
 from coordinator.server.metered import bind_admin
 from coordinator.server.node_loop import NodeLoop
+from coordinator.server.security_warnings import security_warnings
 
 if TYPE_CHECKING:
     from coordinator.admin.port import AdminPort
@@ -81,7 +82,7 @@ class ClusterNode:
         self._append_times: TimeHistogram | None = None
         self._renewing: asyncio.Task[None] | None = None
         self._is_started = False
-        self._listener = _listener(config)
+        self._listener = node_listener(config)
         self._security = node_security(config, self._listener.security_protocol)
         endpoint = self._listener.endpoint_at(self._listener.address.port)
         self.address: Final = NodeAddress(
@@ -140,6 +141,8 @@ class ClusterNode:
                 raise ConfigError(f"{keys.CLUSTER_BOOTSTRAP_SERVERS.name}: {problem}") from None
             raise
         cluster = self._config[keys.CLUSTER_BOOTSTRAP_SERVERS]
+        for warning in security_warnings(self._config, [self._listener]):
+            logger.warning("security", problem=warning)
         logger.info("serving", bootstrap=self.bootstrap, cluster=cluster, node=self._owner.node_id)
 
     async def _start(self) -> None:
@@ -325,8 +328,8 @@ class ClusterNode:
             admin.close()
 
 
-def _listener(config: Config) -> Listener:
-    """The one listener that there is."""
+def node_listener(config: Config) -> Listener:
+    """The one listener that there is. Raises ConfigError."""
     listeners = parse_listeners(config)
     if len(listeners) != 1:
         raise ConfigError(f"{LISTENERS.name}: a node in front of a cluster has one listener")

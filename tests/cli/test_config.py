@@ -86,3 +86,6 @@ def test_a_node_in_front_of_a_cluster_needs_no_users_and_no_acls(tmp_path, proto
     assert found.exit_code == 0
     settings["ssl.keystore.location"] = str(tmp_path / "none.pem")
     assert check("--config", written(tmp_path / "node.properties", settings)).exit_code == 2
+    settings["ssl.keystore.location"] = str(tmp_path / "server.pem")
+    settings["cluster.command.config"] = str(tmp_path / "none.properties")
+    assert "cannot read" in check("--config", written(tmp_path / "node.properties", settings)).output

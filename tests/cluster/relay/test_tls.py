@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from _wire.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 from _wire.messages.produce import ProduceRequest
+from coordinator.cluster.relay import relayed_connection
 from coordinator.cluster.relay.directory import Address
 from coordinator.cluster.relay.upstreams import WRITE_BUFFER_HIGH_BYTES, Upstreams
 from coordinator.config.settings import Config
@@ -260,3 +262,45 @@ def test_what_a_broker_does_not_read_stays_with_the_client(run, tmp_path, has_br
             assert len(await broker.read_frame()) == FRAME_BYTES_MAX
 
     play_tls(run, tmp_path, story, has_broker_tls=has_broker_tls)
+
+
+@LOOPS
+def test_a_rewritten_response_that_a_client_does_not_read_is_counted(run, tmp_path):
+    async def story(ports: TlsPorts) -> None:
+        client, broker = await ports.pair(ssl=authority().client_context())
+        small_buffers(client)
+        client.stop_reading()
+        keys = ["other" * 20] * 100_000
+        client.write(encoded(1, FindCoordinatorRequest(coordinator_keys=keys[:1]), 4))
+        await broker.read_frame()
+        many = [Coordinator(key=key, node_id=BROKER_ID, host="b", port=1) for key in keys]
+        body = FindCoordinatorResponse(coordinators=many).encode(4)
+        broker.write(frame((1).to_bytes(4, "big") + b"\x00" + body))
+        (port,) = ports.listeners._ports.values()
+        (connection,) = port.connections
+        await ports.scene.until(lambda: connection._is_client_full)
+        assert ports.scene.held.sum_bytes > 4 * MIB
+        assert connection._client._tcp.get_write_buffer_size() <= ENCRYPTED_AT_ONCE
+        client.start_reading()
+        assert len(await client.read_frame()) > 10 * MIB
+        await ports.scene.until(lambda: ports.scene.held.sum_bytes == 0)
+
+    play_tls(run, tmp_path, story)
+
+
+@LOOPS
+def test_a_client_that_reads_nothing_for_long_is_closed(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(relayed_connection, "CLIENT_STALLED_SECONDS", 0.05)
+
+    async def story(ports: TlsPorts) -> None:
+        client, broker = await ports.pair(ssl=authority().client_context())
+        small_buffers(client)
+        client.stop_reading()
+        client.write(FETCH)
+        await broker.read(len(FETCH))
+        broker.write(response(1, bytes(32 * MIB)))
+        await ports.scene.until(lambda: ports.reasons)
+        assert ports.reasons == ["the client does not read its responses"]
+        await ports.scene.until(lambda: ports.limits.accepted_count == 0)
+
+    play_tls(run, tmp_path, story)
