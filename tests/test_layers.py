@@ -67,7 +67,8 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.cluster.sentinels": "_wire coordinator.cluster.brokers",
         "coordinator.cluster.relay": "_wire coordinator.core coordinator.runtime.slices coordinator.runtime.pauses"
         " coordinator.listen_address coordinator.server.acceptor coordinator.server.connection"
-        " coordinator.server.connection_rate coordinator.server.descriptors coordinator.server.limits",
+        " coordinator.server.connection_rate coordinator.server.descriptors coordinator.server.limits"
+        " coordinator.security.principal",
         "coordinator.client": "_wire coordinator.core coordinator.audit.schema coordinator.patterns coordinator.config"
         " coordinator.security msgspec kafka scramp",
         "coordinator.explain": "coordinator.audit.schema coordinator.core.causes msgspec",

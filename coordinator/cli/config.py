@@ -6,6 +6,7 @@ from typing import Final
 
 import click
 
+from coordinator.config.cluster_keys import CLUSTER_BOOTSTRAP_SERVERS
 from coordinator.config.key import ConfigError
 from coordinator.config.properties import parse_settings, read_properties
 from coordinator.config.settings import Config
@@ -42,6 +43,8 @@ def check(config_file: Path | None, settings: tuple[str, ...], strict: bool) -> 
         texts = read_properties(config_file) if config_file is not None else {}
         config = Config(texts | parse_settings(settings))
         listeners = make_listeners(config)
+        if config[CLUSTER_BOOTSTRAP_SERVERS]:
+            _check_node(config)
         warnings = list(security_warnings(config, listeners))
     except ConfigError as problem:
         click.echo(f"error: {problem}", err=True)
@@ -52,3 +55,11 @@ def check(config_file: Path | None, settings: tuple[str, ...], strict: bool) -> 
     click.echo(f"a server starts with these settings; its listeners are {names}")
     if warnings and strict:
         sys.exit(WARNED)
+
+
+def _check_node(config: Config) -> None:
+    """What a node in front of a cluster makes of them. Raises ConfigError."""
+    from coordinator.cluster.node import node_listener
+    from coordinator.cluster.security import node_security
+
+    node_security(config, node_listener(config).security_protocol)

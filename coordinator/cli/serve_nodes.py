@@ -15,6 +15,7 @@ from coordinator.config.cluster_keys import CLUSTER_BROKER_PORT_BASE
 from coordinator.config.key import ConfigError
 from coordinator.config.listener_keys import ADVERTISED_LISTENERS, LISTENERS
 from coordinator.config.metrics_keys import ADMIN_LISTENER
+from coordinator.config.properties import properties_text
 from coordinator.config.server_keys import NODE_ID
 from coordinator.config.settings import Config
 from coordinator.listen_address import PORT_AT_MOST, parse_addresses
@@ -119,11 +120,11 @@ class NodeProcesses:
             delay = min(delay * 2, RESTART_SECONDS_AT_MOST)
 
     async def _start(self, number: int) -> asyncio.subprocess.Process:
-        options: list[str] = []
-        for name, text in self._settings[number].items():
-            options += ("--set", f"{name}={text}")
+        # By a file in a folder of its own: all users see the arguments of a process, and settings have passwords.
+        config = Path(self._folder.name, f"{number}.properties")
+        config.write_text(properties_text(self._settings[number]), encoding="utf-8")
         return await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "coordinator.cli", "serve", *options),
+            *(sys.executable, "-m", "coordinator.cli", "serve", "--config", str(config)),
             *("--log-level", self._log_level, "--ready-file", str(self._ready_path(number))),
             start_new_session=True,  # Ctrl-C reaches this process alone, which stops the nodes
         )

@@ -28,6 +28,7 @@ from coordinator.server.dispatch import DispatchTable
 from coordinator.server.host import Host
 from coordinator.server.limits import ConnectionLimits
 from coordinator.server.listener import Listener
+from coordinator.server.listener_tls import TlsParts, make_tls
 from coordinator.server.listeners import Listeners
 from coordinator.server.node_context import GroupContext
 from coordinator.server.node_loop import NodeLoop
@@ -93,12 +94,17 @@ def without_login(listener: Listener) -> Listener:
 
 
 def make_cluster_front(parts: FrontParts, listener: Listener, metrics: "NodeMetrics | None" = None) -> ClusterFront:
-    """Make the ports, which are opened later."""
+    """Make the ports, which are opened later. Those for brokers have the TLS of the listener.
+
+    Raises:
+        ConfigError: a key or a certificate cannot be used.
+    """
     config, loop, groups = parts.config, parts.loop, parts.groups
     scheduler, now_ms = loop.scheduler, loop.now_ms
     throttling = Throttling(config, MetadataImage(), scheduler, now_ms)
     limits = ConnectionLimits(config, scheduler)
     rejections = RejectionLog(scheduler, now_ms)
+    tls = make_tls(config, [listener], TlsParts(scheduler, loop.slices, now_ms, limits, rejections))
     slow_peers = SlowPeers(config, scheduler, now_ms)
     for due in (limits.due, slow_peers.due, rejections.due, throttling.due):
         scheduler.on_due(due)
@@ -153,12 +159,13 @@ def make_cluster_front(parts: FrontParts, listener: Listener, metrics: "NodeMetr
     )
     listeners = Listeners(
         config,
-        [listener],
+        [without_login(listener)],
         dispatcher,
         limits,
         groups.sessions,
         now_ms,
         rejections=rejections,
+        tls=tls,
         metrics=metrics,
         descriptors=parts.host.descriptors,
     )
@@ -177,6 +184,7 @@ def make_cluster_front(parts: FrontParts, listener: Listener, metrics: "NodeMetr
         limits,
         ConnectionRate(config[MAX_CONNECTION_CREATION_RATE]),
         parts.host.descriptors,
+        None if tls is None else tls.protocol_of(listener.name),
     )
     return ClusterFront(
         dispatcher=dispatcher,

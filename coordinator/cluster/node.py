@@ -2,17 +2,15 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from coordinator import __version__
 from coordinator.audit.schema import CoordinatorPaused, CoordinatorStarted, CoordinatorStopped
 from coordinator.client.bootstrap import Bootstrap
-from coordinator.client.security import ClientSecurity
 from coordinator.cluster.brokers.brokers import Broker, Brokers
 from coordinator.cluster.brokers.errors import BrokerError
 from coordinator.cluster.directory import NodeDirectory
-from coordinator.cluster.front import ClusterFront, FrontParts, make_cluster_front, without_login
+from coordinator.cluster.front import ClusterFront, FrontParts, make_cluster_front
 from coordinator.cluster.groups.topics import ClusterTopics
 from coordinator.cluster.handlers.owners import OwnerHandlers
 from coordinator.cluster.leads import PartitionLeads
@@ -28,12 +26,12 @@ from coordinator.cluster.parts import ClusterGroups, ClusterLinks, make_cluster_
 from coordinator.cluster.peers import Peers
 from coordinator.cluster.relay.broker_listeners import BrokerPortError
 from coordinator.cluster.relay.upstreams import Upstreams
+from coordinator.cluster.security import check_connections_of_clients, node_security
 from coordinator.cluster.sentinels.sentinels import Sentinels
 from coordinator.config import cluster_keys as keys
 from coordinator.config.key import ConfigError
 from coordinator.config.listener_keys import LISTENERS
 from coordinator.config.metrics_keys import ADMIN_LISTENER
-from coordinator.config.properties import read_properties
 from coordinator.config.server_keys import NODE_ID
 from coordinator.config.settings import Config
 from coordinator.listen_address import ListenError
@@ -43,6 +41,7 @@ from coordinator.server.host import Host, this_host
 from coordinator.server.listener import Listener, parse_listeners
 from coordinator.server.metered import bind_admin
 from coordinator.server.node_loop import NodeLoop
+from coordinator.server.security_warnings import security_warnings
 
 if TYPE_CHECKING:
     from coordinator.admin.port import AdminPort
@@ -75,14 +74,16 @@ class ClusterNode:
         self._host = host or this_host()
         self.loop: Final = NodeLoop(self._host)
         self._owner = Owner(node_id=config[NODE_ID], coordinator_epoch=self.loop.wall_ms())
+        self._client_id = f"coordinator-node-{self._owner.node_id}"
+        self._timeout_seconds = config[keys.CLUSTER_REQUEST_TIMEOUT_MS] / 1000
         self._log_lines_dropped = log_lines_dropped
         self._admin: AdminPort | None = None
         self._metrics: NodeMetrics | None = None
         self._append_times: TimeHistogram | None = None
         self._renewing: asyncio.Task[None] | None = None
         self._is_started = False
-        self._security = security_of(config)
-        self._listener = _listener(config)
+        self._listener = node_listener(config)
+        self._security = node_security(config, self._listener.security_protocol)
         endpoint = self._listener.endpoint_at(self._listener.address.port)
         self.address: Final = NodeAddress(
             node_id=self._owner.node_id,
@@ -92,11 +93,11 @@ class ClusterNode:
         )
         lease = Lease(LEASE_MS, self.loop.now_ms)
         self.leads: Final = PartitionLeads(self.address, lease, self._owner.coordinator_epoch, self.loop.now_ms)
-        self._peers = Peers(self._security, self.leads.check_lease)
+        self._peers = Peers(self._security.peers, self.leads.check_lease)
         brokers = Brokers(
-            Bootstrap(config[keys.CLUSTER_BOOTSTRAP_SERVERS], self._security),
-            client_id=f"coordinator-node-{self._owner.node_id}",
-            timeout_seconds=config[keys.CLUSTER_REQUEST_TIMEOUT_MS] / 1000,
+            Bootstrap(config[keys.CLUSTER_BOOTSTRAP_SERVERS], self._security.own),
+            client_id=self._client_id,
+            timeout_seconds=self._timeout_seconds,
             before_responses=self.leads.check_lease,
         )
         self._access = BrokerLogAccess(brokers, self.leads.check_lease)
@@ -140,6 +141,8 @@ class ClusterNode:
                 raise ConfigError(f"{keys.CLUSTER_BOOTSTRAP_SERVERS.name}: {problem}") from None
             raise
         cluster = self._config[keys.CLUSTER_BOOTSTRAP_SERVERS]
+        for warning in security_warnings(self._config, [self._listener]):
+            logger.warning("security", problem=warning)
         logger.info("serving", bootstrap=self.bootstrap, cluster=cluster, node=self._owner.node_id)
 
     async def _start(self) -> None:
@@ -168,7 +171,9 @@ class ClusterNode:
     async def _reach_cluster(self) -> LogTopics:
         config = self._config
         await self.links.brokers.refresh()
-        self._check_ids(self.links.brokers.by_id)
+        brokers = self.links.brokers.by_id
+        self._check_ids(brokers)
+        await check_connections_of_clients(self._security, [*brokers.values()], self._client_id, self._timeout_seconds)
         return await prepare_topics(
             self.links.brokers,
             log_topics(config[keys.MEMBERSHIP_TOPIC_MIN_ISR], config[keys.AUDIT_TOPIC_RETENTION_MS]),
@@ -196,9 +201,9 @@ class ClusterNode:
             owners=owners,
             topics=links.topics,
             directory=directory,
-            upstreams=Upstreams(directory, self._security.tls_context),
+            upstreams=Upstreams(directory, self._security.clients.tls_context),
             broker_ids=lambda: links.brokers.by_id,
-            peers_log_in=self._security.login is not None,
+            peers_log_in=self._security.own.login is not None,
             check_lease=self.leads.check_lease,
         )
         return make_cluster_front(parts, self._listener, self._metrics)
@@ -240,7 +245,7 @@ class ClusterNode:
             return
         parts = MeasuredParts(loop=self.loop, links=self.links, groups=self.groups, denials=self.front.denials.counts)
         measure_cluster_node(self._metrics, parts, self._append_times)
-        await self._admin.start(self._metrics, ())
+        await self._admin.start(self._metrics, secure=self.front.listeners.secure_admin())
 
     def _check_ids(self, brokers: Mapping[int, Broker]) -> None:
         base = self._config[keys.CLUSTER_NODE_ID_BASE]
@@ -323,22 +328,14 @@ class ClusterNode:
             admin.close()
 
 
-def security_of(config: Config) -> ClientSecurity:
-    """How this node connects to the brokers. Raises ConfigError."""
-    path = config[keys.CLUSTER_COMMAND_CONFIG]
-    return ClientSecurity(read_properties(Path(path)) if path else {})
-
-
-def _listener(config: Config) -> Listener:
-    """The one listener that there is."""
+def node_listener(config: Config) -> Listener:
+    """The one listener that there is. Raises ConfigError."""
     listeners = parse_listeners(config)
     if len(listeners) != 1:
         raise ConfigError(f"{LISTENERS.name}: a node in front of a cluster has one listener")
     if not listeners[0].address.port:
         raise ConfigError(f"{LISTENERS.name}: a node in front of a cluster needs a port that is not 0")
-    if listeners[0].security_protocol.has_tls:
-        raise ConfigError(f"{LISTENERS.name}: the listener of a node in front of a cluster cannot have TLS yet")
-    return without_login(listeners[0])
+    return listeners[0]
 
 
 def _ignore_time(ms: float) -> None:

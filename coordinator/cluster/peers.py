@@ -13,6 +13,7 @@ from coordinator.cluster.brokers.connecting import connect
 from coordinator.cluster.brokers.connection import BrokerConnection
 from coordinator.cluster.brokers.errors import BrokerError
 from coordinator.cluster.nodes.messages import NodeAddress
+from coordinator.logger import logger
 
 OWNED_KEY_TYPE: Final = 101
 """The type of key by which FindCoordinator asks one node whether it owns a group itself. Kafka has 0 to 2."""
@@ -33,6 +34,8 @@ class Peers:
         self._before_responses = before_responses
         self._connections: dict[str, asyncio.Task[BrokerConnection]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._unreachable: set[str] = set()
+        """Addresses to which the last attempt to connect has failed."""
 
     def close(self) -> None:
         for asking in self._tasks:
@@ -73,10 +76,21 @@ class Peers:
         task = self._connections.get(address)
         made = None if task is None else _made(task)
         if task is None or (task.done() and (made is None or not made.is_open)):
-            server = Bootstrap(address, self._security)
-            connecting = connect(server, "coordinator node", TIMEOUT_SECONDS, self._before_responses)
-            task = self._connections[address] = asyncio.get_running_loop().create_task(connecting)
+            task = self._connections[address] = asyncio.get_running_loop().create_task(self._connect(address))
         return await asyncio.shield(task)
+
+    async def _connect(self, address: str) -> BrokerConnection:
+        """Connect; a failure is logged once until a connection is made, as requests that need it come all the time."""
+        server = Bootstrap(address, self._security)
+        try:
+            connection = await connect(server, "coordinator node", TIMEOUT_SECONDS, self._before_responses)
+        except BrokerError as problem:
+            if address not in self._unreachable:
+                self._unreachable.add(address)
+                logger.warning("another node cannot be reached", node=address, reason=str(problem))
+            raise
+        self._unreachable.discard(address)
+        return connection
 
     def _start(self, asking: Coroutine[Any, Any, Any], answered: Callable[[Any], None]) -> None:
         async def ask() -> None:

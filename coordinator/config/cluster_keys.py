@@ -14,7 +14,8 @@ CLUSTER_COMMAND_CONFIG = ConfigKey(
     "cluster.command.config",
     "",
     "A file with the settings by which this node connects to the cluster, as Kafka's clients have them: "
-    "`security.protocol`, `ssl.*`, `sasl.*`. If empty, the connections are PLAINTEXT.",
+    "`security.protocol`, `ssl.*`, `sasl.*`. If empty, the connections are PLAINTEXT. To other nodes it connects with "
+    "the same login and stores, and with TLS if its own listener has TLS.",
 )
 CLUSTER_NODES_GROUP_ID = ConfigKey(
     "cluster.nodes.group.id",

@@ -1,7 +1,7 @@
 """Settings as text: KEY=VALUE, one by one or in a file."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +14,8 @@ LINE: Final = re.compile(r"((?:[^\\=: \t\f]|\\.)*)[ \t\f]*([=:]?)[ \t\f]*(.*)", 
 ESCAPED: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.?))", re.DOTALL)
 LINE_END: Final = re.compile(r"\r\n|\n|\r")
 CONTROLS: Final = {"n": "\n", "r": "\r", "t": "\t", "f": "\f"}
+ESCAPES: Final = str.maketrans({"\\": r"\\"} | {control: rf"\{letter}" for letter, control in CONTROLS.items()})
+NAME_ESCAPES: Final = ESCAPES | str.maketrans({character: rf"\{character}" for character in " =:#!"})
 
 
 def parse_settings(lines: Iterable[str]) -> dict[str, str]:
@@ -59,6 +61,17 @@ def read_properties(path: Path) -> dict[str, str]:
         except ValueError as problem:
             raise ConfigError(f"{path}, line {number}: {problem}") from None
     return settings
+
+
+def properties_text(settings: Mapping[str, str]) -> str:
+    """The text of a file from which `read_properties` reads these settings."""
+    return "".join(f"{name.translate(NAME_ESCAPES)}={_escaped(value)}\n" for name, value in settings.items())
+
+
+def _escaped(value: str) -> str:
+    """White space before a value is no part of it, unless there is a backslash before that."""
+    escaped = value.translate(ESCAPES)
+    return rf"\{escaped}" if escaped.startswith(" ") else escaped
 
 
 def logical_lines(text: str) -> Iterator[tuple[int, str]]:

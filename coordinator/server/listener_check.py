@@ -1,5 +1,6 @@
 """Makes all that listeners need, as a start does, without binding an address: for `coordinator config check`."""
 
+from coordinator.config.cluster_keys import CLUSTER_BOOTSTRAP_SERVERS
 from coordinator.config.key import ConfigError
 from coordinator.config.settings import Config
 from coordinator.config.ssl_keys import SSL_PRINCIPAL_MAPPING_RULES
@@ -15,11 +16,12 @@ def make_listeners(config: Config) -> list[Listener]:
         ConfigError: a start would fail with the same message.
     """
     listeners = parse_listeners(config)
+    passes_logins_on = bool(config[CLUSTER_BOOTSTRAP_SERVERS])
     mechanisms = SaslMechanisms(MetadataImage(), lambda: 0)
     for listener in listeners:
         if listener.security_protocol.has_tls:
             _make_tls(listener)
-        if listener.security_protocol.has_sasl:
+        if listener.security_protocol.has_sasl and not passes_logins_on:
             mechanisms.of(listener.config)
     return listeners
 

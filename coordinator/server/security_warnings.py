@@ -9,6 +9,7 @@ from coordinator.config.authorizer_keys import (
     STANDARD_AUTHORIZER,
     SUPER_USERS,
 )
+from coordinator.config.cluster_keys import CLUSTER_BOOTSTRAP_SERVERS
 from coordinator.config.settings import Config
 from coordinator.http_guard import is_loopback
 from coordinator.security.protocols import SecurityProtocol
@@ -25,7 +26,8 @@ def security_warnings(config: Config, listeners: Iterable[Listener]) -> Iterator
         if problem and not is_loopback(listener.address.host):
             address = f"{listener.address.host}:{listener.address.port}"
             yield f"the listener {listener.name} ({listener.security_protocol.value}, {address}) is {problem}"
-    yield from _authorizer_warnings(config, listeners)
+    if not config[CLUSTER_BOOTSTRAP_SERVERS]:
+        yield from _authorizer_warnings(config, listeners)
 
 
 def _clear_text(config: Config, protocol: SecurityProtocol) -> str:
@@ -36,7 +38,8 @@ def _clear_text(config: Config, protocol: SecurityProtocol) -> str:
             "use SASL_SSL, or an address of loopback"
         )
     if protocol is SecurityProtocol.PLAINTEXT:
-        what = "what the ACLs allow User:ANONYMOUS" if config[AUTHORIZER_CLASS_NAME] else "everything"
+        has_acls = config[AUTHORIZER_CLASS_NAME] or config[CLUSTER_BOOTSTRAP_SERVERS]
+        what = "what the ACLs allow User:ANONYMOUS" if has_acls else "everything"
         return (
             f"in clear text and without a login: everybody who can reach it may do {what}; use SASL_SSL or SSL, "
             "or an address of loopback"

@@ -73,3 +73,19 @@ def test_a_missing_file_is_reported(tmp_path):
     found = check("--config", str(tmp_path / "nowhere.properties"))
     assert found.exit_code == 2
     assert "nowhere.properties" in found.output
+
+
+@pytest.mark.parametrize("protocol", ["SSL", "SASL_SSL"])
+def test_a_node_in_front_of_a_cluster_needs_no_users_and_no_acls(tmp_path, protocol: str):
+    settings = tls_settings(tmp_path) | {
+        "listeners": f"{protocol}://127.0.0.1:9093",
+        "cluster.bootstrap.servers": "kafka:9092",
+    }
+    found = check("--config", written(tmp_path / "node.properties", settings), "--strict")
+    assert found.output == f"a server starts with these settings; its listeners are {protocol} ({protocol})\n"
+    assert found.exit_code == 0
+    settings["ssl.keystore.location"] = str(tmp_path / "none.pem")
+    assert check("--config", written(tmp_path / "node.properties", settings)).exit_code == 2
+    settings["ssl.keystore.location"] = str(tmp_path / "server.pem")
+    settings["cluster.command.config"] = str(tmp_path / "none.properties")
+    assert "cannot read" in check("--config", written(tmp_path / "node.properties", settings)).output

@@ -1,11 +1,17 @@
 """`coordinator serve --nodes`: the settings of each node."""
 
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
 import pytest
 from click.testing import CliRunner
 
 from coordinator.cli import main
-from coordinator.cli.serve_nodes import settings_of_node
+from coordinator.cli.serve_nodes import NodeProcesses, settings_of_node
 from coordinator.config.key import ConfigError
+from coordinator.config.properties import read_properties
 
 TEXTS = {
     "cluster.bootstrap.servers": "kafka:9092",
@@ -47,3 +53,20 @@ def test_nodes_with_logs_of_their_own_are_refused() -> None:
     result = CliRunner().invoke(main, ["serve", "--nodes", "2", "--listen", "127.0.0.1:0"])
     assert result.exit_code == 2
     assert "--nodes needs --cluster" in result.output
+
+
+def test_passwords_are_no_arguments_of_the_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[str] = []
+
+    async def start(*arguments: str, **options: Any) -> None:
+        started.extend(arguments)
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
+    texts = {**TEXTS, "listeners": "SASL_SSL://127.0.0.1:9092", "ssl.keystore.password": "secret"}
+    processes = NodeProcesses(texts, 2, "info")
+    asyncio.run(processes._start(1))
+    assert started[0] == sys.executable
+    assert "secret" not in " ".join(started)
+    settings = read_properties(Path(started[started.index("--config") + 1]))
+    assert settings == settings_of_node(texts, 1)
+    assert settings["listeners"] == "SASL_SSL://127.0.0.1:9093"

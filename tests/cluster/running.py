@@ -45,7 +45,10 @@ class RunningNode:
         operator: ClientSecurity | None = None,
         log_level: str = "info",
     ) -> None:
-        """`security` is how the node connects to the brokers, `operator` how it is asked for its partitions."""
+        """`security` is how the node connects to the brokers, `operator` how it is asked for its partitions.
+
+        The listener has the security protocol by which `operator` connects to it.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         self._log_level = log_level
         self._security, self._operator = security, operator or security
@@ -67,12 +70,12 @@ class RunningNode:
             "cluster.broker.port.base": str(self._broker_port_base),
             **self._settings,
         }
-        protocol = self._security.settings.get("security.protocol")
-        if protocol is not None:
+        if self._security.settings:
             lines = (f"{name}={value}\n" for name, value in self._security.settings.items())
             self._command_config.write_text("".join(lines), encoding="utf-8")
             settings["cluster.command.config"] = str(self._command_config)
-        settings["listeners"] = f"{protocol or 'PLAINTEXT'}://{self.bootstrap}"
+        protocol = self._operator.settings.get("security.protocol", "PLAINTEXT")
+        settings["listeners"] = f"{protocol}://{self.bootstrap}"
         arguments = ["serve", "--cluster", self._cluster, "--ready-file", str(self._ready)]
         arguments.append(f"--log-level={self._log_level}")
         arguments += [f"--set={name}={value}" for name, value in settings.items()]
@@ -82,6 +85,10 @@ class RunningNode:
         self._process = process
         wait_for(lambda: self._ready.exists() or process.poll() is not None, START_SECONDS, "the node to be ready")
         assert process.poll() is None, self.log.read_text(encoding="utf-8")
+
+    def broker_address(self, broker_id: int) -> str:
+        """HOST:PORT by which the node lets clients reach a broker."""
+        return f"127.0.0.1:{self._broker_port_base + broker_id}"
 
     @property
     def pid(self) -> int:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 from kafka import KafkaConsumer
 
 from _wire.messages.find_coordinator import FindCoordinatorRequest
@@ -23,23 +23,20 @@ from tests.cluster.secured import (
     DAVE,
     DIRECT,
     OPERATOR,
-    PARTITIONS,
-    SECONDS,
     TOPIC,
     SecuredFront,
     kafka_python_login,
     librdkafka_login,
     login_of,
+    outcome,
+    produce,
     secured_front,
 )
 from tests.differential.kafka import KafkaMissing
-from tests.waiting import wait_for
 
 pytestmark = pytest.mark.realtime
 
 NODES = 2
-RECORDS = 10
-POLL_SECONDS = 0.2
 GROUPS = pytest.mark.parametrize("kind", [ADOPTED, DIRECT])
 
 
@@ -47,67 +44,33 @@ GROUPS = pytest.mark.parametrize("kind", [ADOPTED, DIRECT])
 def front(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredFront]:
     try:
         with secured_front(tmp_path_factory.mktemp("secured"), NODES) as started:
-            produce(started)
+            produce(client_of(started.nodes, ALICE))
             yield started
     except KafkaMissing as missing:
         pytest.skip(str(missing))
 
 
-def produce(front: SecuredFront) -> None:
-    producer = Producer({"bootstrap.servers": front.nodes, **librdkafka_login(ALICE)})
-    for number in range(RECORDS):
-        producer.produce(TOPIC, b"%d" % number, partition=number % PARTITIONS)
-    assert producer.flush(SECONDS) == 0
-
-
-def outcome(bootstrap: str, user: str, group_id: str) -> str:
-    """The first error that a consumer is told, or of its commit when it has read all; empty if there is none."""
-    settings = {"group.id": group_id, "client.id": f"{user}-client", "auto.offset.reset": "earliest"}
-    consumer = Consumer({"bootstrap.servers": bootstrap, **settings, **librdkafka_login(user)})
-    consumer.subscribe([TOPIC])
-    read = 0
-
-    def told() -> str:
-        nonlocal read
-        message = consumer.poll(POLL_SECONDS)
-        if message is None:
-            return ""
-        error = message.error()
-        read += error is None
-        return error.name() if error is not None else "all" if read == RECORDS else ""
-
-    try:
-        first = wait_for(told, SECONDS, f"{user} to have read all, or to be told an error")
-        return first if first != "all" else committed(consumer)
-    finally:
-        consumer.close()
-
-
-def committed(consumer: Consumer) -> str:
-    """The error of a commit; empty if there is none."""
-    try:
-        consumer.commit(asynchronous=False)
-    except KafkaException as problem:
-        return str(problem.args[0].name())
-    return ""
+def client_of(bootstrap: str, user: str) -> dict[str, str]:
+    """How librdkafka connects."""
+    return {"bootstrap.servers": bootstrap, "client.id": f"{user}-client", **librdkafka_login(user)}
 
 
 @GROUPS
 def test_a_user_with_a_login_by_scram_reads_and_commits(front: SecuredFront, kind: str):
-    assert outcome(front.nodes, ALICE, f"{kind}{ALICE}") == ""
+    assert outcome(client_of(front.nodes, ALICE), f"{kind}{ALICE}") == ""
 
 
 @GROUPS
 def test_a_user_with_a_login_by_plain_reads_and_commits(front: SecuredFront, kind: str):
-    assert outcome(front.nodes, DAVE, f"{kind}{DAVE}") == ""
+    assert outcome(client_of(front.nodes, DAVE), f"{kind}{DAVE}") == ""
 
 
 @GROUPS
 @pytest.mark.parametrize("user", [BOB, CAROL])
 def test_what_is_denied_is_denied_as_at_the_broker(front: SecuredFront, user: str, kind: str):
     denied = {BOB: "GROUP_AUTHORIZATION_FAILED", CAROL: "TOPIC_AUTHORIZATION_FAILED"}[user]
-    assert outcome(front.broker, user, f"{DIRECT}{user}") == denied
-    assert outcome(front.nodes, user, f"{kind}{user}") == denied
+    assert outcome(client_of(front.broker, user), f"{DIRECT}{user}") == denied
+    assert outcome(client_of(front.nodes, user), f"{kind}{user}") == denied
 
 
 @GROUPS
@@ -143,7 +106,7 @@ def test_who_does_not_log_in_is_not_answered_as_another_node(front: SecuredFront
 
 def test_the_audit_and_why_name_the_user(front: SecuredFront, tmp_path: Path):
     group_id = f"{ADOPTED}told"
-    assert outcome(front.nodes, ALICE, group_id) == ""
+    assert outcome(client_of(front.nodes, ALICE), group_id) == ""
     bootstrap = front.bootstrap(OPERATOR).servers()[0]
     with AuditTopic(bootstrap) as topic:
         records = list(topic.group_events(group_id))

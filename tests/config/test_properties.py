@@ -1,7 +1,7 @@
 import pytest
 
 from coordinator.config.key import ConfigError
-from coordinator.config.properties import parse_settings, read_properties
+from coordinator.config.properties import parse_settings, properties_text, read_properties
 
 
 def test_reads_a_file_in_the_form_of_server_properties(tmp_path):
@@ -112,3 +112,20 @@ def test_a_bad_line_of_a_file_is_named_by_its_number_as_it_may_be_a_secret(tmp_p
 def test_a_line_without_a_value_is_refused():
     with pytest.raises(ConfigError, match=r"'group\.max\.size': expected KEY=VALUE"):
         parse_settings(["group.max.size"])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ssl.key.password", "a b\\c=d:e#f"),
+        ("ssl.keystore.key", "-----BEGIN PRIVATE KEY-----\nMII\r\n-----END PRIVATE KEY-----\n"),
+        ("sasl.jaas.config", ' a="ü\U0001f600";\t\f '),
+        ("max.connections.per.ip.overrides", ""),
+        ("a name: with #=!\\", "\\"),
+    ],
+)
+def test_settings_are_read_as_they_were_written(tmp_path, name, value):
+    path = tmp_path / "server.properties"
+    settings = {name: value, "node.id": "1"}
+    path.write_bytes(properties_text(settings).encode())
+    assert read_properties(path) == settings

@@ -61,3 +61,9 @@ def test_resources_without_acls_may_be_open_to_all():
     config = Config({"listeners": "SSL://127.0.0.1:9092", "allow.everyone.if.no.acl.found": "true"} | WITH_ACLS)
     (warning,) = security_warnings(config, parse_listeners(config))
     assert "whatever has no ACL" in warning
+
+
+def test_the_acls_of_a_node_in_front_of_a_cluster_are_those_of_the_cluster():
+    (warning,) = warnings("PLAINTEXT://0.0.0.0:9092", cluster_bootstrap_servers="kafka:9092")
+    assert "may do what the ACLs allow User:ANONYMOUS" in warning
+    assert warnings("SASL_SSL://0.0.0.0:9092", cluster_bootstrap_servers="kafka:9092") == []

@@ -22,6 +22,7 @@ from coordinator.cluster.relay.upstreams import (
 )
 from coordinator.logger import logger
 from coordinator.runtime.slices import Slices
+from coordinator.security.principal import ANONYMOUS, Principal
 
 LINGER_SECONDS: Final = 30
 """How long one side has to read what the other one sent before it closed its connection."""
@@ -58,6 +59,8 @@ class RelayedConnection(asyncio.Protocol):
         """`on_made` returns why there may not be one connection more; None: there may."""
         self.broker_id: Final = broker_id
         self.address = ""
+        self.principal: Principal = ANONYMOUS
+        """Who the client is by its certificate, which ends here: the broker does not see it."""
         self._parts = parts
         self._on_made = on_made
         self._on_lost = on_lost

@@ -32,10 +32,16 @@ def free_port() -> int:
 class Ports:
     """The listeners of a scene, whose broker has a free port."""
 
-    def __init__(self, scene: Scene, settings: dict[str, str] | None = None, protocol_of: Any = None) -> None:
+    def __init__(
+        self,
+        scene: Scene,
+        settings: dict[str, str] | None = None,
+        protocol_of: Any = None,
+        limits: ConnectionLimits | None = None,
+    ) -> None:
         self.scene = scene
         scheduler: Any = None
-        self.limits = ConnectionLimits(Config(settings or {}), scheduler)
+        self.limits = limits or ConnectionLimits(Config(settings or {}), scheduler)
         self.base_port = free_port() - BROKER_ID
         self.listeners = BrokerListeners(
             HOST, self.base_port, scene.parts, self.limits, ConnectionRate(1 << 30), protocol_of=protocol_of

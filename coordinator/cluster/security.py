@@ -1,0 +1,89 @@
+"""How a node connects: to the brokers for itself, to the brokers in place of its clients, and to the other nodes."""
+
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from coordinator.client.bootstrap import Bootstrap
+from coordinator.client.security import SECURITY_PROTOCOL, ClientSecurity
+from coordinator.cluster.brokers.brokers import Broker
+from coordinator.cluster.brokers.connecting import connect
+from coordinator.cluster.brokers.errors import BrokerError
+from coordinator.config.cluster_keys import CLUSTER_COMMAND_CONFIG
+from coordinator.config.key import ConfigError
+from coordinator.config.properties import read_properties
+from coordinator.config.settings import Config
+from coordinator.security.protocols import SecurityProtocol
+
+KEY_PREFIXES: Final = ("ssl.keystore.", "ssl.key.")
+"""The settings of a client's own certificate."""
+
+
+class NodeSecurity(NamedTuple):
+    """The security settings of a node's connections."""
+
+    own: ClientSecurity
+    """To the brokers, for what the node does itself."""
+    clients: ClientSecurity
+    """To the brokers in place of a client, which logs in itself, if at all: only the TLS of it is used."""
+    peers: ClientSecurity
+    """To the listeners of the other nodes."""
+
+    @property
+    def hides_certificate(self) -> bool:
+        """Whether connections in place of clients lack a certificate that the node has."""
+        return self.clients is not self.own
+
+
+def node_security(config: Config, listener: SecurityProtocol) -> NodeSecurity:
+    """By the file that `cluster.command.config` names, and the security protocol of the listener, which all nodes have.
+
+    Raises:
+        ConfigError: the file cannot be read, or its settings cannot be used.
+    """
+    path = config[CLUSTER_COMMAND_CONFIG]
+    own = ClientSecurity(read_properties(Path(path)) if path else {})
+    return NodeSecurity(own, _for_clients(own), _for_peers(own, listener))
+
+
+def _for_clients(own: ClientSecurity) -> ClientSecurity:
+    """Without a login a broker takes who connects for the owner of the certificate: a client must not be the node."""
+    has_key = any(name.startswith(KEY_PREFIXES) for name in own.settings)
+    if own.tls_context is None or own.login is not None or not has_key:
+        return own
+    return ClientSecurity({name: text for name, text in own.settings.items() if not name.startswith(KEY_PREFIXES)})
+
+
+def _for_peers(own: ClientSecurity, listener: SecurityProtocol) -> ClientSecurity:
+    """A login is passed on to a broker, so the nodes log in at each other as at the brokers; TLS ends at a node."""
+    has_login = own.login is not None
+    protocol = next(
+        each for each in SecurityProtocol if each.has_tls is listener.has_tls and each.has_sasl is has_login
+    )
+    return ClientSecurity({**own.settings, SECURITY_PROTOCOL: protocol.value})
+
+
+async def check_connections_of_clients(
+    security: NodeSecurity, brokers: list[Broker], client_id: str, timeout_seconds: float
+) -> None:
+    """Make sure that a broker takes connections without the node's certificate, if clients would have none.
+
+    Raises:
+        ConfigError: no broker does.
+    """
+    if not security.hides_certificate:
+        return
+    problem = ""
+    for broker in brokers:
+        try:
+            connection = await connect(
+                Bootstrap(broker.address, security.clients), client_id, timeout_seconds, lambda: None
+            )
+        except BrokerError as failure:
+            problem = str(failure)
+        else:
+            connection.close()
+            return
+    raise ConfigError(
+        f"{CLUSTER_COMMAND_CONFIG.name}: clients get no connection to the brokers, as a node never lends them its"
+        f" certificate; name a listener of the brokers that has SASL_SSL, or ssl.client.auth=requested: {problem}"
+    )
