@@ -30,8 +30,6 @@ def absences(history: GroupHistory) -> Iterator[tuple[int, str]]:
             case CoordinatorStarted():
                 is_again = history.first_ms is not None and history.first_ms < event.time_ms
                 yield event.time_ms, _started(event, before, is_again=is_again)
-            case _:
-                continue
         before = event
 
 

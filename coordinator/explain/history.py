@@ -44,6 +44,9 @@ RECONCILED: Final = "STABLE"
 REBALANCE_STATES: Final = frozenset({PREPARING, COMPLETING, "Assigning", "Reconciling"})
 
 
+ABSENCES: Final = (schema.CoordinatorStarted, schema.CoordinatorStopped, schema.CoordinatorPaused)
+"""The events about the coordinator itself that say when it was not there."""
+
 WholeGroup = schema.GroupLoaded | schema.GroupSnapshot | schema.GroupConverted
 
 
@@ -130,11 +133,11 @@ class GroupHistory:
     def note_coordinator(self, event: schema.CoordinatorEvent) -> None:
         """Take an event about the coordinator itself, in its order among those of the group's partition.
 
-        One of the events about groups is left out if it is about another group.
+        What says nothing of this group is left out.
         """
-        if not isinstance(event, schema.GroupHeldByCluster):
+        if isinstance(event, ABSENCES):
             self.coordinator_events.append(event)
-        elif event.group_id == self.group_id:
+        elif isinstance(event, schema.GroupHeldByCluster) and event.group_id == self.group_id:
             self.held.append(event)
             self.last_ms = max(self.last_ms or 0, event.time_ms)
 

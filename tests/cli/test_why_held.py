@@ -1,4 +1,4 @@
-"""`coordinator groups why` and `history` of a group of which only the cluster has members."""
+"""What the commands say of a group of which only the cluster has members."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -8,19 +8,19 @@ from click.testing import CliRunner
 
 from coordinator.audit.coordinator_events import coordinator_record
 from coordinator.audit.schema import GroupHeldByCluster, MemberRef
-from coordinator.cli import source
+from coordinator.cli import audit, source
 from coordinator.cli.groups import command
 from coordinator.client.audit_topic import AuditRecord, audit_record
 
 FOUND_MS = 10 * 60_000
 
 
-def held(*clients: str, time_ms: int = FOUND_MS) -> AuditRecord:
+def held(*clients: str, time_ms: int = FOUND_MS, partition: int = 0) -> AuditRecord:
     members = [MemberRef(f"{each}-id", each, "/10.0.0.1") for each in clients]
     event = GroupHeldByCluster(
         time_ms=0, node_id=1, coordinator_epoch=1, group_id="web", members=members, since_ms=FOUND_MS
     )
-    return audit_record(0, 0, *coordinator_record(event, time_ms))
+    return audit_record(partition, 0, *coordinator_record(event, time_ms))
 
 
 def printed(monkeypatch: pytest.MonkeyPatch, verb: str, records: Iterable[AuditRecord], *options: str) -> str:
@@ -67,3 +67,8 @@ def test_the_history_has_it_in_order_of_time(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_group_of_which_nothing_is_told_has_no_events(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "there are no events of group web" in printed(monkeypatch, "why", [])
+
+
+def test_the_tail_of_the_audit_has_it_in_whichever_partition_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    audit._print(held("a", partition=3), str, as_json=False)
+    assert capsys.readouterr().out.startswith("600000  web  group.held_by_cluster  members=")
