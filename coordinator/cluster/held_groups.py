@@ -121,10 +121,10 @@ class HeldGroups:
         """Look who is in a group at the cluster, and tell what has changed."""
         try:
             found = await self._sentinels.describe(group_id) if self._may_be_held(group_id) else NOBODY
+            if not isinstance(found, ErrorCode) and self._coordinator.shard_of(group_id).is_active:
+                await self._found(group_id, found)
         finally:
             self._looking.discard(group_id)
-        if not isinstance(found, ErrorCode) and self._coordinator.shard_of(group_id).is_active:
-            self._found(group_id, found)
 
     def _active_shards(self) -> list[Shard[Any]]:
         return [shard for shard in self._coordinator.shards if shard.is_active]
@@ -142,22 +142,22 @@ class HeldGroups:
 
     # ---- telling
 
-    def _found(self, group_id: str, found: DescribedGroup) -> None:
+    async def _found(self, group_id: str, found: DescribedGroup) -> None:
         noted = self._noted(self._coordinator.shard_of(group_id)).get(group_id)
         if found.has_members:
-            self._tell(group_id, found, noted)
+            await self._tell(group_id, found, noted)
         elif noted is None:
             self._told.pop(group_id, None)
         elif group_id in self._told and self._told[group_id] is None:
-            # The event that says so was asked for a check ago: had it been lost with the node, the note would be there.
+            # Not together with the event that says so: if that is lost with the node, the next one finds the note.
             del self._told[group_id]
-            self._ownership.leave_note(group_id, held_record(group_id, None))
+            await self._leave_note(group_id, None)
         else:
             self._told[group_id] = None
             logger.info("group has no members at the cluster any more", group=group_id)
             self._coordinator.report_held(self._event(group_id, found, noted))
 
-    def _tell(self, group_id: str, found: DescribedGroup, noted: Since | None) -> None:
+    async def _tell(self, group_id: str, found: DescribedGroup, noted: Since | None) -> None:
         since = noted or Since(since_ms=self._wall_ms())
         event = self._event(group_id, found, since)
         told = _digest(found, event.is_owned)
@@ -165,18 +165,17 @@ class HeldGroups:
             return
         self._told[group_id] = told
         _log(event)
-        if noted is not None:
-            self._coordinator.report_held(event)
-            return
-
-        def completed(problem: StoreError | None) -> None:
-            if problem is None:
-                self._coordinator.report_held(event)
-            else:
-                self._told.pop(group_id, None)
-
         # The note comes first: who leads the partition next must know that the audit may say so.
-        self._ownership.leave_note(group_id, held_record(group_id, since.since_ms), completed)
+        if noted is not None or await self._leave_note(group_id, since):
+            self._coordinator.report_held(event)
+        else:
+            self._told.pop(group_id, None)
+
+    async def _leave_note(self, group_id: str, since: Since | None) -> bool:
+        """Returns whether it is stored."""
+        stored: asyncio.Future[StoreError | None] = asyncio.get_running_loop().create_future()
+        self._ownership.leave_note(group_id, held_record(group_id, since), stored.set_result)
+        return await stored is None
 
     def _event(self, group_id: str, found: DescribedGroup, since: Since) -> GroupHeldByCluster:
         named = _named(found.members)

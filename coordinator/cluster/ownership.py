@@ -71,9 +71,7 @@ class GroupOwnership:
         assert isinstance(store, ClusterStore)
         return store
 
-    def leave_note(
-        self, group_id: str, record: StoredRecord, completed: Callable[[StoreError | None], None] | None = None
-    ) -> None:
+    def leave_note(self, group_id: str, record: StoredRecord, completed: Callable[[StoreError | None], None]) -> None:
         """Leave a note about a group for the nodes that lead its partition next."""
         self._store_of(self._coordinator.partition_of(group_id)).leave_note(record, completed)
 

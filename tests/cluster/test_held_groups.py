@@ -34,6 +34,9 @@ class World:
         self.asked_states: Sequence[str] = ()
         self.cluster_answers = True
         self.log_refuses = False
+        self.log_waits = False
+        self.appends: list[Callable[[], None]] = []
+        """What the log has not appended yet, while it waits."""
         self.owned: set[str] = set()
         self.sentinels: set[str] = set()
         self.not_adopted: set[str] = set()
@@ -82,15 +85,17 @@ class World:
         await asyncio.sleep(0)
         return self.at_cluster.get(group_id, DescribedGroup("Dead", []))
 
-    def _leave_note(
-        self, group_id: str, record: StoredRecord, completed: Callable[[StoreError | None], None] | None = None
-    ) -> None:
-        problem = StoreError("fenced") if self.log_refuses else None
-        if problem is None:
-            self.notes.apply(*record)
-            self.steps.append(("note", record[1] is not None))
-        if completed is not None:
-            completed(problem)
+    def _leave_note(self, group_id: str, record: StoredRecord, completed: Callable[[StoreError | None], None]) -> None:
+        def append() -> None:
+            if not self.log_refuses:
+                self.notes.apply(*record)
+                self.steps.append(("note", record[1] is not None))
+            completed(StoreError("fenced") if self.log_refuses else None)
+
+        if self.log_waits:
+            self.appends.append(append)
+        else:
+            append()
 
     def join(self, group_id: str, *members: DescribedGroupMember) -> None:
         self.at_cluster[group_id] = DescribedGroup("Stable", list(members))
@@ -176,6 +181,31 @@ def test_that_it_is_over_is_told_once_and_then_the_note_goes(world: World) -> No
     world.check(3)
     assert world.steps == [("note", False)]
     assert not world.notes.held
+
+
+def test_a_group_is_not_looked_at_while_its_note_is_being_stored(world: World) -> None:
+    """Members that come again meanwhile would be told without a note."""
+    world.join("web", member("a"))
+    world.check()
+    world.empty("web")
+    world.check()
+    world.log_waits = True
+
+    async def come_again() -> None:
+        checking = asyncio.ensure_future(world.node.check())
+        await settled()
+        world.join("web", member("a"))
+        world.node.asked_for("web")
+        await settled()
+        (append,) = world.appends
+        world.log_waits = False
+        append()
+        await checking
+
+    asyncio.run(come_again())
+    world.check()
+    assert [clients for clients, _, _ in world.told()] == [["a"], [], ["a"]]
+    assert set(world.notes.held) == {"web"}
 
 
 def test_a_group_that_is_held_again_is_told_again(world: World) -> None:

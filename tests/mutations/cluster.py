@@ -222,8 +222,8 @@ HELD_MUTANTS: Final = (
     Mutant(
         "members at the cluster are told before the next node is left a note",
         "HeldGroups._tell",
-        "if noted is not None:",
-        "if True:",
+        "if noted is not None or await self._leave_note(group_id, since):",
+        "self._ownership.leave_note(group_id, held_record(group_id, since), lambda problem: None)\nif True:",
     ),
     Mutant(
         "the next node does not tell that members at the cluster have left",
@@ -235,7 +235,13 @@ HELD_MUTANTS: Final = (
         "the note goes with the event, which may not be stored yet",
         "HeldGroups._found",
         "self._told[group_id] = None",
-        "self._ownership.leave_note(group_id, held_record(group_id, None))",
+        "await self._leave_note(group_id, None)",
+    ),
+    Mutant(
+        "a group is looked at again while its note is being stored",
+        "HeldGroups._leave_note",
+        "return await stored is None",
+        "return True",
     ),
     Mutant(
         "each check looks at the same groups",

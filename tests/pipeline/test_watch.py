@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from deltalake import DeltaTable, write_deltalake
 
 from coordinator.audit.schema import AuditEvent, GroupHeldByCluster, MemberRef, OffsetsCommitted, encode_event
 from coordinator.cli import main
@@ -69,8 +70,14 @@ def test_members_at_the_cluster_are_told_until_they_have_left(tables: Tables):
 
 
 def test_members_at_the_cluster_that_have_left_are_told_no_more(tables: Tables):
+    """In whichever order the rows are read."""
     taken_in(tables, [[held("a", time_ms=1)], [held(time_ms=2)]])
     assert told(tables) == []
+    path = tables.root / FINDINGS
+    rows = DeltaTable(path).to_pyarrow_table().sort_by("time_at")
+    for place in ([0, 1], [1, 0]):
+        write_deltalake(path, rows.take(place), mode="overwrite")
+        assert told(tables) == []
 
 
 @pytest.mark.parametrize("size", [1, 7, 1_000])

@@ -83,9 +83,9 @@ def owned_record(group_id: str, since_ms: int | None) -> StoredRecord:
     return OWNED_KEY + group_id.encode(), None if since_ms is None else encode(Since(since_ms=since_ms))
 
 
-def held_record(group_id: str, since_ms: int | None) -> StoredRecord:
+def held_record(group_id: str, since: Since | None) -> StoredRecord:
     """None: the group has no members at the cluster any more, and the audit says so."""
-    return HELD_KEY + group_id.encode(), None if since_ms is None else encode(Since(since_ms=since_ms))
+    return HELD_KEY + group_id.encode(), None if since is None else encode(since)
 
 
 class Notes:
