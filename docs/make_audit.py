@@ -169,10 +169,15 @@ FIELDS: Final[dict[str, str]] = {
     "software_version": "version of this server",
     "groups": "number of groups; null if they are not loaded yet",
     "clean": "whether the logs were closed in order",
+    "is_owned": "whether the nodes own the group, too",
+    "since_ms": "when it was found first, in ms since the epoch",
 }
 """Field → what it is, in a few words."""
 
-OF_KIND: Final = {("group.loaded", "lost"): "whether events are missing"}
+OF_KIND: Final = {
+    ("group.loaded", "lost"): "whether events are missing",
+    ("group.held_by_cluster", "members"): "those at the cluster that are named; none: it is over",
+}
 
 
 def field_words(kind: str, name: str) -> str:

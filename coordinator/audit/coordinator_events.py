@@ -1,4 +1,4 @@
-"""The records of the events about a coordinator itself: they have no group, and so no key."""
+"""The records of the events about a coordinator itself: they are not among the events of a group, and have no key."""
 
 from datetime import UTC, datetime
 
@@ -8,6 +8,7 @@ from coordinator.audit.schema import (
     AuthorizationDenied,
     CoordinatorEvent,
     CoordinatorPaused,
+    GroupHeldByCluster,
     LeadershipTaken,
     Record,
     encode_event,
@@ -28,6 +29,8 @@ def coordinator_record(event: CoordinatorEvent, now_ms: int) -> Record:
         number = f"/{event.number}"
     elif isinstance(event, LeadershipTaken):
         number = f"/{event.partition}/{event.producer_id}/{event.producer_epoch}"
+    elif isinstance(event, GroupHeldByCluster):
+        number = f"/{event.group_id}/{now_ms}"
     time = datetime.fromtimestamp(now_ms / 1000, UTC).isoformat(timespec="milliseconds")
     headers = (
         ("ce_specversion", b"1.0"),

@@ -16,6 +16,8 @@ named.
 
 The events about a coordinator itself (`CoordinatorEvent`) have no group: their key is null. They are in partition 0,
 and in each other partition that has groups then, so that who reads the partition of a group learns of them in order.
+`group.held_by_cluster` is one of them, as the coordinator has no such group whose events it could number: it names the
+group, and is in the partition of its events alone.
 
 Fields are added but never removed. A change of meaning increases `SCHEMA_VERSION`. A field that was added later has a
 default, which is its value in older events.
@@ -53,7 +55,7 @@ TRIGGERS_NAMED_MAX: Final = 100
 """The largest number of triggers that an event names."""
 
 MEMBERS_NAMED_MAX: Final = 100
-"""The largest number of members that `pending_members` and `never_synced` name."""
+"""The largest number of members that `pending_members`, `never_synced` and `group.held_by_cluster` name."""
 
 REJECTION_APART_MS: Final = 600_000
 """While requests go on being rejected in the same way, there is an event of it at least this often, in ms."""
@@ -727,8 +729,38 @@ class AuthorizationDenied(CoordinatorEvent, frozen=True, kw_only=True, tag="auth
     suppressed: int = 0
 
 
+class GroupHeldByCluster(CoordinatorEvent, frozen=True, kw_only=True, tag="group.held_by_cluster"):
+    """The nodes in front of a cluster are to coordinate the group, and it has members at the cluster.
+
+    While `is_owned` is false, a rule adopts the group, and it stays with the cluster until its members there have left.
+    If it is true, the nodes own the group: somebody has removed its sentinel from the cluster, and clients have joined
+    there, so that the group may have members at both places.
+
+    `members` are those at the cluster, of which at most `MEMBERS_NAMED_MAX` are named; `unnamed_members` counts the
+    others, and one that joins just now. The event is written when a node finds this, when the clients of the members or
+    `is_owned` change, and without members when it is over; a node that takes the partition over writes it again.
+    `since_ms` is when it was found first.
+    """
+
+    group_id: str
+    members: list[MemberRef]
+    unnamed_members: int = 0
+    is_owned: bool = False
+    since_ms: int
+
+    @property
+    def member_count(self) -> int:
+        """Of those at the cluster."""
+        return len(self.members) + self.unnamed_members
+
+
 AnyCoordinatorEvent = (
-    CoordinatorStarted | CoordinatorStopped | CoordinatorPaused | LeadershipTaken | AuthorizationDenied
+    CoordinatorStarted
+    | CoordinatorStopped
+    | CoordinatorPaused
+    | LeadershipTaken
+    | AuthorizationDenied
+    | GroupHeldByCluster
 )
 
 NEVER_VOID: Final[frozenset[type[AuditEvent]]] = frozenset(

@@ -10,6 +10,7 @@ import click
 
 from coordinator.audit.chain import Verified
 from coordinator.audit.chain import verify as verify_chain
+from coordinator.audit.schema import GroupHeldByCluster
 from coordinator.cli.server_options import server_option
 from coordinator.cli.source import Source, source_options
 from coordinator.cli.terminal import JSON_OPTION, UTC_OPTION, Clock, clock, one_line_errors
@@ -108,8 +109,12 @@ def verify(bootstrap: Bootstrap) -> None:
 
 
 def _print(record: AuditRecord, at: Clock, as_json: bool) -> None:
-    """Partition 0 has all events about the coordinator; the others repeat them for readers of one group."""
-    if record.record[0] is not None or record.partition == 0:
+    """Partition 0 has all events about the coordinator; the others repeat them for readers of one group.
+
+    One that is about a group is in its partition alone.
+    """
+    is_told_once = record.partition == 0 or isinstance(record.coordinator_event, GroupHeldByCluster)
+    if record.record[0] is not None or is_told_once:
         click.echo(_line(record, at, as_json))
 
 
@@ -124,9 +129,15 @@ def _line(record: AuditRecord, at: Clock, as_json: bool) -> str:
         return json.dumps(fields)  # escapes what is not ASCII, so it is harmless on a terminal
     own = "  ".join(f"{name}={_value(value)}" for name, value in fields.items() if name not in ENVELOPE and value)
     time = at(fields["time_ms"]) if isinstance(fields.get("time_ms"), int) else "?"
-    where = f"{plain(record.group_id)}#{fields.get('seq', '?')}" if record.group_id else "coordinator"
+    where = f"{plain(record.group_id)}#{fields.get('seq', '?')}" if record.group_id else _about(record)
     generation = f"generation={fields['generation_id']}  " if "generation_id" in fields else ""
     return f"{time}  {where}  {plain(str(fields.get('kind')))}  {generation}{own}".rstrip()
+
+
+def _about(record: AuditRecord) -> str:
+    """What an event about the coordinator is about."""
+    event = record.coordinator_event
+    return plain(event.group_id) if isinstance(event, GroupHeldByCluster) else "coordinator"
 
 
 def _value(value: Any) -> str:

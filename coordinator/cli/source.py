@@ -60,7 +60,7 @@ def _folded(group_id: str, records: Iterable[AuditRecord]) -> GroupHistory:
             history.apply(record.event)
         elif (about := record.coordinator_event) is not None:
             history.note_coordinator(about)
-    if history.last_seq < 0:
+    if not history.has_events:
         raise click.ClickException(f"there are no events of group {printable(group_id)}")
     return history
 

@@ -169,11 +169,7 @@ def _screen(
     found: list[Finding],
     at: Clock,
 ) -> Iterator[str]:
-    members = counted(len(history.members), "member")
-    yield paragraph(
-        f"group {plain(history.group_id)}: {history.state}, {number_word(history)} {history.generation_id}, {members}"
-        + ("; its earlier events are no longer there" if history.begins_in_the_middle else "")
-    )
+    yield paragraph(f"group {plain(history.group_id)}: {_state(history)}")
     if history.gaps:
         missing = sum(gap.last_seq - gap.first_seq + 1 for gap in history.gaps)
         yield paragraph(f"{counted(missing, 'event')} are missing, so some of this may be incomplete")
@@ -181,7 +177,8 @@ def _screen(
     if recent is not None:
         yield from _summed_up(history, recent, at)
     elif story is None or generation is None:
-        yield "it has not rebalanced since its first event"
+        since = "since its first event" if history.last_seq >= 0 else "at the nodes"
+        yield f"it has not rebalanced {since}"
     else:
         yield from story_lines(story)
         if len(generation.members) > 1:
@@ -193,6 +190,16 @@ def _screen(
         for line in each.evidence:
             yield paragraph(line, "    ", "  - ")
         yield paragraph(f"try: {each.advice}", "       ", "  ")
+
+
+def _state(history: GroupHistory) -> str:
+    """How the group is now, at the nodes of a cluster also if it has never been there."""
+    if history.last_seq < 0:
+        held = history.held_by_cluster
+        return f"no members at the nodes, {'none' if held is None else held.member_count} at the cluster"
+    members = counted(len(history.members), "member")
+    earlier = "; its earlier events are no longer there" if history.begins_in_the_middle else ""
+    return f"{history.state}, {number_word(history)} {history.generation_id}, {members}{earlier}"
 
 
 def story_lines(story: Story) -> Iterator[str]:

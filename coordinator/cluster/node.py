@@ -232,6 +232,7 @@ class ClusterNode:
         links.topics.start()
         links.sentinels.start()
         self.groups.unused.start()
+        self.groups.held.start()
         group_id = self._config[keys.CLUSTER_NODES_GROUP_ID]
         self.member = NodesGroupMember(
             links.brokers, group_id, partition_count, self.leads, links.lease, self.loop.now_ms

@@ -17,13 +17,13 @@ from coordinator.cluster.log.notes import Notes, owned_record
 from coordinator.cluster.log.store import ClusterStore
 from coordinator.cluster.sentinels.membership import Sentinel
 from coordinator.cluster.sentinels.sentinels import HELD_BY_CLUSTER, Sentinels
+from coordinator.core.stored import StoredRecord
 from coordinator.logger import logger
 from coordinator.runtime.interfaces import StoreError
 from coordinator.runtime.shard import Shard
 
 OPENED_AT_ONCE: Final = 64
 """Sentinels of a partition that was taken over that join at a time; those that are needed join before."""
-HELD_LOGGED_SECONDS: Final = 60
 SENTINELS_CHECKED_SECONDS: Final = 60
 """How often it is looked whether a group has no sentinel. Without one its committed offsets expire some day."""
 
@@ -49,7 +49,7 @@ class GroupOwnership:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._noting: dict[str, list[Owns]] = {}
         """Group → who waits until its note is stored."""
-        self._held_logged: dict[str, float] = {}
+        self._on_held: list[Callable[[str], None]] = []
         self._keeping: dict[int, asyncio.Task[None]] = {}
         """Partition → what sees that its groups have their sentinels."""
 
@@ -57,12 +57,23 @@ class GroupOwnership:
         for task in self._tasks:
             task.cancel()
 
+    def on_held(self, listener: Callable[[str], None]) -> None:
+        """Call `listener` with each group that the nodes were asked for, and which has members at the cluster."""
+        self._on_held.append(listener)
+
     # ---- rules
 
     def notes_of(self, partition: int) -> Notes:
+        return self._store_of(partition).notes
+
+    def _store_of(self, partition: int) -> ClusterStore:
         store = self._coordinator.shards[partition].store
         assert isinstance(store, ClusterStore)
-        return store.notes
+        return store
+
+    def leave_note(self, group_id: str, record: StoredRecord, completed: Callable[[StoreError | None], None]) -> None:
+        """Leave a note about a group for the nodes that lead its partition next."""
+        self._store_of(self._coordinator.partition_of(group_id)).leave_note(record, completed)
 
     def is_adopted(self, group_id: str) -> bool:
         """Whether a rule says that the nodes coordinate the group. Its partition has to be led by this node."""
@@ -102,7 +113,7 @@ class GroupOwnership:
     async def _find(self, group_id: str, answered: Callable[[bool | ErrorCode], None]) -> None:
         is_free = await self._sentinels.is_free(group_id)
         if is_free is False:
-            self._tell_held(group_id)
+            self._is_held(group_id)
         answered(is_free)
 
     def own(self, group_id: str, answered: Owns) -> None:
@@ -124,7 +135,7 @@ class GroupOwnership:
         shard = self._coordinator.shard_of(group_id)
         if not isinstance(result, Sentinel):
             if result in HELD_BY_CLUSTER:
-                self._tell_held(group_id)
+                self._is_held(group_id)
                 result = ErrorCode.NOT_COORDINATOR
             answered(result if result.retriable else ErrorCode.COORDINATOR_NOT_AVAILABLE)
         elif not shard.is_active:
@@ -145,26 +156,16 @@ class GroupOwnership:
             for each in self._noting.pop(group_id):
                 each(sentinel if problem is None else ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
-        store = self._coordinator.shard_of(group_id).store
-        assert isinstance(store, ClusterStore)
         logger.info("group adopted", group=group_id)
-        store.leave_note(owned_record(group_id, self._wall_ms()), completed)
+        self.leave_note(group_id, owned_record(group_id, self._wall_ms()), completed)
 
     def disown(self, group_id: str, answered: Callable[[StoreError | None], None]) -> None:
         """Note that the group is the nodes' no more: its sentinel has left, and a rule may adopt it again."""
-        store = self._coordinator.shard_of(group_id).store
-        assert isinstance(store, ClusterStore)
-        store.leave_note(owned_record(group_id, None), answered)
+        self.leave_note(group_id, owned_record(group_id, None), answered)
 
-    def _tell_held(self, group_id: str) -> None:
-        """Log once in a while that the cluster still has members of a group that was adopted."""
-        now = self._loop.time()
-        if now - self._held_logged.get(group_id, -HELD_LOGGED_SECONDS) >= HELD_LOGGED_SECONDS:
-            self._held_logged[group_id] = now
-            logger.warning(
-                "group stays with the cluster until its members there have left or come by way of the nodes",
-                group=group_id,
-            )
+    def _is_held(self, group_id: str) -> None:
+        for listener in self._on_held:
+            listener(group_id)
 
     # ---- partitions that come and go
 

@@ -163,7 +163,9 @@ class OwnershipChanges:
         described: DescribedGroup | ErrorCode = await self._sentinels.describe(group_id)
         if isinstance(described, ErrorCode):
             raise BrokerError(f"the cluster does not describe {group_id}: {described.name}")
-        return ChangedGroup(group_id=group_id, state=described.state, members=described.members)
+        members = [f"{member.client_id} {member.client_host}" for member in described.members]
+        members += ["a member that is joining"] * described.unnamed_members
+        return ChangedGroup(group_id=group_id, state=described.state, members=members)
 
 
 def _failed(name: str, error: ErrorCode, problem: str) -> GroupOwnerResult:

@@ -10,6 +10,7 @@ from coordinator.cluster.brokers.brokers import Brokers
 from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator, make_cluster_group_coordinator
 from coordinator.cluster.groups.topics import ClusterTopics
 from coordinator.cluster.handlers.forwarding import Forwarder
+from coordinator.cluster.held_groups import HeldGroups
 from coordinator.cluster.leads import PartitionLeads
 from coordinator.cluster.log.access import LogAccess
 from coordinator.cluster.log.notes import Owner
@@ -19,7 +20,7 @@ from coordinator.cluster.ownership import GroupOwnership
 from coordinator.cluster.ownership_changes import OwnershipChanges
 from coordinator.cluster.sentinels.sentinels import Sentinels
 from coordinator.cluster.unused_groups import UnusedGroups
-from coordinator.config.cluster_keys import CLUSTER_ADOPT
+from coordinator.config.cluster_keys import CLUSTER_ADOPT, CLUSTER_NODES_GROUP_ID
 from coordinator.config.group_keys import OFFSETS_RETENTION_CHECK_INTERVAL_MS, OFFSETS_RETENTION_MINUTES
 from coordinator.config.settings import Config
 from coordinator.core.address_limits import AddressLimits
@@ -62,6 +63,7 @@ class ClusterGroups:
     ownership: GroupOwnership
     changes: OwnershipChanges
     unused: UnusedGroups
+    held: HeldGroups
     forwarder: Forwarder
 
     def stop(self) -> None:
@@ -69,6 +71,7 @@ class ClusterGroups:
         self.forwarder.stop()
         self.ownership.stop()
         self.unused.stop()
+        self.held.stop()
 
 
 def make_cluster_groups(
@@ -121,6 +124,17 @@ def make_cluster_groups(
         retention_ms=config[OFFSETS_RETENTION_MINUTES] * MS_PER_MINUTE,
         now_ms=loop.now_ms,
     )
+    held = HeldGroups(
+        coordinator,
+        ownership,
+        links.sentinels,
+        links.brokers.list_groups,
+        owner,
+        nodes_group_id=config[CLUSTER_NODES_GROUP_ID],
+        wall_ms=loop.wall_ms,
+    )
+    ownership.on_held(held.asked_for)
+    coordinator.on_loaded(held.loaded)
     _follow(links, coordinator, ownership)
     return ClusterGroups(
         owner=owner,
@@ -132,6 +146,7 @@ def make_cluster_groups(
         ownership=ownership,
         changes=changes,
         unused=unused,
+        held=held,
         forwarder=Forwarder(links.sentinels),
     )
 

@@ -164,8 +164,8 @@ class Routes:
 
     def _command(self, history: GroupHistory, generation_id: int | None) -> dict[str, str]:
         """The command that says the same in a terminal."""
-        has_events = history.last_seq >= 0
-        return {"command": command_for(self._origin, history.group_id, generation_id, has_events=has_events)}
+        told = command_for(self._origin, history.group_id, generation_id, has_events=history.has_events)
+        return {"command": told}
 
     def _history(self, request: Request) -> GroupHistory:
         group_id = request.path_params["group_id"]

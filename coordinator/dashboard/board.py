@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from coordinator.audit.schema import AuditEvent, RebalanceStarted
+from coordinator.audit.schema import AuditEvent, GroupHeldByCluster, RebalanceStarted
 from coordinator.dashboard.lags import Lags, Sample, SampledGroup
 from coordinator.explain.findings import Finding, findings
 from coordinator.explain.generation import Generation
@@ -81,14 +81,19 @@ class Board:
         self._listeners.add(listener)
         return lambda: self._listeners.discard(listener)
 
-    def apply(self, events: Iterable[AuditEvent]) -> None:
+    def apply(self, events: Iterable[AuditEvent | GroupHeldByCluster]) -> None:
         """Apply events, and tell the listeners."""
         changed: set[str] = set()
         for event in events:
             history = self.groups.get(event.group_id)
             if history is None:
                 history = self.groups[event.group_id] = GroupHistory(event.group_id)
-            if history.apply(event):
+            if isinstance(event, GroupHeldByCluster):
+                history.note_coordinator(event)
+                is_new = True
+            else:
+                is_new = history.apply(event)
+            if is_new:
                 changed.add(event.group_id)
                 self.newest_ms = max(self.newest_ms, event.time_ms)
                 if isinstance(event, RebalanceStarted):
@@ -143,8 +148,9 @@ class Board:
     def row(self, group_id: str) -> GroupRow:
         """A group of which there are events, or lag."""
         sampled = self.lags.group(group_id)
-        if group_id not in self.groups and sampled is not None:
-            return _row_of_lag(sampled)
+        history = self.groups.get(group_id)
+        if sampled is not None and (history is None or history.last_seq < 0):
+            return replace(_row_of_lag(sampled), findings=len(self.findings_of(group_id)))
         row = self._rows.get(group_id)
         if row is None:
             row = self._rows[group_id] = self._make_row(self.groups[group_id])

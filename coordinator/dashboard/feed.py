@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Final
 
-from coordinator.audit.schema import AuditEvent
+from coordinator.audit.schema import AuditEvent, GroupHeldByCluster
 from coordinator.client.audit_topic import AuditRecord, AuditTopic, NoAuditTopic, Offsets
 from coordinator.client.bootstrap import Server
 from coordinator.client.cluster import EARLIEST, LATEST
@@ -30,12 +30,12 @@ class EventQueue:
     def __init__(self, board: Board, loop: asyncio.AbstractEventLoop) -> None:
         self._board = board
         self._loop = loop
-        self._events: deque[AuditEvent] = deque()
+        self._events: deque[AuditEvent | GroupHeldByCluster] = deque()
         self._has_room = threading.Condition()
         self._is_scheduled = False
         self.is_stopped = threading.Event()
 
-    def put(self, event: AuditEvent) -> None:
+    def put(self, event: AuditEvent | GroupHeldByCluster) -> None:
         """Called by the thread; waits while the loop is far behind."""
         with self._has_room:
             while len(self._events) >= QUEUED_MAX and not self.is_stopped.is_set():
@@ -173,6 +173,8 @@ class Feed:
                 position[record.partition] = record.offset + 1
             if record.event is not None:
                 self._queue.put(record.event)
+            elif isinstance(about := record.coordinator_event, GroupHeldByCluster):
+                self._queue.put(about)
             if self._queue.is_stopped.is_set():
                 return
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from coordinator.audit.schema import MemberRef
 from coordinator.core.causes import Cause
+from coordinator.explain import held_groups
 from coordinator.explain.advice import SLOW_REJOIN_MS, STATIC_MEMBERSHIP, shorter_poll
 from coordinator.explain.assignor_advice import EAGER_ASSIGNORS, cooperative
 from coordinator.explain.facts import Facts, Identity, Visit, densest, identity, label
@@ -58,6 +59,8 @@ class Kind(StrEnum):
     NO_COMMITS = "no_commits"
     SHARED_INSTANCE_ID = "shared_instance_id"
     REJECTED_CLIENT = "rejected_client"
+    HELD_BY_CLUSTER = "held_by_cluster"
+    COORDINATED_TWICE = "coordinated_twice"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +90,13 @@ class Finding:
 
 
 def findings(history: GroupHistory, now_ms: int, clock: Clock = utc_clock) -> list[Finding]:
-    """All findings of a group at a wall-clock time, in ms since the epoch; a group that was removed has none."""
-    if not history.exists:
-        return []
+    """All findings of a group at a wall-clock time, in ms since the epoch.
+
+    A group that was removed, or never was, can only have those about members at another coordinator.
+    """
     facts = Facts(history)
-    return [finding for look in _LOOKS for finding in look(facts, now_ms, clock)]
+    looks = _LOOKS if history.exists else (_held_by_cluster,)
+    return [finding for look in looks for finding in look(facts, now_ms, clock)]
 
 
 def _flapping(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
@@ -449,6 +454,22 @@ def _rejected_clients(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Findi
         )
 
 
+def _held_by_cluster(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
+    """Of a group that nodes in front of a cluster are to coordinate: clients are in it at the cluster."""
+    event = facts.history.held_by_cluster
+    if event is None:
+        return
+    at_nodes = (f"{counted(len(facts.history.members), 'member')} at the nodes",) if event.is_owned else ()
+    yield Finding(
+        Kind.COORDINATED_TWICE if event.is_owned else Kind.HELD_BY_CLUSTER,
+        held_groups.headline(event),
+        (f"found at {clock(event.since_ms)}", f"{counted(event.member_count, 'member')} at the cluster", *at_nodes),
+        held_groups.ADVICE_IF_OWNED if event.is_owned else held_groups.ADVICE,
+        event.since_ms,
+        now_ms,
+    )
+
+
 _LOOKS: Final[tuple[Callable[[Facts, int, Clock], Iterator[Finding]], ...]] = (
     _flapping,
     _crash_loop,
@@ -462,4 +483,5 @@ _LOOKS: Final[tuple[Callable[[Facts, int, Clock], Iterator[Finding]], ...]] = (
     _no_commits,
     _shared_instance_id,
     _rejected_clients,
+    _held_by_cluster,
 )

@@ -44,6 +44,9 @@ RECONCILED: Final = "STABLE"
 REBALANCE_STATES: Final = frozenset({PREPARING, COMPLETING, "Assigning", "Reconciling"})
 
 
+ABSENCES: Final = (schema.CoordinatorStarted, schema.CoordinatorStopped, schema.CoordinatorPaused)
+"""The events about the coordinator itself that say when it was not there."""
+
 WholeGroup = schema.GroupLoaded | schema.GroupSnapshot | schema.GroupConverted
 
 
@@ -83,6 +86,8 @@ class GroupHistory:
         self.conversions: deque[schema.GroupConverted] = deque(maxlen=NOTES_KEPT)
         self.coordinator_events: deque[schema.CoordinatorEvent] = deque(maxlen=NOTES_KEPT)
         """Starts, stops and pauses of the coordinator itself, if the reader of the events told of them."""
+        self.held: deque[schema.GroupHeldByCluster] = deque(maxlen=NOTES_KEPT)
+        """Who was in the group at the cluster, if nodes in front of a cluster are to coordinate it."""
         self.removals: deque[schema.GroupRemoved] = deque(maxlen=NOTES_KEPT)
         self.resets: deque[schema.OffsetsReset] = deque(maxlen=NOTES_KEPT)
         self.deletions: deque[schema.OffsetsDeleted | schema.OffsetsExpired] = deque(maxlen=NOTES_KEPT)
@@ -126,14 +131,31 @@ class GroupHistory:
         return True
 
     def note_coordinator(self, event: schema.CoordinatorEvent) -> None:
-        """Take an event about the coordinator itself, in its order among those of the group's partition."""
-        self.coordinator_events.append(event)
+        """Take an event about the coordinator itself, in its order among those of the group's partition.
+
+        What says nothing of this group is left out.
+        """
+        if isinstance(event, ABSENCES):
+            self.coordinator_events.append(event)
+        elif isinstance(event, schema.GroupHeldByCluster) and event.group_id == self.group_id:
+            self.held.append(event)
+            self.last_ms = max(self.last_ms or 0, event.time_ms)
 
     # ---- questions
 
     @property
     def exists(self) -> bool:
         return self.last_seq >= 0 and self.state != "Dead"
+
+    @property
+    def has_events(self) -> bool:
+        """Whether anything was told of it, also if it was never coordinated here."""
+        return self.last_seq >= 0 or bool(self.held)
+
+    @property
+    def held_by_cluster(self) -> schema.GroupHeldByCluster | None:
+        """Who is in the group at the cluster now, though nodes in front of the cluster are to coordinate it."""
+        return self.held[-1] if self.held and self.held[-1].member_count else None
 
     @property
     def latest(self) -> Generation | None:

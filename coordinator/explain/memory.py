@@ -41,6 +41,7 @@ class Memory(msgspec.Struct, gc=False):
     rejected: list[schema.RequestRejected] = []
     clients: dict[str, schema.MemberRef] = {}
     group_type: str = CLASSIC
+    held: list[schema.GroupHeldByCluster] = []
 
 
 def remember(history: GroupHistory) -> Memory:
@@ -74,6 +75,7 @@ def remember(history: GroupHistory) -> Memory:
         list(history.rejected)[-REJECTIONS_REMEMBERED:],
         history.clients,
         history.group_type,
+        list(history.held)[-1:],
     )
 
 
@@ -88,6 +90,7 @@ def recall(memory: Memory) -> GroupHistory:
     history.rejected.extend(memory.rejected)
     history.clients = memory.clients
     history.group_type = memory.group_type
+    history.held.extend(memory.held)
     history.first_ms, history.last_ms = memory.first_ms, memory.last_ms
     history.begins_in_the_middle, history.last_commit_ms = memory.begins_in_the_middle, memory.last_commit_ms
     return history

@@ -1,5 +1,5 @@
-"""What happened to a group beside its rebalances, in words: resets, deletions, rejected requests, loads, and
-the coordinator's own absence."""
+"""What happened to a group beside its rebalances, in words: resets, deletions, rejected requests, loads, members at
+another coordinator, and the coordinator's own absence."""
 
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
@@ -11,6 +11,7 @@ from coordinator.audit.schema import MemberRef
 from coordinator.core.causes import Cause
 from coordinator.explain.absences import absences
 from coordinator.explain.generation import CONSUMER, Replacement
+from coordinator.explain.held_groups import held_note
 from coordinator.explain.history import STABLE, GroupHistory
 from coordinator.explain.words import Names, counted, listed, plain, requester
 
@@ -40,6 +41,7 @@ def notes(history: GroupHistory) -> list[Note]:
         *(Note(each.time_ms, _converted(each)) for each in history.conversions),
         *(Note(each.time_ms, _removed(each)) for each in history.removals),
         *(Note(*each) for each in absences(history)),
+        *(Note(each.time_ms, held_note(each)) for each in history.held),
     ]
     return sorted(found, key=lambda note: note.time_ms)
 

@@ -186,9 +186,10 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
 
     def _report(self, shard: Shard[GroupStateMachine], event: CoordinatorEvent) -> None:
         """Partition 0 has all events about the coordinator, the others while there are groups whose readers want it."""
-        if shard.partition and not shard.machine.groups:
-            return
+        if not shard.partition or shard.machine.groups:
+            self._write_about_coordinator(shard, event)
 
+    def _write_about_coordinator(self, shard: Shard[GroupStateMachine], event: CoordinatorEvent) -> None:
         def write(groups: Mapping[str, Group[Any]], now_ms: int) -> None:
             audit_of(shard).add_about_coordinator(event, now_ms)
 

@@ -9,6 +9,7 @@ from coordinator.audit.schema import (
     TAGS,
     AnyCoordinatorEvent,
     AuditEvent,
+    GroupHeldByCluster,
     RebalanceStarted,
     decode_coordinator_event,
     decode_event,
@@ -37,7 +38,7 @@ class OtherEvent(msgspec.Struct, frozen=True):
 
     kind: str
     group_id: str | None = None
-    """None of an event of the server. Then all numbers are None too, unless the event has them."""
+    """None of an event of the server, unless it is about a group. Then all numbers are None too, unless it has them."""
     seq: int | None = None
     created_seq: int | None = None
     time_ms: int | None = None
@@ -105,9 +106,10 @@ def _read_other(value: bytes, problem: Exception) -> tuple[OtherEvent | None, st
     if not isinstance(found, dict) or not isinstance(found.get("kind"), str):
         return None, "no JSON object with a kind"
     kind = found["kind"]
-    if kind.startswith("coordinator."):  # of the server, not of a group
-        is_valid = "group_id" not in found
-        return (_other(found, _about(value)), "") if is_valid else (None, "an event of the server with a group_id")
+    about = _about(value)
+    if about is not None or kind.startswith("coordinator."):  # of the server, not of a group
+        is_valid = "group_id" not in found or isinstance(about, GroupHeldByCluster)
+        return (_other(found, about), "") if is_valid else (None, "an event of the server with a group_id")
     for name, needed in _NEEDED.items():
         is_valid = type(found.get(name)) is needed and (needed is str or abs(found[name]) <= _NUMBER_MAX)
         if not is_valid:

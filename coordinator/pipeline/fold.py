@@ -14,7 +14,7 @@ import msgspec
 from coordinator.audit import schema
 from coordinator.audit.schema import TAGS, AnyCoordinatorEvent, AuditEvent
 from coordinator.explain.generation import Generation
-from coordinator.explain.history import GroupHistory
+from coordinator.explain.history import ABSENCES, GroupHistory
 from coordinator.explain.memory import GENERATIONS_REMEMBERED, packed, unpacked
 from coordinator.pipeline import memberships
 from coordinator.pipeline.events import OtherEvent, read
@@ -131,11 +131,18 @@ class Fold:
             group.is_due = group.is_due or type(event) is not schema.OffsetsCommitted or bool(state.told)
 
     def _take_other(self, event: OtherEvent, value: bytes, position: Position) -> None:
-        """An event of the server is in each partition, for those who read of one group; silver has the first one."""
-        if event.group_id is None:
-            if position.partition == 0:
+        """An event of the server is in each partition, for those who read of one group; silver has the first one.
+
+        That a partition is led, or that a group has members at the cluster, is in its partition alone. The latter is
+        none of the events that a group counts.
+        """
+        if isinstance(event.about, schema.GroupHeldByCluster):
+            self._keep_other(event, value, position)
+            self._note_held(event.about)
+        elif event.group_id is None:
+            if position.partition == 0 or isinstance(event.about, schema.LeadershipTaken):
                 self._keep_other(event, value, position)
-            if event.about is not None:
+            if isinstance(event.about, ABSENCES):
                 self._note_coordinator(event.about)
         elif self._is_new(event, position):
             self._keep_other(event, value, position)
@@ -147,6 +154,12 @@ class Fold:
         self._about, self._has_heard = [*self._about, event][-COORDINATOR_EVENTS_KEPT:], True
         for group in self._open.values():
             group.history.note_coordinator(event)
+
+    def _note_held(self, event: schema.GroupHeldByCluster) -> None:
+        group = self._opened(event.group_id, self._state_of(event.group_id))
+        group.history.note_coordinator(event)
+        group.is_due = True
+        self._touched.add(event.group_id)
 
     def _keep_other(self, event: OtherEvent, value: bytes, position: Position) -> None:
         self._keep(event, event.kind, event.cause, event.member_id, event.client_id, value, position)
@@ -191,13 +204,18 @@ class Fold:
                 self._groups[group_id] = group
         return group
 
+    def _state_of(self, group_id: str) -> GroupState:
+        """As `_known`, with a new state for a group of which nothing was told."""
+        group = self._known(group_id)
+        if group is None:
+            group = self._groups[group_id] = GroupState()
+        return group
+
     def _is_new(self, event: AuditEvent | OtherEvent, position: Position) -> bool:
         """Note the event as the last of its group, and what is missing before it; false if it was there before."""
         group_id, seq, created_seq = event.group_id, event.seq, event.created_seq
         assert group_id is not None and seq is not None and created_seq is not None
-        group = self._known(group_id)
-        if group is None:
-            group = self._groups[group_id] = GroupState()
+        group = self._state_of(group_id)
         if seq <= group.seq:
             if seq not in group.missing:
                 return False

@@ -82,7 +82,9 @@ def read_findings(tables: Location, group_id: str | None = None) -> list[dict[st
     rows = query(
         tables,
         (FINDINGS,),
-        f"SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY group_id, kind, about ORDER BY seq DESC) AS place"
+        "SELECT * FROM (SELECT *, row_number() OVER"
+        # Members at the cluster are no event that the group counts, so rows about them may have the same `seq`.
+        " (PARTITION BY group_id, kind, about ORDER BY seq DESC, time_at DESC) AS place"
         f" FROM {FINDINGS} {where}) WHERE place = 1 AND NOT is_over ORDER BY group_id, until_at, kind, about",
     )
     for row in rows:

@@ -41,6 +41,14 @@ def examples() -> dict[str, bytes]:
             **IDENTITY,
         )
     )
+    sim.coordinator.report(
+        schema.GroupHeldByCluster(
+            group_id="billing",
+            members=[schema.MemberRef("billing-1-6d0a5e8e-0b1f-4c7f-8f6a-0c8f3c1f7a11", "billing-1", "/10.0.0.1")],
+            since_ms=sim.now_ms - 60_000,
+            **IDENTITY,
+        )
+    )
     sim.coordinator.stop(sim.now_ms, schema.CoordinatorStopped(**IDENTITY))
     return _last_of_each_kind(_consumer_group()) | _last_of_each_kind(sim)
 

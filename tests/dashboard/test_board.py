@@ -1,7 +1,8 @@
-from coordinator.audit.schema import RebalanceStarted
+from coordinator.audit.schema import GroupHeldByCluster, MemberRef, RebalanceStarted
 from coordinator.dashboard import board as module
 from coordinator.dashboard.board import MS_PER_MINUTE
 from tests.dashboard.groups import GROUP_ID, board_of, renamed, story
+from tests.dashboard.lag_samples import described, sample
 
 
 def test_a_row_says_what_the_events_say():
@@ -31,6 +32,21 @@ def test_listeners_are_told_what_changed_and_doubles_change_nothing():
     stop()
     board.apply(renamed(events, "late"))
     assert told == [{GROUP_ID, "other"}, set()]
+
+
+def test_a_group_that_only_the_cluster_has_is_found_with_its_finding():
+    board = board_of()
+    event = GroupHeldByCluster(
+        time_ms=9, node_id=1, coordinator_epoch=1, group_id="web", members=[MemberRef("a-id", "a")], since_ms=9
+    )
+    told: list[set[str]] = []
+    board.listen(told.append)
+    board.apply([event])
+    assert told == [{"web"}]
+    assert [each.kind for each in board.findings_of("web")] == ["held_by_cluster"]
+    assert (board.row("web").state, board.row("web").findings) == ("", 1)
+    board.apply_lags(sample(9, described("web", 3)))
+    assert (board.row("web").state, board.row("web").members, board.row("web").findings) == ("Stable", 1, 1)
 
 
 def test_rebalances_of_all_groups_are_counted_by_minute():

@@ -1,10 +1,11 @@
 import asyncio
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
-from coordinator.audit.schema import Record
+from coordinator.audit.coordinator_events import coordinator_record
+from coordinator.audit.schema import GroupHeldByCluster, LeadershipTaken, Record
 from coordinator.client import audit_topic
-from coordinator.client.audit_topic import AuditRecord
+from coordinator.client.audit_topic import AuditRecord, audit_record
 from coordinator.dashboard import feed as module
 from coordinator.dashboard.board import Board
 from coordinator.dashboard.feed import EventQueue, Feed
@@ -62,6 +63,14 @@ def test_a_server_without_an_audit_topic_is_followed_for_lag_alone(server, monke
     asyncio.run(run())
     progress = board.progress
     assert (progress.is_following, progress.has_events, progress.problem) == (True, False, "")
+
+
+def test_of_the_events_about_the_coordinator_those_about_a_group_arrive():
+    about: dict[str, Any] = {"time_ms": 0, "node_id": 1, "coordinator_epoch": 1}
+    held = GroupHeldByCluster(group_id="web", members=[], unnamed_members=1, since_ms=9, **about)
+    taken = LeadershipTaken(partition=0, producer_id=1, producer_epoch=2, **about)
+    board = fed([audit_record(0, offset, *coordinator_record(each, 9)) for offset, each in enumerate((taken, held))])
+    assert set(board.groups) == {"web"}
 
 
 def test_records_that_cannot_be_decoded_are_passed_over():

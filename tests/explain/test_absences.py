@@ -1,6 +1,12 @@
 """What is said of the coordinator's own absence, in the story of a group and beside it."""
 
-from coordinator.audit.schema import CoordinatorEvent, CoordinatorPaused, CoordinatorStarted, CoordinatorStopped
+from coordinator.audit.schema import (
+    CoordinatorEvent,
+    CoordinatorPaused,
+    CoordinatorStarted,
+    CoordinatorStopped,
+    LeadershipTaken,
+)
 from coordinator.explain.absences import absences
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.story import story_of
@@ -50,6 +56,12 @@ def test_the_first_start_after_events_of_the_group_is_another_one():
 
 def test_a_stop_of_another_node_says_nothing_of_this_one():
     assert said(stopped(1_000, node_id=2), started(2_000)) == ["the coordinator was stopped", "the coordinator started"]
+
+
+def test_other_events_between_a_stop_and_a_start_change_nothing():
+    """A node in front of a cluster takes its partitions over before it tells of its start."""
+    taken = LeadershipTaken(time_ms=4_000, node_id=1, coordinator_epoch=2, partition=0, producer_id=1, producer_epoch=2)
+    assert said(stopped(1_000), taken, started(4_500))[1] == "the coordinator started again, 3.5 s after its stop"
 
 
 def test_the_wall_clock_may_be_set_back_between_a_stop_and_a_start():

@@ -212,4 +212,73 @@ RIGHTS_MUTANTS: Final = (
     ),
 )
 
-MUTANTS: Final = (*LEASE_MUTANTS, *LOG_MUTANTS, *SENTINEL_MUTANTS, *RIGHTS_MUTANTS)
+HELD_MUTANTS: Final = (
+    Mutant(
+        "members at the cluster are told at each check",
+        "HeldGroups._tell",
+        "if self._told.get(group_id) == told:",
+        "if False:",
+    ),
+    Mutant(
+        "members at the cluster are told before the next node is left a note",
+        "HeldGroups._tell",
+        "if noted is not None or await self._leave_note(group_id, since):",
+        "self._ownership.leave_note(group_id, held_record(group_id, since), lambda problem: None)\nif True:",
+    ),
+    Mutant(
+        "the next node does not tell that members at the cluster have left",
+        "HeldGroups._found",
+        "elif noted is None:",
+        "elif group_id not in self._told:",
+    ),
+    Mutant(
+        "the note goes with the event, which may not be stored yet",
+        "HeldGroups._found",
+        "self._told[group_id] = None",
+        "await self._leave_note(group_id, None)",
+    ),
+    Mutant(
+        "a group is looked at again while its note is being stored",
+        "HeldGroups._leave_note",
+        "return await stored is None",
+        "return True",
+    ),
+    Mutant(
+        "each check looks at the same groups",
+        "HeldGroups.check",
+        "first = bisect_right(groups, self._looked_at_last)",
+        "first = 0",
+    ),
+    Mutant(
+        "members at both places are not told",
+        "HeldGroups._may_be_held",
+        "return self._sentinels.get(group_id) is None",
+        "return False",
+    ),
+    Mutant(
+        "a node tells of members at the cluster after it has lost the partition",
+        "HeldGroups._look",
+        "and self._coordinator.shard_of(group_id).is_active",
+        "",
+    ),
+    Mutant(
+        "a node that leads a partition again does not tell again of members at the cluster",
+        "HeldGroups.loaded",
+        "del self._told[group_id]",
+        "pass",
+    ),
+    Mutant(
+        "a client that joins again at the cluster is told as another one",
+        "_digest",
+        "(each.client_id, each.client_host)",
+        "(each.client_id, each.member_id)",
+    ),
+    Mutant(
+        "members at the cluster are not looked for when a node is asked for the group",
+        "GroupOwnership._is_held",
+        "listener(group_id)",
+        "pass",
+    ),
+)
+
+MUTANTS: Final = (*LEASE_MUTANTS, *LOG_MUTANTS, *SENTINEL_MUTANTS, *RIGHTS_MUTANTS, *HELD_MUTANTS)

@@ -185,4 +185,34 @@ MUTANTS: Final = (
         "if generation.protocol_name in EAGER_ASSIGNORS\nand before.partitions",
         "if before.partitions",
     ),
+    Mutant(
+        "members of another group at the cluster are told of each group of the partition",
+        "GroupHistory.note_coordinator",
+        "and event.group_id == self.group_id",
+        "",
+    ),
+    Mutant(
+        "members at the cluster are no finding of a group that has no events",
+        "findings",
+        "looks = _LOOKS if history.exists else (_held_by_cluster,)",
+        "looks = _LOOKS if history.exists else ()",
+    ),
+    Mutant(
+        "members that have left the cluster go on to be a finding",
+        "GroupHistory.held_by_cluster",
+        "and self.held[-1].member_count",
+        "",
+    ),
+    Mutant(
+        "members at the cluster are forgotten between batches",
+        "recall",
+        "history.held.extend(memory.held)",
+        "pass",
+    ),
+    Mutant(
+        "what says nothing of absences is taken for the event before a start of the coordinator",
+        "GroupHistory.note_coordinator",
+        "if isinstance(event, ABSENCES):",
+        "if not isinstance(event, schema.GroupHeldByCluster):",
+    ),
 )

@@ -1,12 +1,22 @@
 import json
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
-from coordinator.audit.schema import MemberJoined, MemberRemoved
+from coordinator.audit.schema import (
+    AuthorizationDenied,
+    CoordinatorEvent,
+    CoordinatorStarted,
+    GroupHeldByCluster,
+    LeadershipTaken,
+    MemberJoined,
+    MemberRef,
+    MemberRemoved,
+    encode_event,
+)
 from coordinator.core.causes import Cause
 from coordinator.pipeline.fold import Fold, Position
-from coordinator.pipeline.names import GAPS, GENERATIONS, MEMBERSHIPS, OWNERSHIP, REJECTS, SILVER, VOIDS
+from coordinator.pipeline.names import FINDINGS, GAPS, GENERATIONS, MEMBERSHIPS, OWNERSHIP, REJECTS, SILVER, VOIDS
 from coordinator.pipeline.partition_state import PartitionState, encode_state
 from coordinator.pipeline.rows import NewRows
 from tests.pipeline.history import History, eventful, member
@@ -189,6 +199,68 @@ def test_an_event_of_the_server_that_other_partitions_repeat_is_kept_once():
         [],
     ]
     assert not any(rows[REJECTS] for rows in found)
+
+
+ABOUT: Final[dict[str, Any]] = {"time_ms": 5, "node_id": 1, "coordinator_epoch": 2}
+TAKEN = LeadershipTaken(partition=1, producer_id=4, producer_epoch=7, **ABOUT)
+DENIED = AuthorizationDenied(
+    number=1,
+    principal="User:alice",
+    client_id="a",
+    client_host="/10.0.0.1",
+    api="JoinGroup",
+    operation="READ",
+    resource_type="GROUP",
+    resource_name="orders",
+    rule="DefaultDeny",
+    **ABOUT,
+)
+HELD = GroupHeldByCluster(group_id="orders", members=[MemberRef("a-id", "a", "/10.0.0.1")], since_ms=4, **ABOUT)
+OVER = GroupHeldByCluster(group_id="orders", members=[], since_ms=4, **ABOUT)
+
+
+@pytest.mark.parametrize(
+    ("event", "partition", "rows"),
+    [
+        (TAKEN, 1, [("leadership.taken", None)]),
+        (DENIED, 0, [("authorization.denied", None)]),
+        (HELD, 1, [("group.held_by_cluster", "orders")]),
+    ],
+)
+def test_an_event_of_the_server_that_is_in_one_partition_is_kept(
+    event: CoordinatorEvent, partition: int, rows: list[tuple[str, str | None]]
+):
+    found = fold([encode_event(event)], partition=partition)
+    assert [(row["kind"], row["group_id"]) for row in found[SILVER]] == rows
+    assert not found[REJECTS] and not found[GAPS]
+
+
+def test_what_is_remembered_of_the_server_is_when_it_was_away():
+    """However often somebody is denied something in between."""
+    state = PartitionState()
+    started = b'{"kind":"coordinator.started","schema_version":1,"time_ms":5,"node_id":1,"coordinator_epoch":2,'
+    fold([started + b'"software_version":"1"}', *[encode_event(DENIED)] * 100, encode_event(TAKEN)], state)
+    assert [type(each) for each in state.about or ()] == [CoordinatorStarted]
+
+
+def test_members_at_the_cluster_are_a_finding_of_a_group_without_other_events_until_it_is_over():
+    state = PartitionState()
+    first = fold([encode_event(HELD)], state)
+    assert [(row["kind"], row["group_id"], row["time_ms"]) for row in first[FINDINGS]] == [
+        ("held_by_cluster", "orders", 5)
+    ]
+    assert not fold([encode_event(HELD)], state)[FINDINGS]
+    last = fold([encode_event(OVER)], state)
+    assert [(row["kind"], row["is_over"]) for row in last[FINDINGS]] == [("held_by_cluster", True)]
+
+
+def test_members_at_the_cluster_leave_no_gap_in_the_events_of_the_group():
+    values = History().created().stable_with(Cause.NEW_MEMBER, A).values()
+    state = PartitionState()
+    rows = [fold([each], state, first_offset) for first_offset, each in enumerate([encode_event(HELD), *values])]
+    rows.append(fold([encode_event(OVER)], state, 99))
+    assert not any(each[GAPS] or each[REJECTS] for each in rows)
+    assert [row["generation_id"] for each in rows for row in each[GENERATIONS]] == [1]
 
 
 def test_who_owned_a_partition_follows_assignments_and_removals():

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from deltalake import DeltaTable, write_deltalake
 
-from coordinator.audit.schema import AuditEvent, OffsetsCommitted
+from coordinator.audit.schema import AuditEvent, GroupHeldByCluster, MemberRef, OffsetsCommitted, encode_event
 from coordinator.cli import main
 from coordinator.core.causes import Cause
 from coordinator.explain.findings import findings
@@ -52,6 +53,31 @@ def found(events: list[AuditEvent]) -> list[tuple[Any, ...]]:
         (history.group_id, each.kind, each.headline, list(each.evidence))
         for each in sorted(findings(history, history.last_ms or 0), key=lambda each: (each.until_ms, each.kind))
     ]
+
+
+def held(*clients: str, time_ms: int) -> bytes:
+    members = [MemberRef(f"{each}-id", each, "/10.0.0.1") for each in clients]
+    event = GroupHeldByCluster(
+        time_ms=time_ms, node_id=1, coordinator_epoch=1, group_id="web", members=members, since_ms=1
+    )
+    return encode_event(event)
+
+
+def test_members_at_the_cluster_are_told_until_they_have_left(tables: Tables):
+    taken_in(tables, [[held("a", time_ms=1)], [held("a", "b", time_ms=2)]])
+    (finding,) = told(tables)
+    assert finding[2] == "the cluster coordinates the group: a (10.0.0.1) and b (10.0.0.1) are in it there"
+
+
+def test_members_at_the_cluster_that_have_left_are_told_no_more(tables: Tables):
+    """In whichever order the rows are read."""
+    taken_in(tables, [[held("a", time_ms=1)], [held(time_ms=2)]])
+    assert told(tables) == []
+    path = tables.root / FINDINGS
+    rows = DeltaTable(path).to_pyarrow_table().sort_by("time_at")
+    for place in ([0, 1], [1, 0]):
+        write_deltalake(path, rows.take(place), mode="overwrite")
+        assert told(tables) == []
 
 
 @pytest.mark.parametrize("size", [1, 7, 1_000])

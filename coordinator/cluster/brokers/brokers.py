@@ -164,8 +164,8 @@ class Brokers:
         """The broker does not lead the partition any more."""
         self._leaders.pop((topic, partition), None)
 
-    async def list_groups(self) -> list[str]:
-        """The ids of all groups that the brokers coordinate.
+    async def list_groups(self, states: Sequence[str] = ()) -> list[str]:
+        """The ids of all groups that the brokers coordinate, or of those in some states.
 
         Raises:
             BrokerError: a broker does not answer.
@@ -173,7 +173,8 @@ class Brokers:
         found: list[str] = []
         for broker_id in list(self.by_id):
             connection = await self.connection(broker_id)
-            response = await connection.request(ListGroupsRequest(), LIST_GROUPS_VERSION_MAX)
+            request = ListGroupsRequest(states_filter=list(states))
+            response = await connection.request(request, LIST_GROUPS_VERSION_MAX)
             if response.error_code != ErrorCode.NONE:
                 raise BrokerError(f"broker {broker_id} does not list its groups: {ErrorCode(response.error_code).name}")
             found += [group.group_id for group in response.groups]

@@ -1,11 +1,11 @@
 """The group coordinator of a node in front of a cluster: shards whose logs are partitions of the cluster."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.audit.coordinator_events import coordinator_record
-from coordinator.audit.schema import CoordinatorEvent, LeadershipTaken
+from coordinator.audit.schema import CoordinatorEvent, GroupHeldByCluster
 from coordinator.cluster.groups.audit_stream import ClusterAuditStream, NoCheckpointFile
 from coordinator.cluster.groups.topics import ClusterTopics
 from coordinator.cluster.log.access import LogAccess
@@ -19,15 +19,12 @@ from coordinator.config.key import ConfigError
 from coordinator.config.settings import Config
 from coordinator.core.causes import Cause
 from coordinator.core.decision import Environment
-from coordinator.core.groups.group import Group
 from coordinator.groups.audit_projection import AuditProjection
-from coordinator.groups.audit_schedule import audit_of
 from coordinator.groups.checked import make_state_machine
 from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.internal_topics import AUDIT_TOPIC, MEMBERSHIP_TOPIC
-from coordinator.runtime.batch import ProjectionWrite
 from coordinator.runtime.interfaces import StoreError
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.shard import RequestDrain, Shard, ShardState
@@ -87,13 +84,13 @@ class ClusterGroupCoordinator(GroupCoordinator):
         """Have the epochs of partitions renewed that were taken over long ago."""
         for shard in self.shards:
             if shard.is_active and isinstance(shard.store, ClusterStore):
-                shard.store.renew_if_due(partial(self._renew, shard))
+                shard.store.renew_if_due(partial(self._write_about_coordinator, shard))
 
-    def _renew(self, shard: Shard[GroupStateMachine], taken: LeadershipTaken) -> None:
-        def write(groups: Mapping[str, Group[Any]], now_ms: int) -> None:
-            audit_of(shard).add_about_coordinator(taken, now_ms)
-
-        self._submit_first(shard, ProjectionWrite(write))
+    def report_held(self, event: GroupHeldByCluster) -> None:
+        """Write the event to the audit of the group, which need not have any other."""
+        shard = self.shard_of(event.group_id)
+        if shard.is_active:
+            self._write_about_coordinator(shard, event)
 
     def stop(self, now_ms: int, event: CoordinatorEvent | None = None) -> None:
         """Report the stop. No snapshots are written, as where there are logs of its own: another node waits for these

@@ -8,6 +8,8 @@
   the audit itself shows whether a completed checkpoint begins there.
 - A rule says which groups the nodes coordinate: every partition has all of them.
 - The groups of the partition that the nodes own, each with a note of its own: its sentinel is in the cluster.
+- The groups of the partition that the audit may say to have members at the cluster (`group.held_by_cluster`): the node
+  that leads the partition next has to tell when that is over.
 """
 
 from typing import Any, Final
@@ -29,6 +31,7 @@ FENCE_KEY: Final = NOTE + b"fence "
 AUDIT_CHECKPOINT_KEY: Final = NOTE + b"audit checkpoint"
 RULE_KEY: Final = NOTE + b"rule "
 OWNED_KEY: Final = NOTE + b"owned "
+HELD_KEY: Final = NOTE + b"held "
 EPOCH_MAX: Final = (1 << 15) - 1
 
 
@@ -53,8 +56,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     by: str
 
 
-class Owned(msgspec.Struct, frozen=True, kw_only=True):
-    """Since when the nodes own a group."""
+class Since(msgspec.Struct, frozen=True, kw_only=True):
+    """Since when (ms since the epoch) a group is what its note says."""
 
     since_ms: int
 
@@ -77,7 +80,12 @@ def rule_record(pattern: str, rule: Rule) -> StoredRecord:
 
 def owned_record(group_id: str, since_ms: int | None) -> StoredRecord:
     """None: the nodes own the group no more."""
-    return OWNED_KEY + group_id.encode(), None if since_ms is None else encode(Owned(since_ms=since_ms))
+    return OWNED_KEY + group_id.encode(), None if since_ms is None else encode(Since(since_ms=since_ms))
+
+
+def held_record(group_id: str, since: Since | None) -> StoredRecord:
+    """None: the group has no members at the cluster any more, and the audit says so."""
+    return HELD_KEY + group_id.encode(), None if since is None else encode(since)
 
 
 class Notes:
@@ -89,6 +97,8 @@ class Notes:
         """Name of a group, or pattern → rule."""
         self.owned: set[str] = set()
         """Ids of the groups that the nodes own."""
+        self.held: dict[str, Since] = {}
+        """Id of a group → since when it has members at the cluster."""
         self._epochs: dict[int, int] = {}
         """Producer id → epoch of its last batch."""
 
@@ -115,6 +125,8 @@ class Notes:
                 _set(self.rules, _name(key, RULE_KEY), value and msgspec.json.decode(value, type=Rule))
             elif key.startswith(OWNED_KEY):
                 (self.owned.discard if value is None else self.owned.add)(_name(key, OWNED_KEY))
+            elif key.startswith(HELD_KEY):
+                _set(self.held, _name(key, HELD_KEY), value and msgspec.json.decode(value, type=Since))
         except (msgspec.DecodeError, UnicodeDecodeError):
             return
 

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from zlib import crc32
 
 from _wire.errors import ErrorCode
-from _wire.messages.describe_groups import DescribeGroupsRequest
+from _wire.messages.describe_groups import DescribedGroupMember, DescribeGroupsRequest
 from _wire.messages.heartbeat import HeartbeatRequest
 from coordinator.cluster.brokers.backoff import Backoff
 from coordinator.cluster.brokers.brokers import Brokers
@@ -41,10 +41,16 @@ DESCRIBE_VERSION_MAX: Final = 5
 
 
 class DescribedGroup(NamedTuple):
-    """A group at the cluster: its state, and client id and host of each member."""
+    """A group at the cluster, without its sentinel."""
 
     state: str
-    members: list[str]
+    members: list[DescribedGroupMember]
+    unnamed_members: int = 0
+    """One that joins an empty group, of which the cluster does not tell yet."""
+
+    @property
+    def has_members(self) -> bool:
+        return bool(self.members or self.unnamed_members)
 
 
 Opened: TypeAlias = Callable[[Sentinel | ErrorCode], None]
@@ -163,7 +169,7 @@ class Sentinels:
         if group_id in self._open:
             return True
         described = await self.describe(group_id)
-        return described if isinstance(described, ErrorCode) else not described.members
+        return described if isinstance(described, ErrorCode) else not described.has_members
 
     async def describe(self, group_id: str) -> "DescribedGroup | ErrorCode":
         """The group at the cluster, without its sentinel."""
@@ -181,13 +187,8 @@ class Sentinels:
             return described
         if described.group_state in UNUSED_STATES:
             return DescribedGroup(described.group_state, [])
-        members = [
-            f"{member.client_id} {member.client_host}"
-            for member in described.members
-            if member.group_instance_id != INSTANCE_ID
-        ]
-        is_joining = not members and not described.members
-        return DescribedGroup(described.group_state, ["a member that is joining"] if is_joining else members)
+        members = [member for member in described.members if member.group_instance_id != INSTANCE_ID]
+        return DescribedGroup(described.group_state, members, unnamed_members=0 if described.members else 1)
 
     async def _connection(self, group_id: str) -> BrokerConnection:
         broker_id = self._coordinators.get(group_id)

@@ -18,6 +18,7 @@ from _wire.messages.describe_configs import (
 from _wire.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from _wire.messages.find_coordinator import Coordinator, FindCoordinatorResponse
 from _wire.messages.init_producer_id import InitProducerIdResponse
+from _wire.messages.list_groups import ListedGroup, ListGroupsResponse
 from _wire.messages.list_offsets import ListOffsetsPartitionResponse, ListOffsetsResponse, ListOffsetsTopicResponse
 from _wire.messages.metadata import (
     MetadataResponse,
@@ -124,6 +125,7 @@ class ModelBroker:
             "ListOffsets": self._list_offsets,
             "InitProducerId": self._init_producer_id,
             "DescribeGroups": self._describe_groups,
+            "ListGroups": self._list_groups,
         }
         network.listening[address_of(broker_id)] = Listening(None, lambda: Session(self), lambda: None)
 
@@ -305,3 +307,14 @@ class ModelBroker:
             waiting = Waiting(answers.append, lambda error: None)
             self._cluster.groups.submit(operations.DESCRIBE_GROUPS, group_id, request, waiting, "", version)
         return answers[0]
+
+    def _list_groups(self, request: Any, version: int) -> ListGroupsResponse:
+        if self._cluster.coordinator_id != self.broker_id:
+            return ListGroupsResponse()
+        return ListGroupsResponse(
+            groups=[
+                ListedGroup(group_id=group_id, group_state=state)
+                for group_id, state in self._cluster.states().items()
+                if not request.states_filter or state in request.states_filter
+            ]
+        )

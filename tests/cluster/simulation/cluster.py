@@ -113,6 +113,11 @@ class Cluster:
 
     # ---- groups
 
+    def states(self) -> dict[str, str]:
+        """Group → its state."""
+        groups = [group for shard in self.groups.coordinator.shards for group in shard.machine.groups.values()]
+        return {group.group_id: group.membership.state.value for group in groups}
+
     def has_members(self, group_id: str) -> bool:
         group = self.groups.coordinator.shard_of(group_id).machine.groups.get(group_id)
         return group is not None and bool(group.membership.members)

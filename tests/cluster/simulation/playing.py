@@ -42,7 +42,7 @@ def play(seed: int, faults: int = FAULTS) -> World:
             lines = "\n".join(world.history)
             raise HistoryFailed(f"seed {seed}\n{lines}\n{type(problem).__name__}: {problem}") from problem
         finally:
-            _abandon(world)
+            abandon(world)
     return world
 
 
@@ -130,7 +130,7 @@ def seeded(seed: int) -> Iterator[None]:
         random.SystemRandom, uuid.uuid4 = system, uuid4  # type: ignore[misc]
 
 
-def _abandon(world: World) -> None:
+def abandon(world: World) -> None:
     """End what runs, so that nothing of a history is left for the next one."""
     for loop in world._loops:
         loop.is_dead = True

@@ -1,0 +1,231 @@
+"""Groups that the nodes are to coordinate and that have members at the cluster: told in the audit and in the log.
+
+A rule adopts such a group, and it stays with the cluster; or the nodes own it, and somebody has removed its sentinel
+from the cluster, so that clients could join there, too. It is looked at when a node is asked for it, and every
+`CHECK_SECONDS`, as clients that go to the brokers directly ask no node.
+"""
+
+import asyncio
+from bisect import bisect_right
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Final
+from zlib import crc32
+
+from _wire.errors import ErrorCode
+from _wire.messages.describe_groups import DescribedGroupMember
+from coordinator.audit.schema import MEMBERS_NAMED_MAX, GroupHeldByCluster, MemberRef
+from coordinator.cluster.brokers.errors import BrokerError
+from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
+from coordinator.cluster.log.notes import Owner, Since, held_record
+from coordinator.cluster.ownership import GroupOwnership
+from coordinator.cluster.sentinels.sentinels import DescribedGroup, Sentinels
+from coordinator.logger import logger
+from coordinator.printable import printable
+from coordinator.runtime.interfaces import StoreError
+from coordinator.runtime.shard import Shard
+
+CHECK_SECONDS: Final = 60
+DESCRIBED_MAX: Final = 100
+"""How many groups a check looks at, one DescribeGroups each. The next check goes on with those that come then."""
+LOOKED_AT_MAX: Final = 16
+"""How many groups are looked at together; what is left out is looked at by a check."""
+LISTED_PER_STEP: Final = 1_000
+"""Listed groups that are gone through before other requests have a turn: some ms."""
+NAMED_CHARACTERS_MAX: Final = 100_000
+"""Of the names of the members in an event. A client id alone may have 32,767, and a record has to fit into a batch."""
+CLIENTS_LOGGED: Final = 5
+CLIENT_CHARACTERS_LOGGED: Final = 100
+IN_USE: Final = ("PreparingRebalance", "CompletingRebalance", "Stable")
+"""The states of a group of the classic protocol that has members."""
+NOBODY: Final = DescribedGroup("", [])
+
+
+class HeldGroups:
+    """Those of the partitions that this node leads."""
+
+    def __init__(
+        self,
+        coordinator: ClusterGroupCoordinator,
+        ownership: GroupOwnership,
+        sentinels: Sentinels,
+        list_groups: Callable[[Sequence[str]], Coroutine[Any, Any, list[str]]],
+        owner: Owner,
+        *,
+        nodes_group_id: str,
+        wall_ms: Callable[[], int],
+    ) -> None:
+        """`list_groups` lists the groups at the cluster that are in some states. The group of the nodes themselves
+        stays there, whatever the rules say."""
+        self._coordinator = coordinator
+        self._ownership = ownership
+        self._sentinels = sentinels
+        self._list_groups = list_groups
+        self._owner = owner
+        self._nodes_group_id = nodes_group_id
+        self._wall_ms = wall_ms
+        self._told: dict[str, int | None] = {}
+        """Group → a digest of what this node has told of it; None: that nobody is in it at the cluster any more."""
+        self._looking: set[str] = set()
+        self._looked_at_last = ""
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self) -> None:
+        self._spawn(self._run())
+
+    def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+
+    def loaded(self, shard: Shard[Any]) -> None:
+        """Another node may have led the partition meanwhile, so what it shall tell of its groups is told again."""
+        partition_of = self._coordinator.partition_of
+        for group_id in [each for each in self._told if partition_of(each) == shard.partition]:
+            del self._told[group_id]
+
+    def asked_for(self, group_id: str) -> None:
+        """A node was asked for a group that has members at the cluster: look at it, unless that is known."""
+        is_new = self._told.get(group_id) is None and group_id not in self._looking
+        if is_new and len(self._looking) < LOOKED_AT_MAX:
+            self._looking.add(group_id)
+            self._spawn(self._look(group_id))
+
+    async def _run(self) -> None:
+        while True:
+            await asyncio.sleep(CHECK_SECONDS)
+            await self.check()
+
+    # ---- looking
+
+    async def check(self) -> None:
+        """Look at the next groups of those that may have members at the cluster, or had some."""
+        try:
+            in_use = await self._list_groups(IN_USE)
+        except BrokerError as problem:
+            logger.warning("the groups of the cluster are not known now", problem=str(problem))
+            return
+        found = {group_id for shard in self._active_shards() for group_id in self._noted(shard)}
+        for position, group_id in enumerate(in_use, 1):
+            if self._may_be_held(group_id):
+                found.add(group_id)
+            if position % LISTED_PER_STEP == 0:
+                await asyncio.sleep(0)
+        groups = sorted(found)
+        first = bisect_right(groups, self._looked_at_last)
+        for group_id in (groups[first:] + groups[:first])[:DESCRIBED_MAX]:
+            self._looked_at_last = group_id
+            if group_id not in self._looking:
+                self._looking.add(group_id)
+                await self._look(group_id)
+
+    async def _look(self, group_id: str) -> None:
+        """Look who is in a group at the cluster, and tell what has changed."""
+        try:
+            found = await self._sentinels.describe(group_id) if self._may_be_held(group_id) else NOBODY
+            if not isinstance(found, ErrorCode) and self._coordinator.shard_of(group_id).is_active:
+                await self._found(group_id, found)
+        finally:
+            self._looking.discard(group_id)
+
+    def _active_shards(self) -> list[Shard[Any]]:
+        return [shard for shard in self._coordinator.shards if shard.is_active]
+
+    def _noted(self, shard: Shard[Any]) -> dict[str, Since]:
+        return self._ownership.notes_of(shard.partition).held
+
+    def _may_be_held(self, group_id: str) -> bool:
+        """Whether members of the group at the cluster would be at the wrong place, and it is this node's to tell."""
+        if group_id == self._nodes_group_id or not self._coordinator.shard_of(group_id).is_active:
+            return False
+        if self._ownership.is_owned(group_id):
+            return self._sentinels.get(group_id) is None
+        return self._ownership.is_adopted(group_id)
+
+    # ---- telling
+
+    async def _found(self, group_id: str, found: DescribedGroup) -> None:
+        noted = self._noted(self._coordinator.shard_of(group_id)).get(group_id)
+        if found.has_members:
+            await self._tell(group_id, found, noted)
+        elif noted is None:
+            self._told.pop(group_id, None)
+        elif group_id in self._told and self._told[group_id] is None:
+            # Not together with the event that says so: if that is lost with the node, the next one finds the note.
+            del self._told[group_id]
+            await self._leave_note(group_id, None)
+        else:
+            self._told[group_id] = None
+            logger.info("group has no members at the cluster any more", group=group_id)
+            self._coordinator.report_held(self._event(group_id, found, noted))
+
+    async def _tell(self, group_id: str, found: DescribedGroup, noted: Since | None) -> None:
+        since = noted or Since(since_ms=self._wall_ms())
+        event = self._event(group_id, found, since)
+        told = _digest(found, event.is_owned)
+        if self._told.get(group_id) == told:
+            return
+        self._told[group_id] = told
+        _log(event)
+        # The note comes first: who leads the partition next must know that the audit may say so.
+        if noted is not None or await self._leave_note(group_id, since):
+            self._coordinator.report_held(event)
+        else:
+            self._told.pop(group_id, None)
+
+    async def _leave_note(self, group_id: str, since: Since | None) -> bool:
+        """Returns whether it is stored."""
+        stored: asyncio.Future[StoreError | None] = asyncio.get_running_loop().create_future()
+        self._ownership.leave_note(group_id, held_record(group_id, since), stored.set_result)
+        return await stored is None
+
+    def _event(self, group_id: str, found: DescribedGroup, since: Since) -> GroupHeldByCluster:
+        named = _named(found.members)
+        return GroupHeldByCluster(
+            time_ms=0,
+            node_id=self._owner.node_id,
+            coordinator_epoch=self._owner.coordinator_epoch,
+            group_id=group_id,
+            members=named,
+            unnamed_members=len(found.members) - len(named) + found.unnamed_members,
+            is_owned=self._ownership.is_owned(group_id),
+            since_ms=since.since_ms,
+        )
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def _digest(found: DescribedGroup, is_owned: bool) -> int:
+    """Of whose members they are, not of member ids: a client that joins again has a new one."""
+    clients = sorted((each.client_id, each.client_host) for each in found.members)
+    return crc32(repr((is_owned, found.unnamed_members, clients)).encode())
+
+
+def _named(members: Sequence[DescribedGroupMember]) -> list[MemberRef]:
+    """As many as an event names."""
+    named: list[MemberRef] = []
+    characters = 0
+    for each in members[:MEMBERS_NAMED_MAX]:
+        member = MemberRef(each.member_id, each.client_id, each.client_host, each.group_instance_id)
+        characters += sum(map(len, (each.member_id, each.client_id, each.client_host, each.group_instance_id or "")))
+        if characters > NAMED_CHARACTERS_MAX:
+            break
+        named.append(member)
+    return named
+
+
+def _log(event: GroupHeldByCluster) -> None:
+    clients = [
+        printable(f"{each.client_id} {each.client_host}"[:CLIENT_CHARACTERS_LOGGED])
+        for each in event.members[:CLIENTS_LOGGED]
+    ]
+    more = event.member_count - len(clients)
+    logger.warning(
+        "group has members at the cluster, and the nodes own it, too: stop these clients, and set their"
+        " bootstrap.servers to the nodes"
+        if event.is_owned
+        else "group stays with the cluster until its members there have left: set their bootstrap.servers to the nodes",
+        group=event.group_id,
+        members=", ".join(clients) + (f" and {more} more" if more else ""),
+    )
