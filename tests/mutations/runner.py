@@ -58,7 +58,7 @@ def is_recorded(change: Change) -> bool:
 
 
 class MutantRunner:
-    """Tests mutants: first the test that noticed it last, then those that execute it, else all in rounds."""
+    """Tests mutants: first the test that noticed it last, then those that execute it, then all in rounds."""
 
     def __init__(
         self, copies: Copies, rounds: Sequence[Sequence[str]], killers: Killers, executed: ExecutedLines
@@ -114,12 +114,13 @@ class MutantRunner:
 
     def _tests_for(self, change: Change) -> Iterator[Sequence[str]]:
         executing = self._executed.tests_of(change.file, change.after)
-        if not executing or not is_recorded(change):
-            yield self._nearest(change.file)
-        yield executing[:FIRST_TESTS]
-        yield executing[FIRST_TESTS:]
-        if not executing:
-            yield from self._rounds
+        nearest = self._nearest(change.file)
+        if is_recorded(change):
+            yield executing[:FIRST_TESTS]
+        yield nearest
+        yield executing
+        # What a server executes in a process of its own is not recorded.
+        yield from sorted(self._rounds, key=lambda paths: not any(each.startswith(tuple(paths)) for each in nearest))
 
     def _nearest(self, file: str) -> Sequence[str]:
         """The test files of the rounds that cover `file`: first those that import it, then the nearest."""

@@ -96,9 +96,33 @@ def test_a_denial_of_all_or_of_a_prefix_beats_what_is_allowed_by_name(name, patt
 
 
 def test_a_denial_implies_nothing():
-    authorizer = authorizer_of(acl(), acl(DESCRIBE, permission=PermissionType.DENY))
-    assert authorizer.authorize(ALICE, HOST, READ, TOPIC, "t")
-    assert not authorizer.authorize(ALICE, HOST, DESCRIBE, TOPIC, "t")
+    for denied, allowed in ((DESCRIBE, READ), (READ, DESCRIBE)):
+        authorizer = authorizer_of(acl(allowed), acl(denied, permission=PermissionType.DENY))
+        assert authorizer.authorize(ALICE, HOST, allowed, TOPIC, "t")
+        assert not authorizer.authorize(ALICE, HOST, denied, TOPIC, "t")
+
+
+LITERAL, PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
+
+
+@pytest.mark.parametrize(
+    ("allowed", "denied", "is_any_allowed"),
+    [
+        (("t", LITERAL), ("*", LITERAL), False),
+        (("t", LITERAL), ("t", LITERAL), False),
+        (("t", LITERAL), ("t", PREFIXED), False),
+        (("tab", PREFIXED), ("ta", PREFIXED), False),
+        (("t", LITERAL), ("u", LITERAL), True),
+        (("t", LITERAL), ("ta", PREFIXED), True),
+        (("t", PREFIXED), ("t", LITERAL), True),
+        (("*", LITERAL), ("t", PREFIXED), True),
+    ],
+)
+def test_some_resource_is_allowed_unless_a_denial_covers_all(allowed, denied, is_any_allowed):
+    name, pattern = denied
+    denial = acl(name=name, pattern=pattern, permission=PermissionType.DENY)
+    authorizer = authorizer_of(acl(name=allowed[0], pattern=allowed[1]), denial)
+    assert authorizer.authorize_by_resource_type(ALICE, HOST, READ, TOPIC) is is_any_allowed
 
 
 def test_without_any_acl_on_the_resource_the_setting_decides():
