@@ -18,7 +18,8 @@ from coordinator.cluster.brokers.errors import BrokerError
 from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
 from coordinator.cluster.log.notes import Owner, Since, held_record
 from coordinator.cluster.ownership import GroupOwnership
-from coordinator.cluster.sentinels.sentinels import DescribedGroup, Sentinels
+from coordinator.cluster.sentinels.described import DescribedGroup
+from coordinator.cluster.sentinels.sentinels import Sentinels
 from coordinator.logger import logger
 from coordinator.printable import printable
 from coordinator.runtime.interfaces import StoreError

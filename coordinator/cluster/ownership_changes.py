@@ -12,8 +12,9 @@ from coordinator.cluster.groups.release import RELEASE_GROUP
 from coordinator.cluster.log.notes import Rule, rule_record
 from coordinator.cluster.log.store import ClusterStore
 from coordinator.cluster.ownership import GroupOwnership, matches
+from coordinator.cluster.sentinels.described import DescribedGroup
 from coordinator.cluster.sentinels.membership import Sentinel
-from coordinator.cluster.sentinels.sentinels import DescribedGroup, Sentinels
+from coordinator.cluster.sentinels.sentinels import Sentinels
 from coordinator.core.causes import Cause
 from coordinator.core.decision import OperationContext
 from coordinator.core.groups.states import EMPTY

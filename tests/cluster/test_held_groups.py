@@ -14,7 +14,7 @@ from coordinator.cluster import held_groups
 from coordinator.cluster.brokers.errors import BrokerError
 from coordinator.cluster.held_groups import DESCRIBED_MAX, IN_USE, LOOKED_AT_MAX, NAMED_CHARACTERS_MAX, HeldGroups
 from coordinator.cluster.log.notes import Notes, Owner
-from coordinator.cluster.sentinels.sentinels import DescribedGroup
+from coordinator.cluster.sentinels.described import DescribedGroup
 from coordinator.core.stored import StoredRecord
 from coordinator.runtime.interfaces import StoreError
 

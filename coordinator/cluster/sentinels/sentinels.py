@@ -2,17 +2,17 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 from zlib import crc32
 
 from _wire.errors import ErrorCode
-from _wire.messages.describe_groups import DescribedGroupMember, DescribeGroupsRequest
 from _wire.messages.heartbeat import HeartbeatRequest
 from coordinator.cluster.brokers.backoff import Backoff
 from coordinator.cluster.brokers.brokers import Brokers
 from coordinator.cluster.brokers.connection import BrokerConnection
 from coordinator.cluster.brokers.errors import BrokerError
 from coordinator.cluster.sentinels import membership
+from coordinator.cluster.sentinels.described import DescribedGroup, describe
 from coordinator.cluster.sentinels.membership import INSTANCE_ID, Sentinel
 from coordinator.logger import logger
 
@@ -35,23 +35,6 @@ SENTINEL_GONE: Final = frozenset(
 MOVED: Final = frozenset(
     {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
 )
-UNUSED_STATES: Final = frozenset({"Dead", "Empty", ""})
-
-DESCRIBE_VERSION_MAX: Final = 5
-
-
-class DescribedGroup(NamedTuple):
-    """A group at the cluster, without its sentinel."""
-
-    state: str
-    members: list[DescribedGroupMember]
-    unnamed_members: int = 0
-    """One that joins an empty group, of which the cluster does not tell yet."""
-
-    @property
-    def has_members(self) -> bool:
-        return bool(self.members or self.unnamed_members)
-
 
 Opened: TypeAlias = Callable[[Sentinel | ErrorCode], None]
 
@@ -171,24 +154,14 @@ class Sentinels:
         described = await self.describe(group_id)
         return described if isinstance(described, ErrorCode) else not described.has_members
 
-    async def describe(self, group_id: str) -> "DescribedGroup | ErrorCode":
+    async def describe(self, group_id: str) -> DescribedGroup | ErrorCode:
         """The group at the cluster, without its sentinel."""
 
-        async def ask() -> Any:
-            connection = await self._connection(group_id)
-            response = await connection.request(DescribeGroupsRequest(groups=[group_id]), DESCRIBE_VERSION_MAX)
-            error = ErrorCode(response.groups[0].error_code)
-            return response.groups[0] if error is ErrorCode.NONE else error
+        async def ask() -> DescribedGroup | ErrorCode:
+            return await describe(await self._connection(group_id), group_id)
 
-        described = await self._tried(ask)
-        if described is ErrorCode.GROUP_ID_NOT_FOUND:
-            return DescribedGroup("Dead", [])
-        if isinstance(described, ErrorCode):
-            return described
-        if described.group_state in UNUSED_STATES:
-            return DescribedGroup(described.group_state, [])
-        members = [member for member in described.members if member.group_instance_id != INSTANCE_ID]
-        return DescribedGroup(described.group_state, members, unnamed_members=0 if described.members else 1)
+        described: DescribedGroup | ErrorCode = await self._tried(ask)
+        return described
 
     async def _connection(self, group_id: str) -> BrokerConnection:
         broker_id = self._coordinators.get(group_id)

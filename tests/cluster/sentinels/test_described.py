@@ -7,26 +7,40 @@ from typing import Any
 import pytest
 
 from _wire.errors import ErrorCode
+from _wire.messages.consumer_group_describe import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+    Member,
+)
+from _wire.messages.consumer_group_describe import DescribedGroup as ConsumerGroup
 from _wire.messages.describe_groups import DescribedGroup as Answer
-from _wire.messages.describe_groups import DescribedGroupMember, DescribeGroupsResponse
+from _wire.messages.describe_groups import DescribedGroupMember, DescribeGroupsRequest, DescribeGroupsResponse
+from coordinator.cluster.sentinels.described import DescribedGroup
 from coordinator.cluster.sentinels.membership import INSTANCE_ID
-from coordinator.cluster.sentinels.sentinels import DescribedGroup, Sentinels
+from coordinator.cluster.sentinels.sentinels import Sentinels
 
 A = DescribedGroupMember(member_id="a-1", client_id="a", client_host="/10.0.0.1")
+NO_CONSUMER_GROUP = ConsumerGroup(error_code=ErrorCode.GROUP_ID_NOT_FOUND)
 SENTINEL = DescribedGroupMember(member_id="s-1", client_id="node", group_instance_id=INSTANCE_ID)
 
 
-def described(answer: Answer) -> tuple[DescribedGroup | ErrorCode, bool | ErrorCode]:
-    """The group, and whether it is free for the nodes."""
+def described(
+    answer: Answer, of_consumers: ConsumerGroup | None = NO_CONSUMER_GROUP
+) -> tuple[DescribedGroup | ErrorCode, bool | ErrorCode]:
+    """The group, and whether it is free for the nodes. `of_consumers` None: the brokers do not know KIP-848."""
+    versions = {} if of_consumers is None else {ConsumerGroupDescribeRequest.API_KEY: (0, 1)}
 
     async def coordinator_of(group_id: str, key_type: int) -> int:
         return 0
 
     async def connection(broker_id: int, purpose: str) -> Any:
-        return SimpleNamespace(request=request)
+        return SimpleNamespace(request=request, versions=versions)
 
-    async def request(message: Any, version_max: int) -> DescribeGroupsResponse:
-        return DescribeGroupsResponse(groups=[answer])
+    async def request(message: Any, version_max: int = 99) -> DescribeGroupsResponse | ConsumerGroupDescribeResponse:
+        if isinstance(message, DescribeGroupsRequest):
+            return DescribeGroupsResponse(groups=[answer])
+        assert of_consumers is not None, "a broker that does not know the API closes the connection"
+        return ConsumerGroupDescribeResponse(groups=[of_consumers])
 
     async def ask() -> tuple[DescribedGroup | ErrorCode, bool | ErrorCode]:
         brokers: Any = SimpleNamespace(coordinator_of=coordinator_of, connection=connection)
@@ -59,3 +73,17 @@ def test_members_other_than_the_sentinel_hold_a_group(answer: Answer, group: Des
 def test_a_refusal_is_not_taken_for_a_group_without_members() -> None:
     refusal = ErrorCode.GROUP_AUTHORIZATION_FAILED
     assert described(Answer(error_code=refusal)) == (refusal, refusal)
+
+
+@pytest.mark.parametrize("answer", [Answer(error_code=ErrorCode.GROUP_ID_NOT_FOUND), Answer(group_state="Dead")])
+def test_members_of_the_consumer_protocol_hold_a_group_too(answer: Answer) -> None:
+    member = Member(member_id="c-1", instance_id="i", client_id="c", client_host="/10.0.0.2")
+    found, is_free = described(answer, ConsumerGroup(group_state="Stable", members=[member]))
+    assert isinstance(found, DescribedGroup)
+    (told,) = found.members
+    assert (told.member_id, told.group_instance_id, told.client_id, told.client_host) == ("c-1", "i", "c", "/10.0.0.2")
+    assert (found.state, is_free) == ("Stable", False)
+    assert described(answer, ConsumerGroup(group_state="Empty")) == (DescribedGroup("Empty", []), True)
+    assert described(answer, None) == (DescribedGroup("Dead", []), True)
+    refusal = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    assert described(answer, ConsumerGroup(error_code=refusal)) == (refusal, refusal)

@@ -1,0 +1,65 @@
+"""A group at the cluster, of either group protocol, as its coordinator there describes it."""
+
+from typing import Any, Final, NamedTuple
+
+from _wire.errors import ErrorCode
+from _wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from _wire.messages.describe_groups import DescribedGroupMember, DescribeGroupsRequest
+from coordinator.cluster.brokers.connection import BrokerConnection
+from coordinator.cluster.sentinels.membership import INSTANCE_ID
+
+DESCRIBE_VERSION_MAX: Final = 5
+"""Later versions answer GROUP_ID_NOT_FOUND for a group that has no classic protocol (KIP-1043)."""
+UNKNOWN_STATE: Final = "Dead"
+UNUSED_STATES: Final = frozenset({UNKNOWN_STATE, "Empty", ""})
+
+
+class DescribedGroup(NamedTuple):
+    """A group at the cluster, without its sentinel."""
+
+    state: str
+    members: list[DescribedGroupMember]
+    unnamed_members: int = 0
+    """One that joins an empty group, of which the cluster does not tell yet."""
+
+    @property
+    def has_members(self) -> bool:
+        return bool(self.members or self.unnamed_members)
+
+
+async def describe(connection: BrokerConnection, group_id: str) -> DescribedGroup | ErrorCode:
+    """Ask the coordinator of a group for it; a group that it does not know is in the state Dead. Raises BrokerError."""
+    response = await connection.request(DescribeGroupsRequest(groups=[group_id]), DESCRIBE_VERSION_MAX)
+    (group,) = response.groups
+    error = ErrorCode(group.error_code)
+    if error not in (ErrorCode.NONE, ErrorCode.GROUP_ID_NOT_FOUND):
+        return error
+    if error is ErrorCode.GROUP_ID_NOT_FOUND or group.group_state == UNKNOWN_STATE:
+        return await _describe_of_consumer_protocol(connection, group_id)
+    if group.group_state in UNUSED_STATES:
+        return DescribedGroup(group.group_state, [])
+    members = [member for member in group.members if member.group_instance_id != INSTANCE_ID]
+    return DescribedGroup(group.group_state, members, unnamed_members=0 if group.members else 1)
+
+
+async def _describe_of_consumer_protocol(connection: BrokerConnection, group_id: str) -> DescribedGroup | ErrorCode:
+    """A group that is not known by DescribeGroups may be one of KIP-848."""
+    if ConsumerGroupDescribeRequest.API_KEY not in connection.versions:
+        return DescribedGroup(UNKNOWN_STATE, [])
+    response = await connection.request(ConsumerGroupDescribeRequest(group_ids=[group_id]))
+    (group,) = response.groups
+    error = ErrorCode(group.error_code)
+    if error is ErrorCode.GROUP_ID_NOT_FOUND:
+        return DescribedGroup(UNKNOWN_STATE, [])
+    if error is not ErrorCode.NONE:
+        return error
+    return DescribedGroup(group.group_state, [_as_classic(member) for member in group.members])
+
+
+def _as_classic(member: Any) -> DescribedGroupMember:
+    return DescribedGroupMember(
+        member_id=member.member_id,
+        group_instance_id=member.instance_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+    )
