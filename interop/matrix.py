@@ -259,7 +259,8 @@ def told_on_kafka(matrix: Matrix, client: str, scenario: str) -> list[str] | Non
 def on_kafka(matrix: Matrix) -> OnKafka:
     """What `Matrix.on_kafka` is in later runs."""
     found = OnKafka()
-    for client, results in sorted(matrix.results.get(KAFKA, {}).items()):
+    for client, of_client in sorted(matrix.results.get(KAFKA, {}).items()):
+        results = {name: each for name, each in of_client.items() if name in SCENARIOS}
         failures = {name: each.message for name, each in sorted(results.items()) if each.outcome != "passed"}
         refusals = [(name, each) for name, each in sorted(results.items()) if name in REFUSALS]
         told = {name: each.told for name, each in refusals if each.outcome == "passed"}
