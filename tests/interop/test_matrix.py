@@ -192,6 +192,8 @@ def test_what_a_refused_member_is_told_is_what_kafka_tells_it():
         "by Kafka it is told SaslException: no such user"
     )
     assert problems(refused(ours=kafkas, kafka=kafkas)) == []
+    more = Result("passed", told=[*kafkas.told, "FAIL: no such user (identical errors suppressed)"])
+    assert problems(refused(ours=more, kafka=kafkas)) == problems(refused(ours=kafkas, kafka=more)) == []
     assert problems(refused(ours=other, kafka=kafkas)) == [problem.format("SaslException: go away")]
     assert problems(refused(ours=nothing, kafka=kafkas)) == [problem.format("nothing")]
     alert, javas = (Result("passed", told=[f"SSL: alert certificate {reason}"]) for reason in ("expired", "unknown"))
