@@ -124,7 +124,7 @@ def _own_problem(matrix: Matrix, client: str, scenario: str, result: Result) -> 
 
 def _is_the_same(told: Sequence[str], on_kafka: Sequence[str]) -> bool:
     """Whether a member was told the same reason. How often it tried again, and so what else it says, is chance."""
-    return not told and not on_kafka or not {*told, *map(_as_java_tells, told)}.isdisjoint(on_kafka)
+    return (not told and not on_kafka) or not {*told, *map(_as_java_tells, told)}.isdisjoint(on_kafka)
 
 
 def _as_java_tells(text: str) -> str:
