@@ -10,6 +10,7 @@ import pytest
 from _wire.apis import APIS
 from _wire.errors import ErrorCode
 from _wire.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
+from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from _wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from _wire.messages.fetch import FetchRequest, FetchTopic, ReplicaState
 from _wire.messages.find_coordinator import FindCoordinatorRequest
@@ -435,6 +436,36 @@ def test_heartbeats_are_answered_without_the_authorizer_until_an_acl_changes():
     node.server.sessions.take_back_authorizations()
     assert client.request(beat, 4).error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
     assert client.request(beat, 4).error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
+
+
+def test_heartbeats_of_a_consumer_are_answered_without_the_authorizer_to_the_connection_it_has_allowed():
+    authorizer = Denier()
+    node = GroupNode(authorizer)
+    client = node.connect()
+    join = ConsumerGroupHeartbeatRequest(
+        group_id="g",
+        member_id="m" * 22,
+        rebalance_timeout_ms=30_000,
+        subscribed_topic_names=[],
+        topic_partitions=[],
+    )
+    epoch = client.request(join, 1).member_epoch
+    beat = ConsumerGroupHeartbeatRequest(group_id="g", member_id="m" * 22, member_epoch=epoch)
+    question = ("/10.0.0.1", AclOperation.READ, ResourceType.GROUP, "g")
+
+    def asked(by: Any) -> list[Any]:
+        authorizer.asked.clear()
+        assert by.request(beat, 1).error_code == ErrorCode.NONE
+        return authorizer.asked
+
+    assert [asked(client) for _ in range(2)] == [[], []], "it was allowed to join"
+    other = node.connect()
+    assert asked(other) == [question], "who uses another connection may be somebody else"
+    assert asked(client) == [question]
+    authorizer.deny(AclOperation.READ, ResourceType.GROUP)
+    assert other.request(beat, 1).error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
+    node.server.sessions.take_back_authorizations()
+    assert client.request(beat, 1).error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
 
 
 # ---- what is off, and the order of what is on
