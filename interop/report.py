@@ -48,13 +48,13 @@ def page(matrix: Matrix) -> str:
 
 
 def _refusals(matrix: Matrix) -> list[str]:
-    """What each client tells its application when it is refused."""
+    """What each client tells its application when it is refused, the shortest of what it says."""
     lines = ["What clients tell when they are refused, in errors of their calls or in their logs (N: with digits):", ""]
     for name in REFUSALS:
         by_text: dict[str, list[str]] = {}
         for client, results in matrix.results.get(OURS, {}).items():
             if name in results and results[name].outcome == "passed":
-                by_text.setdefault(_told(results[name].told), []).append(client)
+                by_text.setdefault(min(results[name].told, key=len, default="nothing"), []).append(client)
         told = [f"  - {_plain(text)}: {', '.join(clients)}" for text, clients in sorted(by_text.items())]
         lines += [f"- {SCENARIOS[name].title.removeprefix('Refused: ')}", *told] if told else []
     return [*lines, ""] if len(lines) > 2 else []

@@ -95,7 +95,7 @@ def _told_refusals(member: Member) -> set[str]:
     failures = member.latest().of_kind("failed")
     texts = [f"{each['error']}: {each['message']}" for each in failures] + member.driver.errors().splitlines()
     told = {" ".join(VARYING.sub("N", text).split()) for text in texts}
-    return {text for text in told if REFUSED.search(text)}
+    return {text for text in told if REFUSED.search(text) and "DeprecationWarning" not in text}
 
 
 def right_taken_away(scene: Scene) -> None:
