@@ -33,7 +33,9 @@ WARMUP_ROUNDS: Final = 2
 NODE_COUNTS: Final = (1, 2, 4)
 PARTITIONS: Final = 8
 BROKER: Final = "broker"
-JOIN_ROUNDS: Final = {100: 20, 1_000: 5}
+JOIN_ROUNDS: Final = 20
+"""Joins of the members of a group over the same connections. With few of them the figures are those of connecting."""
+JOINING_MEMBERS: Final = (100, 1_000)
 CLEAN_GOAL_SECONDS: Final = 0.5
 KILL_GOAL_SECONDS: Final = 7.0
 NODE_SETTINGS: Final = {"group.max.session.timeout.ms": "1800000", "membership.topic.num.partitions": str(PARTITIONS)}
@@ -120,10 +122,10 @@ def median(results: Iterable[Result], figure: Callable[[Result], float]) -> floa
 
 def joins(bench: Bench, nodes: RunningNodes) -> None:
     """All members of a group join at once, again and again."""
-    for members, rounds in JOIN_ROUNDS.items():
-        load = f"rebalance --storm --members {members} --conns {members} --rounds {rounds} --warmup 1"
+    for members in JOINING_MEMBERS:
+        load = f"rebalance --storm --members {members} --conns {members} --rounds {JOIN_ROUNDS} --warmup 1"
         kafka, front = bench.interleaved(nodes, load)
-        name, joined = f"{members:,} members join", members * (rounds + 2)
+        name, joined = f"{members:,} members join", members * (JOIN_ROUNDS + 2)
         bench.latencies(f"{name}: time until all are synced", kafka, front, "rebalance_us")
         bench.cpu(name, kafka, front, lambda each, joined=joined: joined)  # type: ignore[misc]
 
