@@ -27,7 +27,7 @@ from coordinator.runtime.shard import Shard
 
 CHECK_SECONDS: Final = 60
 DESCRIBED_MAX: Final = 100
-"""How many groups a check looks at, one DescribeGroups each. The next check goes on with those that come then."""
+"""How many groups a check looks at, one or two requests each. The next check goes on with those that come then."""
 LOOKED_AT_MAX: Final = 16
 """How many groups are looked at together; what is left out is looked at by a check."""
 LISTED_PER_STEP: Final = 1_000
@@ -36,8 +36,8 @@ NAMED_CHARACTERS_MAX: Final = 100_000
 """Of the names of the members in an event. A client id alone may have 32,767, and a record has to fit into a batch."""
 CLIENTS_LOGGED: Final = 5
 CLIENT_CHARACTERS_LOGGED: Final = 100
-IN_USE: Final = ("PreparingRebalance", "CompletingRebalance", "Stable")
-"""The states of a group of the classic protocol that has members."""
+IN_USE: Final = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling", "Stable")
+"""The states of a group that has members, of the classic protocol and of the consumer protocol (KIP-848)."""
 NOBODY: Final = DescribedGroup("", [])
 
 
