@@ -108,7 +108,13 @@ class MutantRunner:
 
     def _first_killer(self, change: Change, copy: Path) -> str | None:
         for tests in filter(None, self._tests_for(change)):
-            if killer := first_failure(copy, tests, self._seconds):
+            try:
+                killer = first_failure(copy, tests, self._seconds)
+            except RunError:
+                if tests in self._rounds:
+                    raise
+                continue  # with the mutant a test has another name; the rounds have it, too
+            if killer is not None:
                 return killer
         return None
 
