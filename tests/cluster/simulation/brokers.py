@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from _wire.apis import APIS
@@ -124,7 +125,8 @@ class ModelBroker:
             "Fetch": self._fetch,
             "ListOffsets": self._list_offsets,
             "InitProducerId": self._init_producer_id,
-            "DescribeGroups": self._describe_groups,
+            "DescribeGroups": partial(self._describe, operations.DESCRIBE_GROUPS),
+            "ConsumerGroupDescribe": partial(self._describe, operations.CONSUMER_GROUP_DESCRIBE),
             "ListGroups": self._list_groups,
         }
         network.listening[address_of(broker_id)] = Listening(None, lambda: Session(self), lambda: None)
@@ -301,11 +303,12 @@ class ModelBroker:
         waiting = Waiting(done, lambda error: error_response(request, error, version))
         self._cluster.groups.submit(operation, request.group_id, request, waiting, client_id, version)
 
-    def _describe_groups(self, request: Any, version: int) -> Any:
+    def _describe(self, operation: Operation, request: Any, version: int) -> Any:
+        """Describe the one group that a request names."""
+        (group_id,) = request.groups if operation is operations.DESCRIBE_GROUPS else request.group_ids
         answers: list[Any] = []
-        for group_id in request.groups:
-            waiting = Waiting(answers.append, lambda error: None)
-            self._cluster.groups.submit(operations.DESCRIBE_GROUPS, group_id, request, waiting, "", version)
+        waiting = Waiting(answers.append, lambda error: None)
+        self._cluster.groups.submit(operation, group_id, request, waiting, "", version)
         return answers[0]
 
     def _list_groups(self, request: Any, version: int) -> ListGroupsResponse:
