@@ -739,12 +739,13 @@ class GroupHeldByCluster(CoordinatorEvent, frozen=True, kw_only=True, tag="group
     `members` are those at the cluster, of which at most `MEMBERS_NAMED_MAX` are named; `unnamed_members` counts the
     others, and one that joins just now. The event is written when a node finds this, when the clients of the members or
     `is_owned` change, and without members when it is over; a node that takes the partition over writes it again.
-    `since_ms` is when it was found first.
+    `since_ms` is when it was found first. `group_type` is that of the group at the cluster, as in `group.created`.
     """
 
     group_id: str
     members: list[MemberRef]
     unnamed_members: int = 0
+    group_type: str = "classic"
     is_owned: bool = False
     since_ms: int
 

@@ -18,7 +18,7 @@ from coordinator.cluster.brokers.errors import BrokerError
 from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
 from coordinator.cluster.log.notes import Owner, Since, held_record
 from coordinator.cluster.ownership import GroupOwnership
-from coordinator.cluster.sentinels.described import DescribedGroup
+from coordinator.cluster.sentinels.described import CLASSIC, DescribedGroup
 from coordinator.cluster.sentinels.sentinels import Sentinels
 from coordinator.logger import logger
 from coordinator.printable import printable
@@ -187,6 +187,7 @@ class HeldGroups:
             group_id=group_id,
             members=named,
             unnamed_members=len(found.members) - len(named) + found.unnamed_members,
+            group_type=found.group_type,
             is_owned=self._ownership.is_owned(group_id),
             since_ms=since.since_ms,
         )
@@ -216,6 +217,11 @@ def _named(members: Sequence[DescribedGroupMember]) -> list[MemberRef]:
     return named
 
 
+def _settings(event: GroupHeldByCluster) -> str:
+    servers = "bootstrap.servers to the nodes"
+    return servers if event.group_type == CLASSIC else f"group.protocol to {CLASSIC} and their {servers}"
+
+
 def _log(event: GroupHeldByCluster) -> None:
     clients = [
         printable(f"{each.client_id} {each.client_host}"[:CLIENT_CHARACTERS_LOGGED])
@@ -226,7 +232,7 @@ def _log(event: GroupHeldByCluster) -> None:
         "group has members at the cluster, and the nodes own it, too: stop these clients, and set their"
         " bootstrap.servers to the nodes"
         if event.is_owned
-        else "group stays with the cluster until its members there have left: set their bootstrap.servers to the nodes",
+        else f"group stays with the cluster until its members there have left: set their {_settings(event)}",
         group=event.group_id,
         members=", ".join(clients) + (f" and {more} more" if more else ""),
     )

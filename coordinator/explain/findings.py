@@ -464,7 +464,7 @@ def _held_by_cluster(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Findin
         Kind.COORDINATED_TWICE if event.is_owned else Kind.HELD_BY_CLUSTER,
         held_groups.headline(event),
         (f"found at {clock(event.since_ms)}", f"{counted(event.member_count, 'member')} at the cluster", *at_nodes),
-        held_groups.ADVICE_IF_OWNED if event.is_owned else held_groups.ADVICE,
+        held_groups.advice(event),
         event.since_ms,
         now_ms,
     )

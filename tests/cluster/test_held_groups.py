@@ -346,11 +346,14 @@ def test_clients_are_named_in_the_log(world: World, monkeypatch: pytest.MonkeyPa
     world.owned.add("both")
     world.join("both", member("a\n"))
     world.join("web", *(member(f"c{number}") for number in range(7)))
+    world.at_cluster["webs"] = DescribedGroup("Stable", [member("d")], group_type="consumer")
     world.check(2)
-    (both, both_fields), (web, web_fields) = lines
+    (both, both_fields), (web, web_fields), (webs, _) = lines
     assert both.startswith("group has members at the cluster, and the nodes own it, too")
     assert both_fields == {"group": "both", "members": r"'a\n /10.0.0.1'"}
-    assert web.startswith("group stays with the cluster until its members there have left")
+    until = "group stays with the cluster until its members there have left: set their "
+    assert web == f"{until}bootstrap.servers to the nodes"
+    assert webs == f"{until}group.protocol to classic and their bootstrap.servers to the nodes"
     assert web_fields["members"].startswith("c0 /10.0.0.1, c1")
     assert web_fields["members"].endswith("c4 /10.0.0.1 and 2 more")
 

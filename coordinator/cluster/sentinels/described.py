@@ -10,6 +10,8 @@ from coordinator.cluster.sentinels.membership import INSTANCE_ID
 
 DESCRIBE_VERSION_MAX: Final = 5
 """Later versions answer GROUP_ID_NOT_FOUND for a group that has no classic protocol (KIP-1043)."""
+CLASSIC: Final = "classic"
+CONSUMER: Final = "consumer"
 UNKNOWN_STATE: Final = "Dead"
 UNUSED_STATES: Final = frozenset({UNKNOWN_STATE, "Empty", ""})
 
@@ -21,6 +23,8 @@ class DescribedGroup(NamedTuple):
     members: list[DescribedGroupMember]
     unnamed_members: int = 0
     """One that joins an empty group, of which the cluster does not tell yet."""
+    group_type: str = CLASSIC
+    """As ListGroups has it."""
 
     @property
     def has_members(self) -> bool:
@@ -53,7 +57,8 @@ async def _describe_of_consumer_protocol(connection: BrokerConnection, group_id:
         return DescribedGroup(UNKNOWN_STATE, [])
     if error is not ErrorCode.NONE:
         return error
-    return DescribedGroup(group.group_state, [_as_classic(member) for member in group.members])
+    members = [_as_classic(member) for member in group.members]
+    return DescribedGroup(group.group_state, members, group_type=CONSUMER)
 
 
 def _as_classic(member: Any) -> DescribedGroupMember:

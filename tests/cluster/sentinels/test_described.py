@@ -82,8 +82,11 @@ def test_members_of_the_consumer_protocol_hold_a_group_too(answer: Answer) -> No
     assert isinstance(found, DescribedGroup)
     (told,) = found.members
     assert (told.member_id, told.group_instance_id, told.client_id, told.client_host) == ("c-1", "i", "c", "/10.0.0.2")
-    assert (found.state, is_free) == ("Stable", False)
-    assert described(answer, ConsumerGroup(group_state="Empty")) == (DescribedGroup("Empty", []), True)
+    assert (found.state, found.group_type, is_free) == ("Stable", "consumer", False)
+    assert described(answer, ConsumerGroup(group_state="Empty")) == (
+        DescribedGroup("Empty", [], group_type="consumer"),
+        True,
+    )
     assert described(answer, None) == (DescribedGroup("Dead", []), True)
     refusal = ErrorCode.TOPIC_AUTHORIZATION_FAILED
     assert described(answer, ConsumerGroup(error_code=refusal)) == (refusal, refusal)
