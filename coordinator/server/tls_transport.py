@@ -15,6 +15,9 @@ from typing import Any, Final, Protocol
 
 HANDSHAKE_RECORD: Final = 22
 """The first byte of a connection with TLS."""
+ALERT_SECONDS: Final = 0.1
+"""How long a client whose handshake failed has to read the alert: connection.failed.authentication.delay.ms of Kafka,
+which waits as long before it closes such a connection."""
 READ_BYTES: Final = 1 << 16
 RECORDS_AT_ONCE: Final = 500
 """A record that a client sends has a byte or 16 kB, and costs some microseconds."""
@@ -88,7 +91,8 @@ class TlsTransport(asyncio.Protocol):
         self._is_tcp_full = False
         self._is_reading_paused = False
         self._is_incoming_waiting = False
-        self._call_soon = asyncio.get_running_loop().call_soon
+        loop = asyncio.get_running_loop()
+        self._call_soon, self._call_later = loop.call_soon, loop.call_later
         self._is_connection_paused = False
         self._unsent: deque[memoryview | bytes] = deque()
         self._unsent_bytes = 0
@@ -122,7 +126,10 @@ class TlsTransport(asyncio.Protocol):
     def eof_received(self) -> bool:
         if self._state is TlsState.HANDSHAKE:
             # A probe of a load balancer, or a client that gave up: nothing to tell.
-            self._fail("")
+            self._state = TlsState.CLOSED
+            self._tcp.close()
+        elif self._state is TlsState.CLOSED:
+            self._tcp.close()
         elif not self._is_ended_by_peer:
             self._end_of_peer()
         return True
@@ -188,9 +195,15 @@ class TlsTransport(asyncio.Protocol):
     def _fail(self, reason: str) -> None:
         """End a connection that has not begun; what it is sent, as an alert, is sent first."""
         self._state = TlsState.CLOSED
-        if reason:
-            self._handshakes.failed(self, reason)
-        self._tcp.close()
+        self._handshakes.failed(self, reason)
+        if self._first_byte != HANDSHAKE_RECORD or self._tcp.is_closing():
+            self._tcp.close()
+            return
+        # To a client that has gone on sending, a connection that is closed with that unread is reset by the system:
+        # it may never see the alert. What comes meanwhile is read and forgotten.
+        self._tcp.write_eof()
+        self._read_socket(True)
+        self._call_later(ALERT_SECONDS, self._tcp.close)
 
     def give_up(self, reason: str) -> None:
         """Close a connection whose handshake takes too long, or which has to go for another one."""

@@ -138,6 +138,38 @@ def test_a_client_without_a_required_certificate_is_refused(tmp_path):
     assert reason == "TLS handshake failed: peer did not return a certificate"
 
 
+def test_a_client_that_goes_on_sending_is_told_why_it_is_refused(tmp_path):
+    """With TLS 1.3 a client has sent requests when the server has seen its certificate, or that it has none."""
+
+    def attempt(address: str) -> str:
+        context = authority().client_context()
+        with context.wrap_socket(raw_connection(address), server_hostname="localhost") as sock:
+            try:
+                for _ in range(100):
+                    sock.sendall(bytes(10_000))
+                sock.recv(1)
+            except ssl.SSLError as problem:
+                return str(problem.reason)
+            except OSError:
+                # The data did not get through any more; what the server has said before is still there.
+                return alert_of(sock)
+        return "nothing"
+
+    def alert_of(sock: ssl.SSLSocket) -> str:
+        try:
+            return "nothing" if sock.recv(1) == b"" else "data"
+        except ssl.SSLError as problem:
+            return str(problem.reason)
+        except OSError as problem:
+            return str(problem)
+
+    async def story(served: TlsNode) -> None:
+        told = [await served.client(attempt, served.address()) for _ in range(20)]
+        assert told == ["TLSV13_ALERT_CERTIFICATE_REQUIRED"] * 20
+
+    play(tmp_path, story, ssl_client_auth="required")
+
+
 def test_a_certificate_of_another_authority_is_refused(tmp_path):
     stranger = Authority("Stranger").issue("CN=mallory")
     context = authority().client_context(stranger, tmp_path)
