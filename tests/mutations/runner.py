@@ -23,7 +23,7 @@ SLOWDOWN: Final = 3
 FIRST_TESTS: Final = 40
 """So many tests that execute the changed statement are run first, the fastest ones; then the others."""
 NEAREST_MAX: Final = 15
-"""So many test files that cover the file of a mutant are run first where it is not known which tests execute it."""
+"""So many test files that cover the file of a mutant are run before all others that execute what it changes."""
 PROJECT: Final = Project(ROOT)
 
 
@@ -121,10 +121,10 @@ class MutantRunner:
     def _tests_for(self, change: Change) -> Iterator[Sequence[str]]:
         executing = self._executed.tests_of(change.file, change.after)
         nearest = self._nearest(change.file)
-        if is_recorded(change):
-            yield executing[:FIRST_TESTS]
+        first = FIRST_TESTS if is_recorded(change) else 0
+        yield executing[:first]
         yield nearest
-        yield executing
+        yield executing[first:]
         # What a server executes in a process of its own is not recorded.
         yield from sorted(self._rounds, key=lambda paths: not any(each.startswith(tuple(paths)) for each in nearest))
 
