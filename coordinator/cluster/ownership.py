@@ -87,6 +87,10 @@ class GroupOwnership:
         """Whether the nodes own the group."""
         return group_id in self.notes_of(self._coordinator.partition_of(group_id)).owned
 
+    def has_sentinel(self, group_id: str) -> bool:
+        """Whether the nodes own the group, and its sentinel is a member at the cluster."""
+        return self._sentinels.get(group_id) is not None and self.is_owned(group_id)
+
     def owned_groups(self) -> list[str]:
         """The groups that the nodes own, of the partitions that are served here."""
         return [

@@ -96,6 +96,10 @@ class AuthorizationStep:
             return proceed
         return _AuthorizedRoute(self, route, row, proceed).handle
 
+    def find_out_for(self, route: Route, request: Any, call: RequestContext) -> Steps[None] | None:
+        """Steps before the authorizer decides about a request; None: it decides at once."""
+        return None
+
 
 class _AuthorizedRoute:
     """One API behind its requirements."""
@@ -105,6 +109,7 @@ class _AuthorizedRoute:
             return tuple(each for each in route.requirements if each.when_denied is kind)
 
         self._step = step
+        self._route = route
         self._authorizer = step.authorizer
         self._image = step.image
         self._row = row
@@ -125,6 +130,17 @@ class _AuthorizedRoute:
             if self._is_heartbeat:
                 self._step.sessions.authorize(request.group_id, request.member_id, call.connection.serial)
             return self._proceed(request, call)
+        finding_out = self._step.find_out_for(self._route, request, call)
+        if finding_out is not None:
+            return self._decide_after(finding_out, request, call)
+        return self._decide(request, call)
+
+    def _decide_after(self, finding_out: Steps[None], request: Any, call: RequestContext) -> Steps[Any]:
+        yield from finding_out
+        response = self._decide(request, call)
+        return (yield from response) if type(response) is GeneratorType else response
+
+    def _decide(self, request: Any, call: RequestContext) -> Any:
         steps = self._steps(request, call)
         try:
             next(steps)

@@ -12,6 +12,8 @@ import pytest
 
 TEST_SECONDS: Final = 60
 """For one test: a mutant that never ends is noticed too."""
+RECORDED_TEST_SECONDS: Final = 600
+"""For one test without a mutant, while it is recorded what it executes, which takes several times as long."""
 FAILED: Final = re.compile(r"^(?:FAILED|ERROR) ([^\s\[]+(?:\[.*?\])?)(?: - .*)?$", re.MULTILINE)
 TROUBLE_CHARACTERS: Final = 500
 
@@ -28,7 +30,8 @@ def first_failure(copy: Path, tests: Sequence[str], seconds: float, recording: P
     Raises:
         RunError: pytest does not know one of the tests.
     """
-    options: tuple[str, ...] = ("-x", "-q", "-p", "no:cacheprovider", f"--timeout={TEST_SECONDS}")
+    seconds_each = TEST_SECONDS if recording is None else RECORDED_TEST_SECONDS
+    options: tuple[str, ...] = ("-x", "-q", "-p", "no:cacheprovider", f"--timeout={seconds_each}")
     # Byte code is looked up by the time and size of its source, which two mutants may share.
     environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
     if recording is not None:

@@ -4,6 +4,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Container, Iterable
 from contextlib import suppress
+from itertools import count
 from typing import Final, NamedTuple
 
 from _wire.errors import ErrorCode
@@ -53,7 +54,8 @@ class ClusterTopics:
         self._names: dict[bytes, str] = {}
         self._wanted: dict[str, None] = {}
         self._is_wanted = asyncio.Event()
-        self._asked: list[Asked] = []
+        self._asked: dict[int, Asked] = {}
+        self._numbers = count()
         self._task: asyncio.Task[None] | None = None
         self.topics_version = 0
         self.created_version = 0
@@ -71,21 +73,28 @@ class ClusterTopics:
         `fresh`: those that are known, too, as they may have changed since.
         """
         loop = asyncio.get_running_loop()
-        since = loop.time() - FRESH_SECONDS if fresh else 0.0
+        since = self._fresh_since() if fresh else 0.0
         unknown = {name for name in names if not self._is_known(name, since) and self._want(name)}
         if not unknown:
             answered(None)
             return
-        asked: Asked
-        timeout = loop.call_later(KNOWN_WITHIN_SECONDS, lambda: self._end(asked))
-        asked = Asked(unknown, since, answered, timeout)
-        self._asked.append(asked)
+        number = next(self._numbers)
+        timeout = loop.call_later(KNOWN_WITHIN_SECONDS, self._end, number)
+        self._asked[number] = Asked(unknown, since, answered, timeout)
+
+    def are_fresh(self, names: Iterable[str]) -> bool:
+        """Whether all are known, and were asked for just now."""
+        since = self._fresh_since()
+        return all(self._is_known(name, since) for name in names)
+
+    def _fresh_since(self) -> float:
+        return asyncio.get_running_loop().time() - FRESH_SECONDS
 
     def _is_known(self, name: str, since: float) -> bool:
         return name in self._known and self._asked_at[name] >= since
 
-    def _end(self, asked: Asked) -> None:
-        self._asked.remove(asked)
+    def _end(self, number: int) -> None:
+        asked = self._asked.pop(number)
         asked.timeout.cancel()
         asked.answered(None)
 
@@ -158,8 +167,13 @@ class ClusterTopics:
             is_there = topic.error_code == ErrorCode.NONE
             self._asked_at[topic.name or ""] = asked_at
             self._learn(topic.name or "", KnownTopic(len(topic.partitions), topic.topic_id) if is_there else UNKNOWN)
-        for asked in [each for each in self._asked if all(self._is_known(name, each.since) for name in each.names)]:
-            self._end(asked)
+        known = [
+            number
+            for number, asked in self._asked.items()
+            if all(self._is_known(name, asked.since) for name in asked.names)
+        ]
+        for number in known:
+            self._end(number)
 
     def _learn(self, name: str, topic: KnownTopic) -> None:
         before = self._known.get(name)

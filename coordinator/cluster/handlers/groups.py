@@ -1,6 +1,6 @@
 """The APIs of groups that the nodes own: members are coordinated here, committed offsets are the cluster's."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -112,11 +112,23 @@ class ClusterGroupHandlers(GroupHandlers):
 
     # ---- members
 
-    def _join_group(self, request: Any, context: RequestContext) -> Steps[Any]:
-        """The first member of a group waits until its sentinel is there, and all until their topics are known.
+    def _join_group(self, request: Any, context: RequestContext) -> Any:
+        """At once, if the group has its sentinel and its topics are known, as for nearly all of many members.
 
         What is known of the topics is fresh: a member that joins again may have seen that a topic has changed, which
-        the audit tells. A client that has made too many groups is answered as by any node, and makes no sentinel.
+        the audit tells.
+        """
+        topics: Sequence[str] = ()
+        for protocol in request.protocols[:1]:
+            topics, _ = read_subscription(request.protocol_type, protocol.metadata, TOPICS_NAMED_MAX)
+        if self._ownership.has_sentinel(request.group_id) and self._topics.are_fresh(topics):
+            return self._enqueue(self._join, request, context)
+        return self._join_when_known(topics, request, context)
+
+    def _join_when_known(self, topics: Sequence[str], request: Any, context: RequestContext) -> Steps[Any]:
+        """The first member of a group waits until its sentinel is there, and all until their topics are known.
+
+        A client that has made too many groups is answered as by any node, and makes no sentinel.
         """
         is_new = not self._ownership.is_owned(request.group_id)
         if is_new and not context.environment.may_create_group(context.client_host):
@@ -124,9 +136,7 @@ class ClusterGroupHandlers(GroupHandlers):
         sentinel: Sentinel | ErrorCode = yield from awaited(partial(self._ownership.own, request.group_id))
         if not isinstance(sentinel, Sentinel):
             return context.route.error_response(request, sentinel, context.api_version)
-        for protocol in request.protocols[:1]:
-            topics, _ = read_subscription(request.protocol_type, protocol.metadata, TOPICS_NAMED_MAX)
-            yield from awaited(partial(self._topics.know, topics, fresh=True))
+        yield from awaited(partial(self._topics.know, topics, fresh=True))
         return self._enqueue(self._join, request, context)
 
     def _describe(self, request: Any, context: RequestContext) -> Steps[Any]:

@@ -111,11 +111,10 @@ class ClusterAuthorization(AuthorizationStep):
         self._correlation_id = FIRST_CORRELATION_ID
 
     def __call__(self, route: Route, proceed: Handler) -> Handler:
-        return partial(self._handle, route, super().__call__(route, proceed))
+        return partial(self._handle, super().__call__(route, proceed))
 
-    def _handle(self, route: Route, authorized: Handler, request: Any, call: RequestContext) -> Any:
-        unknown = self._unknown(route, request, call)
-        response = self._asked(unknown, authorized, request, call) if unknown else authorized(request, call)
+    def _handle(self, authorized: Handler, request: Any, call: RequestContext) -> Any:
+        response = authorized(request, call)
         return self._closing(response, call) if type(response) is GeneratorType else response
 
     def _closing(self, steps: Steps[Any], call: RequestContext) -> Steps[Any]:
@@ -129,6 +128,10 @@ class ClusterAuthorization(AuthorizationStep):
             call.connection.close()
             return DEFERRED
 
+    def find_out_for(self, route: Route, request: Any, call: RequestContext) -> Steps[None] | None:
+        unknown = self._unknown(route, request, call)
+        return self.find_out(unknown, call) if unknown else None
+
     def _unknown(self, route: Route, request: Any, call: RequestContext) -> list[Permission]:
         """All that the request needs, if anything of it is not known: the rest may expire before the answers come."""
         known = self._rights.decisions(call.principal, call.client_host)
@@ -141,11 +144,6 @@ class ClusterAuthorization(AuthorizationStep):
         ]
         is_known = all((question_of(operation, kind), name) in known for operation, kind, name in needed)
         return [] if is_known else needed
-
-    def _asked(self, unknown: list[Permission], authorized: Handler, request: Any, call: RequestContext) -> Steps[Any]:
-        yield from self.find_out(unknown, call)
-        response = authorized(request, call)
-        return (yield from response) if hasattr(response, "send") else response
 
     def find_out(self, permissions: Iterable[Permission], call: RequestContext) -> Steps[None]:
         """Have it known what the client may do of this; what a broker does not tell is denied.

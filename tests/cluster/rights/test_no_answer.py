@@ -45,7 +45,9 @@ def test_all_that_a_request_needs_is_asked_for_again_when_a_part_has_expired() -
     ]
     route: Any = SimpleNamespace(requirements=needs)
     call: Any = SimpleNamespace(principal=ANONYMOUS, client_id="c", client_host="/h", api_version=1)
-    next(authorization._asked(authorization._unknown(route, None, call), lambda request, call: None, None, call))
+    finding_out = authorization.find_out_for(route, None, call)
+    assert finding_out is not None
+    next(finding_out)
     assert sorted(upstream.asked) == ["Heartbeat", "Metadata"]
 
 
@@ -55,6 +57,6 @@ def test_it_is_disconnected_and_not_denied() -> None:
     call: Any = SimpleNamespace(connection=connection, client_id="c", principal=None)
     authorization = ClusterAuthorization(KnownRights(), LostUpstream(), MetadataImage(), None, None)
     read = Permission(AclOperation.READ, ResourceType.GROUP, "g")
-    steps = authorization._closing(authorization._asked([read], lambda request, call: "denied", None, call), call)
+    steps = authorization._closing(authorization.find_out([read], call), call)
     assert at_once(steps) is DEFERRED
     assert closed == [True]
