@@ -33,6 +33,7 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.metadata": "_wire coordinator.log coordinator.security.sasl.scram_credentials msgspec",
         "coordinator.kafka_folder": "_wire coordinator.config coordinator.log coordinator.metadata"
         " coordinator.security.sasl.scram_credentials",
+        "coordinator.backup": "coordinator.log msgspec",
         "coordinator.quotas": "_wire coordinator.metadata coordinator.config",
         "coordinator.audit": "_wire coordinator.core msgspec",
         "coordinator.runtime": "_wire coordinator.core.causes coordinator.core.decision coordinator.core.event"

@@ -15,6 +15,8 @@ VERBS: Final = {
     "cluster": "Adopt groups of a Kafka cluster and give them back, with nodes in front of it.",
     "groups": "Query the consumer groups of a server: why they rebalanced, who owns what.",
     "users": "Add, list and delete the users that log in by SCRAM.",
+    "backup": "Copy the data folder of a server that may run.",
+    "restore": "Put a backup into empty log directories.",
     "log": "Check, print and repair the files of a data folder.",
     "audit": "Read the audit topic.",
     "dashboard": "Show the groups of a server in a browser, live.",

@@ -23,8 +23,10 @@ NODE_ID: Final = re.compile("[0-9]{1,10}")
 CHECKSUM_PROPERTY = "coordinator.checksum"
 IMPORT: Final = "import-kafka"
 EXPORT: Final = "export-kafka"
-"""The commands of `coordinator log` that change whose folder it is. Until such a command has ended, its name is the
-`version` of `meta.properties`, which neither Kafka nor this server accepts."""
+RESTORE: Final = "restore"
+"""What changes a whole folder. Until it has ended, its name is the `version` of `meta.properties`, which neither Kafka
+nor this server accepts."""
+COMMANDS: Final = {IMPORT: f"log {IMPORT}", EXPORT: f"log {EXPORT}", RESTORE: RESTORE}
 
 
 def random_id() -> str:
@@ -84,7 +86,7 @@ def _properties_checksum(properties: Mapping[str, str]) -> str:
 def parse_properties(path: Path, data: bytes, *, unfinished: str | None = None) -> dict[str, str]:
     """Parse a Java properties file, in the subset of the syntax that Kafka writes to meta.properties.
 
-    `unfinished` is IMPORT or EXPORT, if a folder is accepted on which this command has not ended.
+    `unfinished` is IMPORT, EXPORT or RESTORE, if a folder is accepted on which this command has not ended.
 
     Raises:
         DataDirectoryError: it is damaged, or of another version.
@@ -93,9 +95,10 @@ def parse_properties(path: Path, data: bytes, *, unfinished: str | None = None) 
     pairs = (line.partition("=") for line in lines if line and line[0] not in "#!")
     properties = {name.strip(): value.strip() for name, _, value in pairs}
     version = properties.get("version", "")
-    if version in (IMPORT, EXPORT) and version != unfinished:
+    if version in COMMANDS and version != unfinished:
         raise DataDirectoryError(
-            f"`coordinator log {version}` was interrupted on {path.parent}: run it again with the same directories"
+            f"`coordinator {COMMANDS[version]}` was interrupted on {path.parent}:"
+            " run it again with the same directories"
         )
     if version == "0" and "broker.id" in properties:
         raise DataDirectoryError(f"{path} has version 0: it is of a Kafka with ZooKeeper; migrate that to KRaft first")

@@ -1,0 +1,98 @@
+"""`backup.json`: what a backup holds. It is written last, so a backup without it is incomplete."""
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+import msgspec
+
+MANIFEST: Final = "backup.json"
+FORMAT: Final = 1
+BLOCK_BYTES: Final = 1 << 20
+MANIFEST_BYTES_MAX: Final = 1 << 30
+
+Progress = Callable[[int], object]
+"""Is called with the bytes that were copied since the last call."""
+
+
+class BackupError(Exception):
+    """A backup cannot be made or put back; the message is one line."""
+
+
+class BackedUpFile(msgspec.Struct, frozen=True):
+    path: str
+    """In the backup: the number of the log directory, then the path in it, with `/`."""
+    bytes: int
+    sha256: str
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    format: int
+    server_version: str
+    cluster_id: str
+    node_id: int
+    began_ms: int
+    """When the first file was copied, ms since the epoch."""
+    ended_ms: int
+    directories: list[str]
+    """The log directories that were copied, in their order."""
+    files: list[BackedUpFile]
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(each.bytes for each in self.files)
+
+
+class _Format(msgspec.Struct):
+    format: int
+
+
+def read_manifest(backup: Path) -> Manifest:
+    """Read what a backup holds.
+
+    Raises:
+        BackupError: it is no backup, is incomplete or damaged, or was made by a newer version.
+        OSError: the file cannot be read.
+    """
+    path = backup / MANIFEST
+    if not path.exists():
+        raise BackupError(f"{backup} is no complete backup: it has no {MANIFEST}")
+    if path.stat().st_size > MANIFEST_BYTES_MAX:
+        raise BackupError(f"{path} is damaged: it is larger than that of any backup")
+    content = path.read_bytes()
+    try:
+        found = msgspec.json.decode(content, type=_Format).format
+        if found > FORMAT:
+            raise BackupError(f"{path} has format {found}, which is newer than this version of the server ({FORMAT})")
+        manifest = msgspec.json.decode(content, type=Manifest)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
+        raise BackupError(f"{path} is damaged: {problem}") from problem
+    _check_paths(path, manifest)
+    return manifest
+
+
+def _check_paths(path: Path, manifest: Manifest) -> None:
+    """No file of a backup may be put anywhere but in the log directories."""
+    numbers = {str(number) for number in range(len(manifest.directories))}
+    seen: set[str] = set()
+    for each in manifest.files:
+        parts = PurePosixPath(each.path).parts
+        is_inside = len(parts) > 1 and parts[0] in numbers and ".." not in parts and "\0" not in each.path
+        if not is_inside or each.path in seen or each.bytes < 0:
+            raise BackupError(f"{path} is damaged: it names the file {each.path!r}")
+        seen.add(each.path)
+
+
+def sha256_of(path: Path, progress: Progress = lambda _: None) -> str:
+    """The SHA-256 of a file, in hex digits.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(BLOCK_BYTES):
+            digest.update(block)
+            progress(len(block))
+    return digest.hexdigest()

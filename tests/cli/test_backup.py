@@ -1,0 +1,54 @@
+"""`coordinator backup` and `coordinator restore`, as a terminal shows them."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from coordinator.cli import main
+from coordinator.cli.progress import sized
+from tests.backup.folders import filled_folder
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, [str(each) for each in arguments])
+
+
+def test_a_backup_is_made_checked_and_put_back(tmp_path: Path):
+    data = filled_folder(tmp_path)
+    made = run("backup", tmp_path / "backup", "--data-dir", data)
+    assert made.exit_code == 0, made.output
+    assert made.output.endswith(f"{tmp_path}/backup is complete\n")
+    checked = run("restore", tmp_path / "backup", "--verify")
+    assert checked.exit_code == 0, checked.output
+    assert checked.output.startswith("the backup is whole: ")
+    restored = run("restore", tmp_path / "backup", "--data-dir", tmp_path / "restored")
+    assert restored.exit_code == 0, restored.output
+    assert restored.output.endswith(f"; serve it with --data-dir {tmp_path}/restored\n")
+    verified = run("log", "verify", tmp_path / "restored")
+    assert verified.exit_code == 0, verified.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("backup", "{}/new"), "Missing option '--data-dir'"),
+        (("backup", "{}/new", "--data-dir", "{}"), "Error: {} is no data folder: it has no meta.properties"),
+        (("restore", "{}/missing", "--verify"), "does not exist"),
+        (("restore", "{}", "--verify"), "Error: {} is no complete backup: it has no backup.json"),
+        (("restore", "{}"), "give either --data-dir or --verify"),
+        (("restore", "{}", "--verify", "--data-dir", "{}/new"), "give either --data-dir or --verify"),
+    ],
+)
+def test_a_wrong_use_is_told_in_one_line(tmp_path: Path, arguments: tuple[str, ...], told: str):
+    result = run(*(each.format(tmp_path) for each in arguments))
+    assert result.exit_code in (1, 2)
+    assert told.format(tmp_path) in result.output
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("count", "text"), [(0, "0 bytes"), (1023, "1023 bytes"), (1536, "1.5 KiB"), (5 << 30, "5.0 GiB")]
+)
+def test_sizes(count: int, text: str):
+    assert sized(count) == text
