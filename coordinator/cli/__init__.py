@@ -13,7 +13,9 @@ VERBS: Final = {
     "acls": "List, add and remove ACLs: who may do what.",
     "config": "Check the settings of a server, before it is started with them.",
     "cluster": "Adopt groups of a Kafka cluster and give them back, with nodes in front of it.",
-    "groups": "Query the consumer groups of a server: why they rebalanced, who owns what.",
+    "groups": "Query the consumer groups of a server: why they rebalanced, who owns what; reset offsets.",
+    "offsets": "Export and import committed offsets.",
+    "topics": "List, describe, create and delete topics.",
     "users": "Add, list and delete the users that log in by SCRAM.",
     "backup": "Copy the data folder of a server that may run.",
     "restore": "Put a backup into empty log directories.",
@@ -21,6 +23,7 @@ VERBS: Final = {
     "audit": "Read the audit topic.",
     "dashboard": "Show the groups of a server in a browser, live.",
     "pipeline": "Write the audit topic to Delta tables, with Spark.",
+    "completion": "Print what makes a shell complete this command.",
     "demo": "Run a demo: a server, consumers, rebalances, Spark, and the table of generations.",
 }
 

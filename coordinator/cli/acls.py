@@ -7,7 +7,7 @@ from typing import Any, Final
 import click
 
 from coordinator.cli.server_options import server_option
-from coordinator.cli.terminal import JSON_OPTION, one_line_errors, print_json, table
+from coordinator.cli.terminal import json_option, one_line_errors, print_json, table
 from coordinator.client.acls import add_acls, list_acls, remove_acls
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.security.acls.filters import ANY, MATCH, AclFilter
@@ -63,7 +63,7 @@ def command() -> None:
 @resource_options
 @click.option("--principal", metavar="TYPE:NAME", help="Only the ACLs of this principal, as User:alice.")
 @server_option
-@JSON_OPTION
+@json_option
 def list_command(
     topics: Sequence[str],
     groups: Sequence[str],

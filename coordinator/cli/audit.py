@@ -13,7 +13,7 @@ from coordinator.audit.chain import verify as verify_chain
 from coordinator.audit.schema import GroupHeldByCluster
 from coordinator.cli.server_options import server_option
 from coordinator.cli.source import Source, source_options
-from coordinator.cli.terminal import JSON_OPTION, UTC_OPTION, Clock, clock, one_line_errors
+from coordinator.cli.terminal import UTC_OPTION, Clock, clock, json_option, one_line_errors
 from coordinator.client.audit_topic import AuditRecord, AuditTopic
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.cluster import EARLIEST
@@ -50,7 +50,7 @@ def command() -> None:
 @click.option("--events", "count", type=click.IntRange(min=0), default=TAIL_EVENTS, show_default=True, help="How many.")
 @source_options
 @UTC_OPTION
-@JSON_OPTION
+@json_option
 def tail(
     group_id: str | None, follow: bool, count: int, bootstrap: Bootstrap, tables: Path | None, utc: bool, as_json: bool
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 import click
 
 from coordinator.cli.server_options import server_option
-from coordinator.cli.terminal import JSON_OPTION, one_line_errors, print_json, table
+from coordinator.cli.terminal import json_option, one_line_errors, print_json, table
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.group_owners import ChangeResult, GroupChange, change_owners, describe_ownership
 from coordinator.printable import printable
@@ -95,7 +95,7 @@ def _print(result: ChangeResult, done: str, held: str) -> None:
 
 @command.command("status", short_help="Show the nodes, what they lead, and which groups they own.")
 @server_option
-@JSON_OPTION
+@json_option
 @one_line_errors()
 def status_command(bootstrap: Bootstrap, as_json: bool) -> None:
     """Show the nodes with the partitions that they lead, the rules, and how many groups they own."""

@@ -9,7 +9,16 @@ import click
 
 from coordinator.audit.schema import MemberRef
 from coordinator.cli.server_options import server_option
-from coordinator.cli.terminal import JSON_OPTION, one_line_errors, print_json, table, width
+from coordinator.cli.terminal import (
+    JSON,
+    json_option,
+    one_line_errors,
+    output_option,
+    print_json,
+    print_records,
+    table,
+    width,
+)
 from coordinator.cli.what_if_report import runs
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.group_description import AGES_MAX, DescribedGroup, PartitionLag, describe_group, list_groups
@@ -20,29 +29,20 @@ LAG_WIDTH: Final = 80
 
 @click.command("list")
 @server_option
-@JSON_OPTION
-def list_command(bootstrap: Bootstrap, as_json: bool) -> None:
+@output_option
+@click.option("--json", "as_json", is_flag=True, help="Short for --output json.")
+def list_command(bootstrap: Bootstrap, output: str, as_json: bool) -> None:
     """Print all groups with their states and their lag."""
     with one_line_errors():
-        groups = list_groups(bootstrap)
-        if as_json:
-            print_json([asdict(each) | {"lag": lag} for each, lag in groups])
-            return
-        if not groups:
-            click.echo("there are no groups")
-            return
-        rows = [
-            ("group", "state", "protocol type", "lag"),
-            *((each.group_id, each.state, each.protocol_type, _number(lag)) for each, lag in groups),
-        ]
-        for line in table(rows, frozenset({3})):
-            click.echo(line)
+        groups = [asdict(each) | {"lag": lag} for each, lag in list_groups(bootstrap)]
+    columns = ("group_id", "state", "protocol_type", "lag")
+    print_records(groups, columns, JSON if as_json else output, "there are no groups")
 
 
 @click.command("describe")
 @click.argument("group_id", metavar="GROUP")
 @server_option
-@JSON_OPTION
+@json_option
 def describe_command(group_id: str, bootstrap: Bootstrap, as_json: bool) -> None:
     """Print the members of a group, what each owns, and the lag of each partition, the largest lag first.
 

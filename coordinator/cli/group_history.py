@@ -10,10 +10,10 @@ import click
 
 from coordinator.cli.source import Source, source_options
 from coordinator.cli.terminal import (
-    JSON_OPTION,
     UTC_OPTION,
     Clock,
     clock,
+    json_option,
     one_line_errors,
     paragraph,
     print_json,
@@ -32,7 +32,7 @@ from coordinator.explain.words import Names, counted, plain
 @click.argument("group_id", metavar="GROUP")
 @source_options
 @UTC_OPTION
-@JSON_OPTION
+@json_option
 def history_command(group_id: str, bootstrap: Bootstrap, tables: Path | None, utc: bool, as_json: bool) -> None:
     """Print all generations of a group that are known, with what happened beside them, the newest last."""
     with one_line_errors():
@@ -65,7 +65,7 @@ def _note(note: Note, at: Clock) -> str:
 @click.argument("first", metavar="N", type=int)
 @click.argument("second", metavar="M", type=int)
 @source_options
-@JSON_OPTION
+@json_option
 def diff_command(
     group_id: str, first: int, second: int, bootstrap: Bootstrap, tables: Path | None, as_json: bool
 ) -> None:

@@ -5,6 +5,7 @@ from typing import Final
 import click
 
 from coordinator.cli.describe import describe_command, list_command
+from coordinator.cli.group_changes import delete_command, remove_members_command, reset_command
 from coordinator.cli.group_history import diff_command, history_command
 from coordinator.cli.server_options import server_option
 from coordinator.cli.what_if_report import report
@@ -22,10 +23,12 @@ ASSIGNORS: Final = ", ".join(dict.fromkeys((*CLIENT_ASSIGNORS, *SERVER_ASSIGNORS
 
 @click.group
 def command() -> None:
-    """Query the consumer groups of a server."""
+    """Query and change the consumer groups of a server."""
 
 
-for each in (list_command, describe_command, why_command, history_command, diff_command):
+QUERIES: Final = (list_command, describe_command, why_command, history_command, diff_command)
+CHANGES: Final = (reset_command, remove_members_command, delete_command)
+for each in (*QUERIES, *CHANGES):
     command.add_command(each)
 
 

@@ -1,6 +1,9 @@
-"""The options that name a server and say how to connect to it: `--bootstrap` and `--command-config`."""
+"""The options that name a server and say how to connect to it: `--bootstrap` and `--command-config`.
 
-from collections.abc import Callable
+Both can come from the environment, and the file of the second one may name the server, too: so it is a profile.
+"""
+
+from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import Any, Final
@@ -15,21 +18,39 @@ from coordinator.config.properties import read_properties
 Command = Callable[..., Any]
 
 DEFAULT_BOOTSTRAP: Final = "127.0.0.1:9092"
+BOOTSTRAP_SERVERS: Final = "bootstrap.servers"
+BOOTSTRAP_VARIABLE: Final = "COORDINATOR_BOOTSTRAP"
+COMMAND_CONFIG_VARIABLE: Final = "COORDINATOR_COMMAND_CONFIG"
 BOOTSTRAP_HELP: Final = "The address of a server of the cluster, or of several with commas."
 COMMAND_CONFIG_OPTION: Final = click.option(
     "--command-config",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="How to connect and log in: a file with the security settings of Kafka's clients, as its tools read it.",
+    envvar=COMMAND_CONFIG_VARIABLE,
+    show_envvar=True,
+    help="How to connect and log in: a file with the settings of Kafka's clients, as its tools read it.",
 )
 
 
 def server_option(command: Command) -> Command:
-    """For a command with the parameter `bootstrap`, a Bootstrap. By default it is the server of this machine."""
+    """For a command with the parameter `bootstrap`, a Bootstrap.
+
+    It is, in this order, that of the option, of the environment, of the file of `--command-config`, or the server of
+    this machine.
+    """
+
+    @wraps(command)
+    def connected(*args: Any, bootstrap: str | None, command_config: Path | None, **others: Any) -> Any:
+        return command(*args, bootstrap=_server(bootstrap, command_config), **others)
+
     option = click.option(
-        "--bootstrap", default=DEFAULT_BOOTSTRAP, show_default=True, metavar="HOST:PORT", help=BOOTSTRAP_HELP
+        "--bootstrap",
+        metavar="HOST:PORT",
+        envvar=BOOTSTRAP_VARIABLE,
+        show_envvar=True,
+        help=f"{BOOTSTRAP_HELP} By default {DEFAULT_BOOTSTRAP}.",
     )
-    return option(COMMAND_CONFIG_OPTION(with_security(command)))
+    return option(COMMAND_CONFIG_OPTION(connected))
 
 
 def with_security(command: Command) -> Command:
@@ -42,6 +63,14 @@ def with_security(command: Command) -> Command:
     return connected
 
 
+def _server(address: str | None, command_config: Path | None) -> Bootstrap:
+    if address is None and command_config is not None:
+        address = _settings(command_config).get(BOOTSTRAP_SERVERS)
+    found = _bootstrap(address or DEFAULT_BOOTSTRAP, command_config)
+    assert found is not None
+    return found
+
+
 def _bootstrap(address: str | None, command_config: Path | None) -> Bootstrap | None:
     if address is None:
         if command_config is not None:
@@ -50,6 +79,13 @@ def _bootstrap(address: str | None, command_config: Path | None) -> Bootstrap | 
     if command_config is None:
         return Bootstrap(address)
     try:
-        return Bootstrap(address, ClientSecurity(read_properties(command_config)))
+        return Bootstrap(address, ClientSecurity(_settings(command_config)))
+    except ConfigError as problem:
+        raise click.ClickException(f"{command_config}: {problem}") from problem
+
+
+def _settings(command_config: Path) -> Mapping[str, str]:
+    try:
+        return read_properties(command_config)
     except ConfigError as problem:
         raise click.ClickException(f"{command_config}: {problem}") from problem

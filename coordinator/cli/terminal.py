@@ -1,5 +1,7 @@
 """How the commands print: times, tables whose names are never folded, paragraphs, JSON."""
 
+import csv
+import io
 import json
 import re
 import shutil
@@ -8,6 +10,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import wraps
 from typing import Any, Final
 
 import click
@@ -27,7 +30,66 @@ INTERRUPTED: Final = 130
 """The exit code of a command that Ctrl-C ended, as shells have it."""
 
 UTC_OPTION = click.option("--utc", is_flag=True, help="Print times in UTC instead of local time.")
-JSON_OPTION = click.option("--json", "as_json", is_flag=True, help="Print JSON. Times are ms since the epoch.")
+TABLE: Final = "table"
+JSON: Final = "json"
+CSV: Final = "csv"
+Command = Callable[..., Any]
+
+
+def output_option(command: Command) -> Command:
+    """For a command with the parameter `output`: TABLE, JSON or CSV."""
+    told = "As a table for people, as JSON (times are ms since the epoch), or as CSV with a head."
+    return click.option("--output", type=click.Choice([TABLE, JSON, CSV]), default=TABLE, show_default=True, help=told)(
+        command
+    )
+
+
+def json_option(command: Command) -> Command:
+    """For a command with the parameter `as_json`: `--output json`, or `--json` for short."""
+
+    @wraps(command)
+    def chosen(*args: Any, output: str, as_json: bool, **others: Any) -> Any:
+        return command(*args, as_json=as_json or output == JSON, **others)
+
+    told = "As text for people, or as JSON. Times are ms since the epoch."
+    option = click.option("--output", type=click.Choice([TABLE, JSON]), default=TABLE, show_default=True, help=told)
+    return option(click.option("--json", "as_json", is_flag=True, help="Short for --output json.")(chosen))
+
+
+def print_csv(rows: Sequence[Sequence[object]]) -> None:
+    """Lines of CSV; the first row is the head. None is an empty value."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    click.echo(text.getvalue(), nl=False)
+
+
+def print_records(records: Sequence[dict[str, Any]], names: Sequence[str], output: str, empty: str) -> None:
+    """Records as JSON, as CSV, or as a table of the values with these names; `empty` is told in place of no lines."""
+    if output == JSON:
+        print_json(records)
+    elif output == CSV:
+        print_csv([names, *([each[name] for name in names] for each in records)])
+    elif records:
+        numbers = frozenset(
+            position for position, name in enumerate(names) if any(type(each[name]) is int for each in records)
+        )
+        head = [name.replace("_", " ") for name in names]
+        for line in table([head, *([_cell(each[name]) for name in names] for each in records)], numbers):
+            click.echo(line)
+    else:
+        click.echo(empty)
+
+
+def _cell(value: object) -> str:
+    match value:
+        case None:
+            return "-"
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return f"{value:,}"
+        case _:
+            return str(value)
 
 
 def clock(utc: bool) -> Clock:

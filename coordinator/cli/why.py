@@ -12,10 +12,10 @@ import msgspec
 
 from coordinator.cli.source import Source, source_options
 from coordinator.cli.terminal import (
-    JSON_OPTION,
     UTC_OPTION,
     Clock,
     clock,
+    json_option,
     one_line_errors,
     paragraph,
     print_json,
@@ -61,7 +61,7 @@ class Span(click.ParamType):  # type: ignore[type-arg]  # generic in newer versi
     help="The address of a `coordinator dashboard` of the same server: print the group's link there.",
 )
 @UTC_OPTION
-@JSON_OPTION
+@json_option
 def command(
     group_id: str,
     generation_id: int | None,

@@ -3,7 +3,7 @@
 What a change will do is read first (`plan_*`), so that a person can confirm it; the change then does just that.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -48,6 +48,10 @@ class Target:
     timestamp: int | None = None
     """As in ListOffsets: ms since the epoch, the first record from then on; or EARLIEST or LATEST."""
     offset: int | None = None
+    shift: int | None = None
+    """So many records after the committed offset, or before it if it is negative."""
+    offsets: Mapping[Partition, int] | None = None
+    """An offset for each partition; there are no others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +87,17 @@ def plan_reset(
     with Cluster(server, CLIENT_ID, ANSWER_SECONDS) as cluster:
         coordinator = cluster.coordinator(group_id)
         before = committed_offsets(coordinator, group_id)
-        leaders = cluster.leaders({topic} if topic else {each for each, _ in before})
+        listed = before if target.offsets is None else target.offsets
+        leaders = cluster.leaders({topic} if topic else {each for each, _ in listed})
         chosen = sorted(
             each
-            for each in (leaders if topic else before)
+            for each in (leaders if topic and target.offsets is None else listed)
             if (not topic or each[0] == topic) and partition in (None, each[1])
         )
         if not chosen:
             raise ClientError(_nothing(group_id, topic, partition))
         _check_count(chosen)
-        after = _targets(cluster, chosen, leaders, target)
+        after = _targets(cluster, chosen, leaders, _by_partition(target, chosen, before))
         members = described_members(coordinator, group_id)
     return GroupPlan(members, [OffsetChange(*each, before.get(each), after[each]) for each in chosen])
 
@@ -193,6 +198,22 @@ def _coordinator(server: Server, group_id: str) -> Iterator[WireConnection]:
         yield cluster.coordinator(group_id)
 
 
+def _by_partition(target: Target, partitions: Sequence[Partition], before: Mapping[Partition, int]) -> Target:
+    """The same target, by timestamp or with an offset for each partition.
+
+    Raises:
+        ClientError: a partition without a committed offset cannot be shifted.
+    """
+    if target.offset is not None:
+        return Target(offsets=dict.fromkeys(partitions, target.offset))
+    if target.shift is None:
+        return target
+    for topic, index in partitions:
+        if (topic, index) not in before:
+            raise ClientError(f"{topic}-{index} has no committed offset that could be shifted")
+    return Target(offsets={each: before[each] + target.shift for each in partitions})
+
+
 def _targets(
     cluster: Cluster, partitions: Sequence[Partition], leaders: dict[Partition, int], target: Target
 ) -> dict[Partition, int]:
@@ -206,10 +227,10 @@ def _targets(
             for each, offset in cluster.offsets_at(partitions, leaders, target.timestamp).items()
         }
     else:
-        assert target.offset is not None
+        assert target.offsets is not None
         starts = cluster.offsets_at(partitions, leaders, EARLIEST)
         found = {
-            each: max(starts[each], min(target.offset, ends[each]))
+            each: max(starts[each], min(target.offsets[each], ends[each]))
             for each in partitions
             if each in starts and each in ends
         }
