@@ -10,6 +10,7 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 DONE := $(VENV)/.done
+RELEASE := $(VENV)/release
 
 # The interpreter for the virtual environment; `make PYTHON=...` uses another one. The system's Python is preferred:
 # distributions build it with profile-guided optimization, which saves 5 to 10 % of the CPU time of the server.
@@ -23,7 +24,7 @@ COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -t
 COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help wheels audit-cases build build-tests demo cluster-demo cluster-front-demo cluster-rounds run debug check test test-computing test-realtime test-spark compare-acls compare-requests conformance-kafka crash eos eos-java flink-sink folder-swap franz-go-tests fuzz interop interop-ci kafka-tools screenshots simulate simulate-cluster streams mutate nightly relay-kafka tests-of lint format docs hostile bench bench-acls bench-assignors bench-broker bench-cleaner bench-cluster bench-consumer-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-partitions bench-pipeline bench-relay bench-testkit bench-timers bench-wire lock testing-examples clean java python
+.PHONY: help image-check manifests-check wheels audit-cases build build-tests demo cluster-demo cluster-front-demo cluster-rounds run debug check test test-computing test-realtime test-spark compare-acls compare-requests conformance-kafka crash eos eos-java flink-sink folder-swap franz-go-tests fuzz interop interop-ci kafka-tools screenshots simulate simulate-cluster streams mutate nightly relay-kafka tests-of lint format docs hostile bench bench-acls bench-assignors bench-broker bench-cleaner bench-cluster bench-consumer-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-partitions bench-pipeline bench-relay bench-testkit bench-timers bench-wire lock testing-examples clean java python
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -283,8 +284,20 @@ lock: python ## resolve the versions for pyproject.toml, with hashes: all packag
 		{ grep '^#' "$${each#*:}"; cat "$$scratch/$${each%%:*}"; } > "$$scratch/lock"; cp "$$scratch/lock" "$${each#*:}"; \
 	done
 
-wheels: python ## the source archive and the wheel of this machine, in dist, with a bill of materials; checked, installed and tried without a compiler (TWICE=1: built twice, and compared)
-	@TWICE=$(TWICE) $(PYTHON) -m release.wheels
+wheels: $(RELEASE)/.done ## the source archive and the wheel of this machine, in dist, with a bill of materials; checked, installed and tried without a compiler (TWICE=1: built twice, and compared)
+	@TWICE=$(TWICE) $(RELEASE)/bin/python -m release.wheels
+
+image-check: $(RELEASE)/.done ## deploy/Containerfile without a container engine: its steps in a chroot, its size, its server under a read-only root (root, debootstrap)
+	@PATH="$(abspath $(RELEASE))/bin:$$PATH" $(RELEASE)/bin/python -m release.image
+
+manifests-check: $(RELEASE)/.done ## the manifests of Kubernetes and the units of systemd, against their schemas
+	@$(RELEASE)/bin/python -m release.manifests
+
+# The tools of a release; some want other versions than the packages of $(VENV).
+$(RELEASE)/.done: release/requirements.lock | python
+	@$(PYTHON) -m venv $(RELEASE)
+	@$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r release/requirements.lock
+	@touch $@
 
 clean: ## remove build products, caches and measurements (not .venv and not coordinator-data)
 	@rm -rf build dist *.egg-info .demo .interop .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz _wire/messages

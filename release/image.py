@@ -1,9 +1,9 @@
-"""`make image-check`: deploy/Containerfile without a container engine, as far as that goes. Needs root, and debootstrap.
+"""`make image-check`: deploy/Containerfile without a container engine, as far as that goes. Needs root and debootstrap.
 
-hadolint reads the file. Its steps are then run in a folder that debootstrap has filled as the base image is: COPY copies,
-RUN runs in a chroot. What the last stage holds becomes the root of a server: mounted read-only, with only /data and /tmp to
-write to, under the user of the image and without any right of root. Its health command must succeed once the server
-serves, and fail once it has stopped. What an engine adds (layers, networks, limits) is not tried.
+hadolint reads the file. Its steps are then run in a folder that debootstrap has filled as the base image is: COPY
+copies, RUN runs in a chroot. What the last stage holds becomes the root of a server: mounted read-only, with only /data
+and /tmp to write to, under the user of the image and without any right of root. Its health command must succeed once
+the server serves, and fail once it has stopped. What an engine adds (layers, networks, limits) is not tried.
 
 Environment: IMAGE_CACHE=FOLDER keeps what debootstrap filled.
 """
@@ -34,7 +34,8 @@ STOP_SECONDS: Final = 30
 MEGABYTE: Final = 1_000_000
 OF_THIS_MACHINE: Final = ("/dev", "/proc", "/etc/resolv.conf", "/etc/hosts")
 """What an engine mounts into a container that is built."""
-NETWORK: Final = ("PIP_CERT", "PIP_INDEX_URL", "SSL_CERT_FILE", "http_proxy", "https_proxy", "no_proxy")
+NETWORK: Final = ("PIP_INDEX_URL", "http_proxy", "https_proxy", "no_proxy")
+CERTIFICATES: Final = "/run/certificates.of.this.machine"
 
 
 class Failed(Exception):
@@ -166,6 +167,7 @@ def _inside(stage: Stage, command: list[str], *, as_user: bool) -> list[str]:
     environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", **stage.environment}
     if not as_user:
         environment |= {name: os.environ[name] for name in NETWORK if name in os.environ}
+        environment |= {"PIP_CERT": CERTIFICATES} if "PIP_CERT" in os.environ else {}
     chroot = ["chroot", *(["--userspec", stage.user] if as_user else []), str(stage.root)]
     # The change of user takes all rights of root away.
     return ["env", "-i", *(f"{name}={value}" for name, value in environment.items()), *chroot, *command]
@@ -181,8 +183,14 @@ def _mounted(root: Path, *, writable: bool) -> Iterator[None]:
             _run(["mount", "-o", "remount,ro,bind", root])
             _mount(mounts, root / "tmp", "-t", "tmpfs", "tmpfs")
             _mount(mounts, root / "data", "-t", "tmpfs", "-o", "uid=10001,gid=10001,mode=700", "tmpfs")
-        for path in OF_THIS_MACHINE if writable else ():
-            _mount(mounts, root / path.strip("/"), "--bind", path)
+        given = {path: path for path in OF_THIS_MACHINE}
+        if "PIP_CERT" in os.environ:
+            given[CERTIFICATES] = os.environ["PIP_CERT"]
+        for place, path in given.items() if writable else ():
+            target = root / place.strip("/")
+            if not target.exists():
+                target.touch()  # a file: each base has the folders
+            _mount(mounts, target, "--bind", path)
         yield
     finally:
         for path in reversed(mounts):

@@ -25,7 +25,6 @@ from release.contents import WrongContents, check_source_archive, check_wheel
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 DIST: Final = ROOT / "dist"
-TOOLS: Final = ROOT / "release" / "requirements.lock"
 LOCK: Final = ROOT / "requirements.lock"
 SERVER_LOCK: Final = ROOT / "deploy" / "requirements.lock"
 TEST_PACKAGES: Final = (
@@ -54,8 +53,7 @@ def main() -> int:
 
 def make_wheels(scratch: Path) -> None:
     """Build, check and try the archives; leave them in dist."""
-    tools = _environment(scratch / "tools")
-    _run("the tools cannot be installed", tools / "pip", "install", "--quiet", "--require-hashes", "-r", TOOLS)
+    tools = Path(sys.executable).parent
     built = _build(tools, scratch / "first")
     if os.environ.get("TWICE"):
         _compare(built, _build(tools, scratch / "second"))
