@@ -27,8 +27,6 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 DIST: Final = ROOT / "dist"
 LOCK: Final = ROOT / "requirements.lock"
 SERVER_LOCK: Final = ROOT / "deploy" / "requirements.lock"
-COMMITTED: Final = "committed.txt"
-"""When the last commit was, beside the copy of the sources."""
 TEST_PACKAGES: Final = (
     *("confluent-kafka", "httpx2", "hypothesis", "kafka-python", "promql-parser", "pytest", "pytest-timeout"),
     *("pytest-xdist", "pyyaml"),
@@ -56,10 +54,10 @@ def main() -> int:
 def make_wheels(scratch: Path) -> None:
     """Build, check and try the archives; leave them in dist."""
     tools = Path(sys.executable).parent
-    _copy_sources(scratch / "sources")
-    built = _build(tools, scratch / "sources", scratch / "first")
+    committed = _copy_sources(scratch / "sources")
+    built = _build(tools, scratch / "sources", committed, scratch / "first")
     if os.environ.get("TWICE"):
-        _compare(built, _build(tools, scratch / "sources", scratch / "second"))
+        _compare(built, _build(tools, scratch / "sources", committed, scratch / "second"))
     archive, wheel = built
     _run("the metadata is wrong", tools / "twine", "check", "--strict", archive, wheel)
     print(f"{archive.name}: {check_source_archive(archive)} files, {archive.stat().st_size:,} bytes")
@@ -74,25 +72,23 @@ def make_wheels(scratch: Path) -> None:
     print("built and tried: " + ", ".join(sorted(each.name for each in DIST.iterdir())))
 
 
-def _copy_sources(folder: Path) -> None:
-    """Copy the files that git knows, as they are now."""
+def _copy_sources(folder: Path) -> str:
+    """Copy the files that git knows, as they are now. Returns when the last commit was, in seconds since the epoch."""
     for name in filter(None, _git("ls-files", "-z").split("\0")):
         if (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
-    (folder / COMMITTED).write_text(_git("log", "-1", "--format=%ct"), encoding="utf-8")
+    return _git("log", "-1", "--format=%ct").strip()
 
 
 def _git(*arguments: str) -> str:
     return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout
 
 
-def _build(tools: Path, original: Path, scratch: Path) -> tuple[Path, Path]:
+def _build(tools: Path, original: Path, committed: str, scratch: Path) -> tuple[Path, Path]:
     """Build in a copy of the sources. Returns the source archive and the repaired wheel."""
     sources, raw = scratch / "sources", scratch / "raw"
     shutil.copytree(original, sources)
-    committed = (sources / COMMITTED).read_text(encoding="utf-8").strip()
-    (sources / COMMITTED).unlink()
     environment = os.environ | {"SOURCE_DATE_EPOCH": committed, "PYTHONHASHSEED": "0"}
     _run("the build failed", tools / "python", "-m", "build", "--outdir", raw, sources, env=environment, quiet=True)
     (archive,) = raw.glob("*.tar.gz")
