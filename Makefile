@@ -10,6 +10,7 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 DONE := $(VENV)/.done
+RELEASE := $(VENV)/release
 
 # The interpreter for the virtual environment; `make PYTHON=...` uses another one. The system's Python is preferred:
 # distributions build it with profile-guided optimization, which saves 5 to 10 % of the CPU time of the server.
@@ -23,7 +24,7 @@ COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -t
 COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help audit-cases build build-tests demo cluster-demo cluster-front-demo cluster-rounds run debug check test test-computing test-realtime test-spark compare-acls compare-requests conformance-kafka crash eos eos-java flink-sink folder-swap franz-go-tests fuzz interop interop-ci kafka-tools screenshots simulate simulate-cluster streams mutate nightly relay-kafka tests-of lint format docs hostile bench bench-acls bench-assignors bench-broker bench-cleaner bench-cluster bench-consumer-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-partitions bench-pipeline bench-relay bench-testkit bench-timers bench-wire lock testing-examples clean java python
+.PHONY: help image-check manifests-check wheels audit-cases build build-tests demo cluster-demo cluster-front-demo cluster-rounds run debug check test test-computing test-realtime test-spark compare-acls compare-requests conformance-kafka crash eos eos-java flink-sink folder-swap franz-go-tests fuzz interop interop-ci kafka-tools screenshots simulate simulate-cluster streams mutate nightly relay-kafka tests-of lint format docs hostile bench bench-acls bench-assignors bench-broker bench-cleaner bench-cluster bench-consumer-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-partitions bench-pipeline bench-relay bench-testkit bench-timers bench-wire lock testing-examples clean java python
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -269,15 +270,34 @@ audit-cases: build-tests ## play each way to rebalance with each client, and wri
 bench: build-tests ## run all benchmarks of tests/bench
 	@for bench in $(BENCHES); do echo "== $$bench"; $(BIN)/python "$$bench"; done
 
-lock: python ## resolve the versions for pyproject.toml and write requirements.lock
+# The newest versions that fit pyproject.toml, for each system and Python; with the hashes of all their files.
+RESOLVE = "$$scratch/venv/bin/uv" pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header
+
+lock: python ## resolve the versions for pyproject.toml, with hashes: all packages, those of a server, the tools of a release
 	@scratch=$$(mktemp -d); trap 'rm -rf "$$scratch"' EXIT; \
 	$(PYTHON) -m venv "$$scratch/venv"; \
-	"$$scratch/venv/bin/python" -m pip install --quiet '.[dev]'; \
-	{ grep '^#' requirements.lock; \
-	  "$$scratch/venv/bin/python" -m pip freeze --all --exclude pip --exclude kafka-group-coordinator \
-	    | sed -E "/^atheris==/s/$$/; sys_platform == 'linux' and platform_machine == 'x86_64'/" | LC_ALL=C sort -f; \
-	} > "$$scratch/lock"; \
-	cp "$$scratch/lock" requirements.lock
+	"$$scratch/venv/bin/python" -m pip install --quiet uv; \
+	$(RESOLVE) pyproject.toml --extra dev -o "$$scratch/all"; \
+	$(RESOLVE) pyproject.toml --extra admin --extra security -c "$$scratch/all" -o "$$scratch/server"; \
+	$(RESOLVE) release/requirements.in -o "$$scratch/release"; \
+	for each in all:requirements.lock server:deploy/requirements.lock release:release/requirements.lock; do \
+		{ grep '^#' "$${each#*:}"; cat "$$scratch/$${each%%:*}"; } > "$$scratch/lock"; cp "$$scratch/lock" "$${each#*:}"; \
+	done
+
+wheels: $(RELEASE)/.done ## the source archive and the wheel of this machine, in dist, with a bill of materials; checked, installed and tried without a compiler (TWICE=1: built twice, and compared)
+	@TWICE=$(TWICE) $(RELEASE)/bin/python -m release.wheels
+
+image-check: $(RELEASE)/.done ## deploy/Containerfile without a container engine: its steps in a chroot, its size, its server under a read-only root (root, debootstrap)
+	@PATH="$(abspath $(RELEASE))/bin:$$PATH" $(RELEASE)/bin/python -m release.image
+
+manifests-check: $(RELEASE)/.done ## the manifests of Kubernetes and the units of systemd, against their schemas
+	@$(RELEASE)/bin/python -m release.manifests
+
+# The tools of a release; some want other versions than the packages of $(VENV).
+$(RELEASE)/.done: release/requirements.lock | python
+	@$(PYTHON) -m venv $(RELEASE)
+	@$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r release/requirements.lock
+	@touch $@
 
 clean: ## remove build products, caches and measurements (not .venv and not coordinator-data)
 	@rm -rf build dist *.egg-info .demo .interop .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz _wire/messages

@@ -7,15 +7,19 @@ The build is incremental: a definition that did not change leaves its module as 
 compiled again.
 """
 
+import gzip
 import os
 import shutil
 import sys
+import tarfile
 from pathlib import Path
 from typing import Final
 
 from Cython.Build import cythonize
 from setuptools import Extension, find_packages, setup
 from setuptools.command.build import build
+from setuptools.command.build_ext import build_ext
+from setuptools.command.sdist import sdist
 
 ROOT: Final = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT))
@@ -70,11 +74,29 @@ def compiled() -> list[Extension]:
     if os.environ.get("EXTENSIONS_ARE_BUILT"):
         return []
     generate()
-    folders = (*PACKAGES, "tests") if os.environ.get("COMPILE_TESTS") else PACKAGES
-    modules: list[Extension] = cythonize(
-        extensions(folders), nthreads=CYTHON_THREADS, build_dir="build/cython", compiler_directives=DIRECTIVES
-    )
-    return modules
+    return extensions((*PACKAGES, "tests") if os.environ.get("COMPILE_TESTS") else PACKAGES)
+
+
+class CompileExtensions(build_ext):
+    """Translate the .pyx files when they are compiled, not whenever a tool asks for the metadata; on all processors."""
+
+    def finalize_options(self) -> None:
+        super().finalize_options()
+        if self.parallel is None:
+            self.parallel = os.cpu_count()
+
+    def run(self) -> None:
+        translated = cythonize(
+            list(self.extensions),
+            nthreads=CYTHON_THREADS,
+            build_dir="build/cython",
+            compiler_directives=DIRECTIVES,
+            quiet=not self.verbose,
+        )
+        sources = {extension.name: extension.sources for extension in translated}
+        for extension in self.extensions:
+            extension.sources = sources[extension.name]
+        super().run()
 
 
 class CleanBuild(build):
@@ -89,11 +111,35 @@ class CleanBuild(build):
         super().run()
 
 
+class SameSourceArchive(sdist):
+    """The same files give the same bytes, if SOURCE_DATE_EPOCH says which time they have: setuptools takes the time and
+    the user of the build."""
+
+    def make_archive(self, base_name, format, root_dir=None, base_dir=None, owner=None, group=None):  # type: ignore
+        epoch = os.environ.get("SOURCE_DATE_EPOCH")
+        if epoch is None or format != "gztar":
+            return super().make_archive(base_name, format, root_dir, base_dir, owner, group)
+
+        def fixed(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+            entry.mtime, entry.uid, entry.gid, entry.uname, entry.gname = int(epoch), 0, 0, "", ""
+            entry.mode = 0o755 if entry.mode & 0o100 else 0o644
+            return entry
+
+        path = f"{base_name}.tar.gz"
+        with (
+            open(path, "wb") as file,
+            gzip.GzipFile("", "wb", mtime=int(epoch), fileobj=file) as packed,
+            tarfile.open(fileobj=packed, mode="w") as archive,
+        ):
+            archive.add(base_dir, filter=fixed)  # in the order of the names
+        return path
+
+
 if __name__ == "__main__":
     setup(
         packages=installed_packages(),
         package_data=PACKAGE_DATA,
         ext_modules=compiled(),
-        cmdclass={"build": CleanBuild},
+        cmdclass={"build": CleanBuild, "build_ext": CompileExtensions, "sdist": SameSourceArchive},
         zip_safe=False,
     )

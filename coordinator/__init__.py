@@ -1,3 +1,3 @@
 """A Kafka-wire-compatible group coordinator."""
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"

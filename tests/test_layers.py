@@ -15,8 +15,9 @@ FREE_TO_ALL: Final = (
     "coordinator.wall_time",
     "coordinator.printable",
     "coordinator.logger",
+    "coordinator.extras",
 )
-"""Version, names of topics, an addition without overflow, quoting, the logger: all may import them."""
+"""Version, names of topics, an addition without overflow, quoting, the logger, names of extras: all may import them."""
 
 ANYTHING: Final = None
 
@@ -47,15 +48,15 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         " coordinator.timers coordinator.config",
         "coordinator.metrics": "_wire coordinator.audit.world coordinator.core coordinator.groups coordinator.runtime"
         " coordinator.timers coordinator.config prometheus_client",
-        "coordinator.admin": "coordinator.metrics coordinator.listen_address coordinator.config"
-        " coordinator.http_guard coordinator.http_login starlette uvicorn",
+        "coordinator.admin": "coordinator.metrics coordinator.listen_address coordinator.inherited_sockets"
+        " coordinator.config coordinator.http_guard coordinator.http_login starlette uvicorn",
         "coordinator.security": "_wire coordinator.config",
         "coordinator.security.sasl": "coordinator.config coordinator.security scramp joserfc",
         "coordinator.security.tls": "coordinator.config coordinator.security coordinator.patterns cryptography",
         "coordinator.server": "_wire coordinator.metrics coordinator.admin coordinator.runtime coordinator.groups"
         " coordinator.broker coordinator.audit coordinator.metadata coordinator.quotas coordinator.core coordinator.log"
         " coordinator.timers coordinator.transactions coordinator.config coordinator.patterns"
-        " coordinator.listen_address coordinator.http_guard coordinator.security uvloop",
+        " coordinator.listen_address coordinator.inherited_sockets coordinator.http_guard coordinator.security uvloop",
         "coordinator.cluster": "_wire coordinator.client coordinator.security coordinator.config coordinator.core"
         " coordinator.audit coordinator.log.errors coordinator.runtime coordinator.groups coordinator.server"
         " coordinator.metadata.image coordinator.metrics coordinator.admin coordinator.timers"
@@ -86,6 +87,9 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.cli": ANYTHING,
         "coordinator.patterns": "re2",
         "coordinator.listen_address": "coordinator.config.key",
+        "coordinator.inherited_sockets": "coordinator.config.key coordinator.listen_address",
+        "coordinator.service_manager": "coordinator.config.key",
+        "coordinator.extras": "",
         "coordinator.http_guard": "",
         "coordinator.http_login": "",
         "coordinator.internal_topics": "",

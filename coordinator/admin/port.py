@@ -20,10 +20,17 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from coordinator.admin.address import parse_address
 from coordinator.admin.app import make_app
 from coordinator.config.key import ConfigError
-from coordinator.config.metrics_keys import ADMIN_ALLOWED_HOSTS, ADMIN_LISTENER, ADMIN_LOGIN_FILE, ADMIN_PROBES_OPEN
+from coordinator.config.metrics_keys import (
+    ADMIN_ALLOWED_HOSTS,
+    ADMIN_LISTENER,
+    ADMIN_LOGIN_FILE,
+    ADMIN_NAME,
+    ADMIN_PROBES_OPEN,
+)
 from coordinator.config.settings import Config
 from coordinator.http_guard import Application, HttpGuard, is_loopback, parse_names
 from coordinator.http_login import LoginFileError, LoginGuard, Logins, read_logins
+from coordinator.inherited_sockets import InheritedSockets
 from coordinator.listen_address import bind
 from coordinator.logger import logger
 from coordinator.metrics.node_metrics import NodeMetrics
@@ -124,12 +131,13 @@ def _logins(file: str) -> Logins | None:
 class AdminPort:
     """Bound when it is made; serves between `start` and `stop`."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, inherited: InheritedSockets) -> None:
         """Raises ConfigError and ListenError: the address cannot be read or bound, or the logins cannot be read."""
         self._logins = _logins(config[ADMIN_LOGIN_FILE])
         self._are_probes_open = config[ADMIN_PROBES_OPEN]
         self._allowed_hosts = parse_names(config[ADMIN_ALLOWED_HOSTS])
-        self._socket = bind(parse_address(config[ADMIN_LISTENER]))
+        address = parse_address(config[ADMIN_LISTENER])._replace(name=ADMIN_NAME)
+        self._socket = inherited.take(address) or bind(address)
         host, port = self._socket.getsockname()[:2]
         self.address = f"[{host}]:{port}" if self._socket.family is socket.AF_INET6 else f"{host}:{port}"
         """HOST:PORT, as bound."""

@@ -6,6 +6,7 @@ from typing import Any, Final
 import click
 
 from coordinator import __version__
+from coordinator.extras import needs
 
 VERBS: Final = {
     "serve": "Serve Kafka clients until stopped.",
@@ -27,23 +28,6 @@ VERBS: Final = {
     "demo": "Run a demo: a server, consumers, rebalances, Spark, and the table of generations.",
 }
 
-
-EXTRAS: Final = {
-    "pyspark": "spark",
-    "delta": "spark",
-    "py4j": "spark",
-    "deltalake": "tables",
-    "pyarrow": "tables",
-    "rich": "tables",
-    "kafka": "kafka-python",
-    "scramp": "security",
-    "joserfc": "security",
-    "cryptography": "security",
-    "prometheus_client": "admin",
-    "starlette": "admin",
-    "uvicorn": "admin",
-}
-"""Top-level module → the extra of this package that installs it (pyproject.toml)."""
 OF_COMMANDS: Final = {("dashboard",): "dashboard", ("demo",): "demo", ("pipeline", "run"): "spark"}
 """Command → the extra for all that it needs, where that is more than the module that is missing."""
 ARGUMENTS: Final = "coordinator.arguments"
@@ -62,15 +46,9 @@ class Verbs(click.Group):
         try:
             return super().invoke(context)
         except ModuleNotFoundError as missing:
-            module = (missing.name or "").partition(".")[0]
-            if module not in EXTRAS:
-                raise
             verb, *rest = context.meta[ARGUMENTS]
-            extra = OF_COMMANDS.get((verb,)) or OF_COMMANDS.get((verb, *rest[:1])) or EXTRAS[module]
-            raise click.ClickException(
-                f"`coordinator {verb}` needs the package {module}: install kafka-group-coordinator with the extra"
-                f" {extra}, as in pip install '.[{extra}]'"
-            ) from None
+            extra = OF_COMMANDS.get((verb,)) or OF_COMMANDS.get((verb, *rest[:1])) or ""
+            raise click.ClickException(needs(f"`coordinator {verb}`", missing, extra)) from None
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(VERBS)

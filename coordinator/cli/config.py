@@ -37,12 +37,14 @@ def check(config_file: Path | None, settings: tuple[str, ...], strict: bool) -> 
     Nothing is bound, written or started. Exit code 2 if a server would not start with them.
     """
     from coordinator.server.listener_check import make_listeners
+    from coordinator.server.metered import check_admin
     from coordinator.server.security_warnings import security_warnings
 
     try:
         texts = read_properties(config_file) if config_file is not None else {}
         config = Config(texts | parse_settings(settings))
         listeners = make_listeners(config)
+        check_admin(config)
         if config[CLUSTER_BOOTSTRAP_SERVERS]:
             _check_node(config)
         warnings = list(security_warnings(config, listeners))

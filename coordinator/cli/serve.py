@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,12 +18,15 @@ from coordinator.cli.stop_signals import StopSignals
 from coordinator.config.cluster_keys import CLUSTER_BOOTSTRAP_SERVERS
 from coordinator.config.key import ConfigError
 from coordinator.config.listener_keys import LISTENERS
-from coordinator.config.metrics_keys import ADMIN_LISTENER
+from coordinator.config.listener_overrides import listener_names
+from coordinator.config.metrics_keys import ADMIN_LISTENER, ADMIN_NAME
 from coordinator.config.properties import parse_settings, read_properties
 from coordinator.config.server_keys import LOG_DIRS
 from coordinator.config.settings import Config
+from coordinator.inherited_sockets import LISTEN_FDS, InheritedSockets, inherited_sockets
 from coordinator.log.errors import LogDirectoryFailed, LogError, LogFlushError, LogStopError
 from coordinator.logger import logger
+from coordinator.service_manager import ServiceManager
 
 if TYPE_CHECKING:
     from coordinator.cluster.node import ClusterNode
@@ -103,13 +106,15 @@ def command(
         if cluster is not None:
             texts[CLUSTER_BOOTSTRAP_SERVERS.name] = cluster
         config = Config(texts)
-        if nodes > 1:
-            if not config[CLUSTER_BOOTSTRAP_SERVERS]:
-                raise ConfigError("--nodes needs --cluster: nodes with logs of their own do not share groups")
-            with logging_to_stderr(log_level), ready:
-                sys.exit(asyncio.run(_run_nodes(texts, nodes, log_level, ready_file)))
-        with logging_to_stderr(log_level) as writer, ready:
-            uvloop.run(_serve(config, ready, lambda: writer.lines_dropped))
+        inherited = _inherited(config)
+        with closing(ServiceManager()) as manager:
+            if nodes > 1:
+                if not config[CLUSTER_BOOTSTRAP_SERVERS]:
+                    raise ConfigError("--nodes needs --cluster: nodes with logs of their own do not share groups")
+                with logging_to_stderr(log_level), ready:
+                    sys.exit(asyncio.run(_run_nodes(texts, nodes, log_level, ready_file, manager)))
+            with logging_to_stderr(log_level) as writer, ready:
+                uvloop.run(_serve(config, ready, lambda: writer.lines_dropped, inherited, manager))
     except LogFlushError as problem:
         click.echo(f"coordinator: stopping: acknowledged data may be lost: {problem}", err=True)
         sys.exit(DATA_MAY_BE_LOST)
@@ -124,20 +129,37 @@ def command(
         sys.exit(CANNOT_START)
 
 
-async def _run_nodes(texts: dict[str, str], count: int, log_level: str, ready_file: Path | None) -> int:
+def _inherited(config: Config) -> InheritedSockets:
+    """The listening sockets of the service manager. Raises ConfigError: there is no use for one of them."""
+    inherited = inherited_sockets()
+    if inherited and config[CLUSTER_BOOTSTRAP_SERVERS]:
+        raise ConfigError(f"{LISTEN_FDS}: a node in front of a cluster opens its ports itself; remove the socket unit")
+    inherited.check([*listener_names(config[LISTENERS]), *([ADMIN_NAME] if config[ADMIN_LISTENER] else [])])
+    return inherited
+
+
+async def _run_nodes(
+    texts: dict[str, str], count: int, log_level: str, ready_file: Path | None, manager: ServiceManager
+) -> int:
     from coordinator.cli.serve_nodes import NodeProcesses
 
-    return await NodeProcesses(texts, count, log_level).run(ready_file)
+    return await NodeProcesses(texts, count, log_level, manager).run(ready_file)
 
 
-async def _serve(config: Config, ready_file: ReadyFile, log_lines_dropped: Callable[[], int]) -> None:
+async def _serve(
+    config: Config,
+    ready_file: ReadyFile,
+    log_lines_dropped: Callable[[], int],
+    inherited: InheritedSockets,
+    manager: ServiceManager,
+) -> None:
     from coordinator.server.descriptors import raise_limit
     from coordinator.server.watchdog import Watchdog
 
     signals = StopSignals(lambda: _end_without_stop(ready_file))
     try:
         open_files_max = raise_limit()
-        node = _make_node(config, log_lines_dropped)
+        node = _make_node(config, log_lines_dropped, inherited)
         if not await _started(node, signals):
             logger.info("stopped before the start had ended")
             return
@@ -149,8 +171,10 @@ async def _serve(config: Config, ready_file: ReadyFile, log_lines_dropped: Calla
         ready_file.write({"bootstrap": node.bootstrap, **admin})
         watchdog = Watchdog(on_pause=node.stood_still)
         watchdog.start()
+        manager.ready(f"serving at {node.bootstrap}")
         stopping = asyncio.create_task(signals.requested.wait())
         await asyncio.wait((stopping, node.failure), return_when=asyncio.FIRST_COMPLETED)
+        manager.stopping()
         watchdog.stop()
         ready_file.remove()
         if node.failure.done():
@@ -160,15 +184,18 @@ async def _serve(config: Config, ready_file: ReadyFile, log_lines_dropped: Calla
         signals.close()
 
 
-def _make_node(config: Config, log_lines_dropped: Callable[[], int]) -> "Node | ClusterNode":
+def _make_node(
+    config: Config, log_lines_dropped: Callable[[], int], inherited: InheritedSockets
+) -> "Node | ClusterNode":
     """A node with logs of its own, or one in front of a cluster."""
     if config[CLUSTER_BOOTSTRAP_SERVERS]:
         from coordinator.cluster.node import ClusterNode
 
         return ClusterNode(config, log_lines_dropped=log_lines_dropped)
+    from coordinator.server.host import this_host
     from coordinator.server.node import Node
 
-    return Node(config, log_lines_dropped=log_lines_dropped)
+    return Node(config, host=this_host(inherited), log_lines_dropped=log_lines_dropped)
 
 
 async def _started(node: "Node | ClusterNode", signals: StopSignals) -> bool:

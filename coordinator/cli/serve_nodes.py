@@ -20,6 +20,7 @@ from coordinator.config.server_keys import NODE_ID
 from coordinator.config.settings import Config
 from coordinator.listen_address import PORT_AT_MOST, parse_addresses
 from coordinator.logger import logger
+from coordinator.service_manager import ServiceManager
 
 BROKER_PORTS_PER_NODE: Final = 1_000
 """The ports for brokers of the next node begin so much higher."""
@@ -68,8 +69,9 @@ def _port(name: str, port: int, number: int) -> int:
 class NodeProcesses:
     """Starts the processes, starts one again that has ended by itself, and stops them all."""
 
-    def __init__(self, texts: Mapping[str, str], count: int, log_level: str) -> None:
+    def __init__(self, texts: Mapping[str, str], count: int, log_level: str, manager: ServiceManager) -> None:
         """Raises ConfigError: there are no ports for all nodes."""
+        self._manager = manager
         self._settings = [settings_of_node(texts, number) for number in range(count)]
         self._log_level = log_level
         self._running: dict[int, asyncio.subprocess.Process] = {}
@@ -87,6 +89,7 @@ class NodeProcesses:
         try:
             await asyncio.wait((stopping, *keepers), return_when=asyncio.FIRST_COMPLETED)
             self._is_stopping.set()
+            self._manager.stopping()
             codes = await asyncio.wait_for(asyncio.gather(*keepers), STOP_SECONDS)
         finally:
             ready.cancel()
@@ -140,6 +143,7 @@ class NodeProcesses:
         states = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
         bootstrap = ",".join(state["bootstrap"] for state in states)
         logger.info("all nodes serve", nodes=len(states), bootstrap=bootstrap)
+        self._manager.ready(f"{len(states)} nodes serve at {bootstrap}")
         if ready_file is not None:
             content = {"bootstrap": bootstrap, "pids": [state["pid"] for state in states], "pid": os.getpid()}
             part = ready_file.with_name(f".{ready_file.name}.{os.getpid()}")

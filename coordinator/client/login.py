@@ -4,6 +4,8 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import Any, Protocol
 
+from coordinator.extras import needs
+
 Exchange = Generator[bytes, bytes, None]
 """Yields the messages of the client, and is sent those of the server. It ends when the client has nothing to send."""
 
@@ -51,8 +53,8 @@ class ScramLogin:
     def exchange(self) -> Exchange:
         try:
             from scramp import ScramClient, ScramException
-        except ImportError:
-            raise LoginError(f"{self.mechanism} needs: pip install 'kafka-group-coordinator[security]'") from None
+        except ModuleNotFoundError as missing:
+            raise LoginError(needs(self.mechanism, missing)) from None
         try:
             client: Any = ScramClient([self.mechanism], self.who, self._password)
             client.set_server_first((yield client.get_client_first().encode()).decode())

@@ -7,6 +7,7 @@ from typing import Any
 from coordinator.config import ssl_keys
 from coordinator.config.key import ConfigError, ConfigKey
 from coordinator.config.listener_overrides import ListenerConfig
+from coordinator.extras import needs
 
 
 def client_context(settings: Mapping[str, str]) -> ssl.SSLContext:
@@ -18,8 +19,8 @@ def client_context(settings: Mapping[str, str]) -> ssl.SSLContext:
     try:
         from coordinator.security.tls.contexts import VERSIONS, load_key, trust
         from coordinator.security.tls.stores import read_key_store, read_trust_store
-    except ImportError:
-        raise ConfigError("TLS needs: pip install 'kafka-group-coordinator[security]'") from None
+    except ModuleNotFoundError as missing:
+        raise ConfigError(needs("TLS", missing)) from None
     config = _config(settings)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     enabled: tuple[str, ...] = config[ssl_keys.SSL_ENABLED_PROTOCOLS]

@@ -149,7 +149,7 @@ class ClusterNode:
         if self._config[ADMIN_LISTENER]:
             from coordinator.metrics.timing import TimeHistogram
 
-            self._admin, self._metrics = bind_admin(self._config, self._log_lines_dropped)
+            self._admin, self._metrics = bind_admin(self._config, self._log_lines_dropped, self._host.inherited)
             self._append_times = TimeHistogram(APPEND_BOUNDS_MS)
         log = await self._reach_cluster()
         self.groups = make_cluster_groups(

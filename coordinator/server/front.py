@@ -121,6 +121,7 @@ def make_front(
         tls=tls,
         metrics=metrics,
         descriptors=host.descriptors,
+        inherited=host.inherited,
     )
     return Front(
         runner=runner,

@@ -1,8 +1,9 @@
 """What a node runs on: its clocks, its files, and whether threads may use them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from coordinator.inherited_sockets import InheritedSockets
 from coordinator.log.disk_threads import Run, run_in_threads, run_in_turn
 from coordinator.log.files import DiskFileSystem, FileSystem
 from coordinator.server.descriptors import DescriptorReserve, files_of_the_logs
@@ -25,6 +26,8 @@ class Host:
     descriptors: DescriptorReserve
     recovery_files: Callable[[], FileSystem] | None
     """Makes the files of a thread that recovers logs at the start; None: threads may not use files, as in memory."""
+    inherited: InheritedSockets = field(default_factory=InheritedSockets)
+    """Listening sockets that are open already."""
 
     @property
     def has_threads(self) -> bool:
@@ -37,8 +40,8 @@ class Host:
         return run_in_threads if self.has_threads else run_in_turn
 
 
-def this_host() -> Host:
-    """The clocks and the disks of this machine."""
+def this_host(inherited: InheritedSockets | None = None) -> Host:
+    """The clocks and the disks of this machine, and what its service manager has opened."""
     disk = DiskFileSystem(files_of_the_logs())
     return Host(
         clock=SystemClock(),
@@ -46,6 +49,7 @@ def this_host() -> Host:
         files=disk,
         descriptors=DescriptorReserve(disk.open_count),
         recovery_files=lambda: DiskFileSystem(FILES_OF_A_RECOVERY),
+        inherited=inherited or InheritedSockets(),
     )
 
 

@@ -4,6 +4,7 @@ from coordinator.config.cluster_keys import CLUSTER_BOOTSTRAP_SERVERS
 from coordinator.config.key import ConfigError
 from coordinator.config.settings import Config
 from coordinator.config.ssl_keys import SSL_PRINCIPAL_MAPPING_RULES
+from coordinator.extras import needs
 from coordinator.metadata.image import MetadataImage
 from coordinator.server.listener import Listener, parse_listeners
 from coordinator.server.sasl_mechanisms import SaslMechanisms
@@ -31,9 +32,7 @@ def _make_tls(listener: Listener) -> None:
         from coordinator.security.tls.contexts import load_context
         from coordinator.security.tls.principal_mapper import PrincipalMapper
     except ModuleNotFoundError as problem:
-        raise ConfigError(
-            f"listeners with TLS need the library {problem.name}: pip install 'kafka-group-coordinator[security]'"
-        ) from None
+        raise ConfigError(needs("TLS", problem)) from None
     config = listener.config
     load_context(config)
     PrincipalMapper(config[SSL_PRINCIPAL_MAPPING_RULES], config.name_of(SSL_PRINCIPAL_MAPPING_RULES))

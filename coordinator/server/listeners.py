@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from coordinator.config.key import ConfigError
 from coordinator.config.metrics_keys import ADMIN_NAME
 from coordinator.config.network_keys import MAX_CONNECTION_CREATION_RATE, SOCKET_REQUEST_MAX_BYTES
 from coordinator.config.settings import Config
 from coordinator.groups.sessions import SessionTable
+from coordinator.inherited_sockets import InheritedSockets
 from coordinator.listen_address import ListenError, bind
 from coordinator.server.acceptor import Acceptor
 from coordinator.server.connection import Connection
@@ -44,8 +46,9 @@ class Listeners:
         sasl: "SaslParts | None" = None,
         metrics: "NodeMetrics | None" = None,
         descriptors: DescriptorReserve | None = None,
+        inherited: InheritedSockets | None = None,
     ) -> None:
-        """`open` binds the sockets. Without `metrics` the connections count nothing.
+        """`open` binds the sockets that are not `inherited`. Without `metrics` the connections count nothing.
 
         `tls` is needed by listeners with TLS, `sasl` by those with a login.
 
@@ -68,6 +71,7 @@ class Listeners:
         self._limits = limits
         self._rejections = rejections
         self._descriptors = descriptors
+        self._inherited = inherited or InheritedSockets()
         self._rate = ConnectionRate(config[MAX_CONNECTION_CREATION_RATE])
         self._acceptor: Acceptor | None = None
 
@@ -85,13 +89,14 @@ class Listeners:
         """Bind all addresses, then accept connections.
 
         Raises:
+            ConfigError: an inherited socket has another port than its listener.
             ListenError: an address cannot be bound.
         """
         bound: list[socket.socket] = []
         try:
             for listener in self.listeners:
-                bound.append(bind(listener.address))
-        except ListenError:
+                bound.append(self._inherited.take(listener.address) or bind(listener.address))
+        except (ConfigError, ListenError):
             for sock in bound:
                 sock.close()
             raise

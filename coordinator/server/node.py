@@ -99,7 +99,7 @@ class Node:
         directories = open_directories(config, self._host)
         try:
             if config[ADMIN_LISTENER]:
-                self._admin, self._metrics = bind_admin(config, self._log_lines_dropped)
+                self._admin, self._metrics = bind_admin(config, self._log_lines_dropped, self._host.inherited)
             self.storage = await open_storage(config, self._host, self.loop, directories, self._leadership)
             self._make_parts()
             self._begin()

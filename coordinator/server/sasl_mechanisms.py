@@ -18,6 +18,7 @@ from coordinator.config.sasl_keys import (
     SASL_OAUTHBEARER_SCOPE_CLAIM_NAME,
     SASL_OAUTHBEARER_SUB_CLAIM_NAME,
 )
+from coordinator.extras import needs
 from coordinator.metadata.image import MetadataImage
 from coordinator.security.sasl.exchange import Mechanism
 from coordinator.security.sasl.jaas import JaasError, plain_users
@@ -63,10 +64,7 @@ class SaslMechanisms:
                 return self._oauthbearer(config)
             return self._scram(SCRAM_BY_NAME[name])
         except ModuleNotFoundError as missing:
-            raise ConfigError(
-                f"{SASL_ENABLED_MECHANISMS.name}: {name} needs the library {missing.name}: "
-                "pip install 'kafka-group-coordinator[security]'"
-            ) from None
+            raise ConfigError(needs(f"{SASL_ENABLED_MECHANISMS.name}: {name}", missing)) from None
 
     def _scram(self, mechanism: ScramMechanism) -> Mechanism:
         from coordinator.security.sasl.scram import Scram

@@ -19,6 +19,7 @@ from coordinator.config.ssl_keys import (
     SSL_PRINCIPAL_MAPPING_RULES,
     SSL_STORE_CHECK_INTERVAL_MS,
 )
+from coordinator.extras import needs
 from coordinator.logger import logger
 from coordinator.security.principal import USER_TYPE, Principal
 from coordinator.server.acceptor import ProtocolOf
@@ -33,9 +34,7 @@ try:
     from coordinator.security.tls.principal_mapper import PrincipalMapper
     from coordinator.security.tls.stores import store_files
 except ModuleNotFoundError as problem:
-    raise ConfigError(
-        f"listeners with TLS need the library {problem.name}: pip install 'kafka-group-coordinator[security]'"
-    ) from None
+    raise ConfigError(needs("TLS", problem)) from None
 
 STORE_KEYS: Final[dict[str, ConfigKey[Any]]] = {
     key.name: key

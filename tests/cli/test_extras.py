@@ -11,10 +11,16 @@ from typing import Final
 
 import pytest
 
+from coordinator.extras import EXTRAS
 from tests.waiting import wait_for
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-OF_EXTRAS: Final = ("kafka", "pyspark", "delta", "deltalake", "pyarrow", "rich", "starlette", "uvicorn")
+OF_EXTRAS: Final = tuple(EXTRAS)
+TLS: Final = ("--set", "listeners=SSL://127.0.0.1:0")
+LOGINS: Final = ("--set", "listeners=SASL_PLAINTEXT://127.0.0.1:0", "--set")
+SCRAM: Final = (*LOGINS, "sasl.enabled.mechanisms=SCRAM-SHA-256")
+TOKENS: Final = (*LOGINS, "sasl.enabled.mechanisms=OAUTHBEARER")
+PORT: Final = "127.0.0.1:0"
 
 
 @pytest.fixture(scope="module")
@@ -47,13 +53,14 @@ def test_help_needs_no_extra_or_names_it(environment, verb):
     assert "Traceback" not in answered.stderr
     if answered.returncode:
         assert len(answered.stderr.splitlines()) == 1, answered.stderr
-        assert "with the extra" in answered.stderr
+        assert "pip install 'kafka-group-coordinator[" in answered.stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "extra"),
     [
         (("testing",), "admin"),
+        (("users", "list", "--bootstrap", "127.0.0.1:1"), "security"),
         (("dashboard", "--bootstrap", "127.0.0.1:1"), "dashboard"),
         (("pipeline", "run", "--bootstrap", "127.0.0.1:1", "--tables", "TABLES"), "spark"),
         (("pipeline", "show", "--tables", "TABLES"), "tables"),
@@ -68,7 +75,49 @@ def test_a_command_names_the_extra_that_it_needs_in_one_line(environment, tmp_pa
     answered = run(environment, *(str(tables) if each == "TABLES" else each for each in arguments))
     assert answered.returncode == 1, answered.stdout
     (line,) = answered.stderr.splitlines()
-    assert f"with the extra {extra}," in line
+    assert line.endswith(f"pip install 'kafka-group-coordinator[{extra}]'")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "package", "extra"),
+    [
+        (("--set", f"admin.listener={PORT}"), "uvicorn", "admin"),
+        (TLS, "cryptography", "security"),
+        (SCRAM, "scramp", "security"),
+        (TOKENS, "joserfc", "security"),
+    ],
+    ids=["admin port", "TLS", "SCRAM", "OAUTHBEARER"],
+)
+def test_a_server_names_the_extra_that_its_settings_need(environment, tmp_path, arguments, package, extra):
+    served = run(environment, "serve", "--data-dir", str(tmp_path / "data"), *arguments)
+    checked = run(environment, "config", "check", *arguments)
+    assert (served.returncode, checked.returncode) == (2, 2), (served.stderr, checked.stdout)
+    for answered in (served, checked):
+        (line,) = answered.stderr.splitlines()
+        assert line.endswith(f"needs the package {package}: pip install 'kafka-group-coordinator[{extra}]'")
+
+
+def test_a_client_with_tls_names_the_extra(environment, tmp_path):
+    settings = tmp_path / "client.properties"
+    settings.write_text("security.protocol=SSL\n")
+    answered = run(environment, "groups", "list", "--bootstrap", "127.0.0.1:1", "--command-config", str(settings))
+    assert answered.returncode != 0
+    (line,) = answered.stderr.splitlines()
+    assert line.endswith("TLS needs the package cryptography: pip install 'kafka-group-coordinator[security]'")
+
+
+def test_each_package_of_an_extra_is_known(environment):
+    """So that each one that is missing is a line."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    modules = {"delta-spark": "delta", "kafka-python": "kafka"}
+    listed = {
+        modules.get(name := re.split("[<>=]", requirement)[0], name.replace("-", "_")): extra
+        for extra, requirements in project["optional-dependencies"].items()
+        if extra not in ("demo", "dashboard", "dev", "test")
+        for requirement in requirements
+        if not requirement.startswith("kafka-group-coordinator")
+    }
+    assert listed.items() <= EXTRAS.items()
 
 
 def test_the_server_runs_without_extras(environment, tmp_path):

@@ -12,6 +12,7 @@ from coordinator.cli import main
 from coordinator.cli.serve_nodes import NodeProcesses, settings_of_node
 from coordinator.config.key import ConfigError
 from coordinator.config.properties import read_properties
+from coordinator.service_manager import ServiceManager
 
 TEXTS = {
     "cluster.bootstrap.servers": "kafka:9092",
@@ -63,7 +64,7 @@ def test_passwords_are_no_arguments_of_the_processes(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
     texts = {**TEXTS, "listeners": "SASL_SSL://127.0.0.1:9092", "ssl.keystore.password": "secret"}
-    processes = NodeProcesses(texts, 2, "info")
+    processes = NodeProcesses(texts, 2, "info", ServiceManager({}))
     asyncio.run(processes._start(1))
     assert started[0] == sys.executable
     assert "secret" not in " ".join(started)

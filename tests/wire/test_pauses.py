@@ -183,7 +183,8 @@ def test_freeing_leaves_what_others_hold():
     del request, topics
     Release(Pause()).run(messages)
     assert kept.topics[0].partition_indexes == [5]
-    assert sys.getrefcount(kept) == 2
+    alone = object()  # the count of what one name holds depends on the interpreter
+    assert sys.getrefcount(kept) == sys.getrefcount(alone)
 
 
 def test_freeing_goes_on_after_a_pause():
