@@ -20,12 +20,20 @@ EXTRAS: Final = {
 """Top-level module → the extra of this package that installs it (pyproject.toml)."""
 
 
+NOT_ON_WINDOWS: Final = frozenset({"fcntl", "resource", "uvloop"})
+"""What a server and its files are built on, and Windows lacks."""
+
+
 def needs(what: str, missing: ModuleNotFoundError, extra: str = "") -> str:
-    """What needs a package that is missing, and how to install it. Without an `extra` it is that of the package.
+    """What needs a module that is missing, and how to get it. Without an `extra` it is that of the package.
 
     Raises `missing` if no extra installs it: then the installation is damaged, and the traceback says where.
     """
     module = (missing.name or "").partition(".")[0]
+    if module in NOT_ON_WINDOWS:
+        return (
+            f"{what} does not run here: it needs Linux, or another system with POSIX (the module {module} is missing)"
+        )
     if module not in EXTRAS:
         raise missing
     return f"{what} needs the package {module}: pip install 'kafka-group-coordinator[{extra or EXTRAS[module]}]'"

@@ -27,8 +27,13 @@ from dockerfile_parse import DockerfileParser
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 CONTAINERFILE: Final = ROOT / "deploy" / "Containerfile"
-ON_DISK_MB_MAX: Final = 120
+ON_DISK_MB_MAX: Final = 130
 PACKED_MB_MAX: Final = 60
+IMPORTS: Final = (
+    "import cramjam, crc32c, cryptography.hazmat.primitives.serialization.pkcs12, cryptography.x509, greenlet, joserfc,"
+    " lz4.block, msgspec, re2, scramp, uvloop, xxhash, zstandard"
+)
+"""All that is compiled still loads after its symbols were taken away."""
 START_SECONDS: Final = 120
 STOP_SECONDS: Final = 30
 MEGABYTE: Final = 1_000_000
@@ -224,6 +229,7 @@ def check_server(image: Stage) -> None:
         writing = _inside(image, [image.entry[0], "-c", "open('/app/x', 'w')"], as_user=False)
         if subprocess.run(writing, check=False, stderr=subprocess.DEVNULL).returncode == 0:
             raise Failed("the root can be written to")
+        _run(_inside(image, [image.entry[0], "-c", IMPORTS], as_user=True))
         command = _inside(image, [*image.entry, *image.arguments], as_user=True)
         server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         try:

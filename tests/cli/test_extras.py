@@ -20,6 +20,10 @@ TLS: Final = ("--set", "listeners=SSL://127.0.0.1:0")
 LOGINS: Final = ("--set", "listeners=SASL_PLAINTEXT://127.0.0.1:0", "--set")
 SCRAM: Final = (*LOGINS, "sasl.enabled.mechanisms=SCRAM-SHA-256")
 TOKENS: Final = (*LOGINS, "sasl.enabled.mechanisms=OAUTHBEARER")
+WITHOUT_POSIX: Final = (
+    "import sys; sys.modules.update(dict.fromkeys(('fcntl', 'resource', 'uvloop')));"
+    "from coordinator.cli import main; main()"
+)
 PORT: Final = "127.0.0.1:0"
 
 
@@ -128,3 +132,19 @@ def test_the_server_runs_without_extras(environment, tmp_path):
         wait_for(ready.exists, 30, "the server")
         server.terminate()
         assert server.wait(30) == 0
+
+
+@pytest.mark.parametrize("verb", ["serve", "testing", "log", "users"])
+def test_where_the_modules_of_posix_are_missing_it_is_one_line(verb):
+    """As on Windows."""
+    command = [sys.executable, "-c", WITHOUT_POSIX, verb, "--help"]
+    answered = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert answered.returncode == 1, answered.stdout
+    (line,) = answered.stderr.splitlines()
+    assert re.fullmatch(rf"Error: `coordinator {verb}` does not run here: it needs Linux, .*", line)
+
+
+@pytest.mark.parametrize("verb", ["acls", "audit", "config", "groups"])
+def test_commands_for_a_server_elsewhere_need_no_posix(verb):
+    command = [sys.executable, "-c", WITHOUT_POSIX, verb, "--help"]
+    assert subprocess.run(command, capture_output=True, timeout=60, check=False).returncode == 0
