@@ -16,18 +16,9 @@ import pytest
 
 from _wire.errors import ErrorCode
 from _wire.messages.api_versions import ApiVersionsRequest
+from tests.servers import inheriting
 from tests.waiting import wait_for
 from tests.wire_client import WireClient
-
-AS_THE_MANAGER = """
-import fcntl, os, sys
-given = [fcntl.fcntl(int(number), fcntl.F_DUPFD, 100) for number in sys.argv[1:3]]
-for number, descriptor in enumerate(given, 3):
-    os.dup2(descriptor, number)
-os.environ["LISTEN_PID"] = str(os.getpid())
-os.execv(sys.argv[3], sys.argv[3:])
-"""
-"""Runs a command with two sockets, from descriptor 3 on. Only the process itself knows its id."""
 
 
 class Manager:
@@ -55,7 +46,7 @@ class Manager:
         command = [sys.executable, "-m", "coordinator.cli", "serve", "--data-dir", str(self.folder / "data")]
         sockets = (self.clients.fileno(), self.admin.fileno())
         with subprocess.Popen(
-            [sys.executable, "-c", AS_THE_MANAGER, *map(str, sockets), *command, *arguments],
+            inheriting([*command, *arguments], sockets),
             env={**os.environ, "NOTIFY_SOCKET": str(self.folder / "notify"), **environment},
             pass_fds=sockets,
             stderr=subprocess.PIPE,

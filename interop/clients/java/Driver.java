@@ -192,6 +192,7 @@ public final class Driver {
             settings.put("metadata.max.age.ms", options.path("metadata_max_age_ms").asText("300000"));
             settings.put("reconnect.backoff.ms", "20");
             settings.put("reconnect.backoff.max.ms", "200");
+            options.path("properties").properties().forEach(each -> settings.put(each.getKey(), each.getValue().asText()));
             if (options.path("protocol").asText("classic").equals("consumer")) {
                 settings.put("group.protocol", "consumer");
                 if (options.hasNonNull("server_assignor")) {

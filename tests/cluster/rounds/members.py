@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from _wire.messages.describe_groups import DescribeGroupsRequest
 from coordinator.client.groups import coordinator_of
@@ -78,8 +78,15 @@ class Members:
     """The members of all groups. Leaving its context ends their processes."""
 
     def __init__(
-        self, bootstrap: str, topic: str, partitions: int, groups: Mapping[str, Sequence[str]] = GROUPS
+        self,
+        bootstrap: str,
+        topic: str,
+        partitions: int,
+        groups: Mapping[str, Sequence[str]] = GROUPS,
+        options: Mapping[str, Any] = OPTIONS,
     ) -> None:
+        """`options` are those of the command `start` (interop/README.md), for each member."""
+        self._options = options
         self._bootstrap = bootstrap
         self._topic = topic
         self._partitions = partitions
@@ -112,7 +119,7 @@ class Members:
         self._stack.close()
 
     def _start(self, group: Group, driver: Driver, name: str) -> None:
-        member = driver.start(name, self._bootstrap, group.name, self._topic, client_id=name, **OPTIONS)
+        member = driver.start(name, self._bootstrap, group.name, self._topic, client_id=name, **self._options)
         group.members.append(member)
         self._group_of[name] = group
 

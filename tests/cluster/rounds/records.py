@@ -27,8 +27,8 @@ STOP_SECONDS: Final = 10
 class NumberedRecords:
     """A thread that produces the numbers from 0 on, each to the partition that is the rest of its division."""
 
-    def __init__(self, bootstrap: str, topic: str = SOURCE) -> None:
-        self._topic = topic
+    def __init__(self, bootstrap: str, topic: str = SOURCE, partitions: int = PARTITIONS) -> None:
+        self._topic, self._partitions = topic, partitions
         self._producer = Producer(
             {
                 "bootstrap.servers": bootstrap,
@@ -63,7 +63,7 @@ class NumberedRecords:
         number = 0
         while not self._stopping.wait(1 / RECORDS_PER_SECOND):
             value = b"%d" % number
-            self._producer.produce(self._topic, value, partition=number % PARTITIONS, on_delivery=self._delivered)
+            self._producer.produce(self._topic, value, partition=number % self._partitions, on_delivery=self._delivered)
             self._producer.poll(0)
             number += 1
 

@@ -1,0 +1,1 @@
+"""Restarts of the server, as the members of its groups see them."""
