@@ -17,7 +17,7 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -191,11 +191,11 @@ def _mounted(root: Path, *, writable: bool) -> Iterator[None]:
         given = {path: path for path in OF_THIS_MACHINE}
         if "PIP_CERT" in os.environ:
             given[CERTIFICATES] = os.environ["PIP_CERT"]
-        for place, path in given.items() if writable else ():
+        for place, source in given.items() if writable else ():
             target = root / place.strip("/")
             if not target.exists():
                 target.touch()  # a file: each base has the folders
-            _mount(mounts, target, "--bind", path)
+            _mount(mounts, target, "--bind", source)
         yield
     finally:
         for path in reversed(mounts):
@@ -274,7 +274,7 @@ def _ask(image: Stage) -> None:
     _run(listed)
 
 
-def _run(command: "list[str | Path] | list[str]") -> None:
+def _run(command: Sequence[str | Path]) -> None:
     """Raises Failed if the command fails."""
     run = subprocess.run(list(map(str, command)), check=False)
     if run.returncode:

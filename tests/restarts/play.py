@@ -29,8 +29,9 @@ MEMBER_OPTIONS: Final = OPTIONS | {
     "metadata_max_age_ms": 300_000,
     "properties": {"metadata.recovery.strategy": "none"},
 }
-"""As clients of Kafka have them when nothing is set, but for one. Java 4 forgets the topics when its only broker is away,
-and the leader of a group may then ask for a rebalance (KIP-1102); Java 3 has no such `rebootstrap`."""
+"""As clients of Kafka have them when nothing is set, but for one: Java 4 forgets the topics when its only broker is
+away, and the leader of a group may then ask for a rebalance (KIP-1102). Java 3 has no such `rebootstrap`."""
+
 REBALANCE_EVENTS: Final = ("assigned", "revoked", "lost")
 
 
