@@ -248,8 +248,9 @@ def test_an_eager_assignor_where_nothing_moves():
     )
 
 
-def test_a_cooperative_assignor_that_moves_nothing_is_no_finding():
-    group = Consumers(protocol="cooperative-sticky").group_of("a", "b")
+@pytest.mark.parametrize("protocol", ["cooperative-sticky", "an-assignor-of-their-own"])
+def test_an_assignor_that_is_not_known_to_be_eager_and_moves_nothing_is_no_finding(protocol):
+    group = Consumers(protocol=protocol).group_of("a", "b")
     for _ in range(3):
         leader = next(name for name, each in group.ids.items() if each == group.sim.group.leader)
         group.join(leader)
