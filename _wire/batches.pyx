@@ -14,8 +14,7 @@ from _wire.primitives cimport (
 
 from zlib import crc32
 
-from crc32c import crc32c
-
+from _wire.checksums import crc32c
 from _wire.compression import COMPRESSIONS
 from _wire.errors import MalformedMessage
 

@@ -6,8 +6,6 @@ Kafka uses RE2/J (KIP-1152 for ListTransactions, KIP-848 for subscriptions); Pyt
 from collections.abc import Callable
 from typing import Final
 
-import re2
-
 PATTERN_LENGTH_MAX: Final = 1_000
 """Characters. Kafka has no bound; a pattern that somebody writes by hand has a tenth of it."""
 MEMORY_BYTES_MAX: Final = 1 << 20
@@ -32,6 +30,8 @@ class Pattern:
         """
         if len(text) > PATTERN_LENGTH_MAX:
             raise InvalidPattern(f"the pattern has {len(text)} characters, more than {PATTERN_LENGTH_MAX}")
+        import re2  # only where somebody uses a pattern: a start does not wait for it
+
         options = re2.Options()
         options.max_mem = MEMORY_BYTES_MAX
         options.never_capture = self._never_captures

@@ -1,6 +1,5 @@
 """What a fault is, as a test writes it: in Python by arguments, elsewhere as JSON with the same names."""
 
-import difflib
 import reprlib
 from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal, get_args, get_origin
@@ -151,6 +150,8 @@ def error_named(name: str) -> ErrorCode:
 def nearest(name: str, names: Sequence[str]) -> str:
     """Which of the names was probably meant; all of them if none is near."""
     upper = {each.upper(): each for each in names}
+    import difflib
+
     near = difflib.get_close_matches(name.upper(), upper, n=1)
     return f"did you mean {upper[near[0]]!r}?" if near else f"there are {', '.join(names)}"
 

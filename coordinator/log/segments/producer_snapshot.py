@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-import crc32c
-
+from _wire.checksums import checksum
 from coordinator.log.files import FileSystem, read_file, write_file_atomically
 from coordinator.logger import logger
 
@@ -56,7 +55,7 @@ def encode(entries: Iterable[SnapshotEntry]) -> Iterator[bytes | None]:
         if count % ENTRIES_PER_STEP == 0:
             yield None
     body = struct.pack(">i", count) + b"".join(parts)
-    yield struct.pack(">hI", VERSION, crc32c.crc32c(body)) + body
+    yield struct.pack(">hI", VERSION, checksum(body)) + body
 
 
 def decode(data: bytes) -> list[SnapshotEntry]:
@@ -70,7 +69,7 @@ def decode(data: bytes) -> list[SnapshotEntry]:
     version, crc, count = HEAD.unpack_from(data)
     if version != VERSION:
         raise DamagedSnapshot(f"version {version} is not known")
-    if crc32c.crc32c(data[CRC_END:]) != crc:
+    if checksum(data[CRC_END:]) != crc:
         raise DamagedSnapshot("the checksum is wrong")
     if count < 0 or len(data) != HEAD.size + count * ENTRY.size:
         raise DamagedSnapshot(f"{len(data)} bytes do not hold {count} entries")
