@@ -7,6 +7,8 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+from coordinator.broker.broker_configs import can_change  # noqa: E402
+from coordinator.config.cleaner_keys import LOG_CLEANER_THREADS  # noqa: E402
 from coordinator.config.key import INT16_MAX, INT32_MAX, INT64_MAX, ConfigKey, Scope  # noqa: E402
 from coordinator.config.settings import ALL_KEYS  # noqa: E402
 
@@ -20,9 +22,30 @@ The names and defaults are Kafka's. Give settings in a file in the form of Kafka
 if a name is unknown or a value is not allowed.
 
 These are all settings that this server knows. DescribeConfigs of the broker also shows the other configs of Kafka
-4.3.1, with Kafka's defaults, because tools expect them; they have no effect and cannot be given. All configs of the
-broker are read-only there: on Kafka some can be changed while it runs, here such a change is refused with
-INVALID_REQUEST, and settings change with a restart.
+4.3.1, with Kafka's defaults, because tools expect them; they have no effect.
+
+## While the server runs
+
+What Kafka can change while it runs (KIP-226) can be changed here, for one broker or for all of the cluster:
+
+    kafka-configs.sh --bootstrap-server HOST:PORT --alter --entity-type brokers --entity-name 1 --add-config message.max.bytes=2000000
+    kafka-configs.sh --bootstrap-server HOST:PORT --alter --entity-type brokers --entity-default --add-config log.retention.ms=3600000
+
+A change is stored in the metadata log, so it survives a restart, and goes to a Kafka with `coordinator log export-kafka`.
+What is set for the broker counts before what is set for all, and both before what was given at the start. The answers
+are Kafka's. Settings of the table below that can change this way are marked; topics without a config of their own have
+the new value at once, as have new connections, compactions and members. Configs that this server does not use are
+checked as Kafka checks them, stored and shown, and a line in the log says that nothing reads them; at most 50 of those
+may be unknown to Kafka, too.
+
+Some that Kafka can change are read when this server starts: `listeners`, `listener.security.protocol.map`, `ssl.*` and
+`sasl.*`, also those of one listener. DescribeConfigs shows them as read-only, and a change is refused with
+INVALID_REQUEST; only that of a key or trust store to the location that it has is taken, and
+[loads it again](security.md#tls). Values that contradict each other are refused, which Kafka accepts
+(`log.cleaner.min.compaction.lag.ms` above `log.cleaner.max.compaction.lag.ms`), and so are host names in
+`max.connections.per.ip.overrides`: they are looked up at the start only.
+
+## All settings
 
 | setting | type | default | allowed | what it does |
 |---|---|---|---|---|
@@ -32,6 +55,7 @@ SCOPES = {
     Scope.LISTENER: " Also for one listener.",
     Scope.MECHANISM: " Also for one listener, and one SASL mechanism of it.",
 }
+IGNORED = (LOG_CLEANER_THREADS,)
 UNBOUNDED = (INT16_MAX, INT32_MAX, INT64_MAX)
 
 
@@ -42,7 +66,11 @@ def page() -> str:
 def row(key: ConfigKey[Any]) -> str:
     default = key.format(key.default)
     shown = f"`{default}`" if default != "" else "empty"
-    return f"| `{key.name}` | {key.type_name} | {shown} | {allowed(key)} | {key.doc}{SCOPES[key.scope]} |\n"
+    return f"| `{key.name}` | {key.type_name} | {shown} | {allowed(key)} | {key.doc}{SCOPES[key.scope]}{changes(key)} |\n"
+
+
+def changes(key: ConfigKey[Any]) -> str:
+    return " Can change while the server runs." if can_change(key.name) and key not in IGNORED else ""
 
 
 def allowed(key: ConfigKey[Any]) -> str:

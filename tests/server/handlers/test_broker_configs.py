@@ -6,7 +6,7 @@ from coordinator.server.handlers.broker_configs import broker_configs
 
 def described(**settings: str):
     config = Config({name.replace("_", "."): value for name, value in settings.items()})
-    return {each.name: each for each in broker_configs(config)}
+    return {each.name: each for each in broker_configs(config, {})}
 
 
 def test_secrets_are_sensitive_and_have_no_value():
