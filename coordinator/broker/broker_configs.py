@@ -80,6 +80,8 @@ def effective(name: str, configs: BrokerConfigs, node_id: str, config: Config) -
         (*_, (source, value)) = config.origins(setting)
         if source is ConfigSource.STATIC_BROKER:
             return setting.format(value), source
+    if name in config.unused:
+        return config.unused[name], ConfigSource.STATIC_BROKER
     kafka = kafka_broker_configs().get(name)
     return None if kafka is None else kafka.default, ConfigSource.DEFAULT
 

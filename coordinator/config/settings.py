@@ -67,13 +67,16 @@ class Config:
     a value that can change asks to be called then (`when_changed`).
     """
 
-    def __init__(self, texts: Mapping[str, str] | None = None) -> None:
+    def __init__(self, texts: Mapping[str, str] | None = None, *, unused: Mapping[str, str] | None = None) -> None:
         """Parse settings given as text, by name; the others get their defaults.
+
+        `unused` are settings of Kafka that are not used, which DescribeConfigs shows.
 
         Raises:
             ConfigError: names are unknown (the message has all of them), a value is not allowed, or two contradict
                 each other.
         """
+        self.unused: Final[Mapping[str, str]] = unused or {}
         of_listeners = {name: text for name, text in (texts or {}).items() if name.startswith(PREFIX)}
         of_server = {name: text for name, text in (texts or {}).items() if name not in of_listeners}
         unknown = [name for name in of_server if name not in KEYS_BY_NAME]

@@ -35,6 +35,7 @@ def broker_configs(config: Config, stored: BrokerConfigs) -> Iterable[DescribeCo
     node = str(config[NODE_ID])
     dynamic = {name: stored.get(name, {}) for name in (node, CLUSTER)}
     names = kafka_broker_configs().keys() | SETTINGS.keys() | dynamic[node].keys() | dynamic[CLUSTER].keys()
+    names |= config.unused.keys()
     overrides = {name: (key, text) for name, key, text in config.overrides()}
     for name in sorted(names | overrides.keys()):
         own = [(name, configs[name], source_of(each)) for each, configs in dynamic.items() if name in configs]
@@ -61,7 +62,11 @@ def _static(name: str, config: Config) -> list[Place]:
     setting, kafka = SETTINGS.get(name), kafka_broker_configs().get(name)
     places: list[Place] = []
     if setting is None:
-        return places if kafka is None or kafka.default is None else [(name, kafka.default, ConfigSource.DEFAULT)]
+        if name in config.unused:
+            places.append((name, config.unused[name], ConfigSource.STATIC_BROKER))
+        if kafka is not None and kafka.default is not None:
+            places.append((name, kafka.default, ConfigSource.DEFAULT))
+        return places
     given = [value for source, value in config.origins(setting) if source is ConfigSource.STATIC_BROKER]
     places += [(name, setting.format(value), ConfigSource.STATIC_BROKER) for value in given]
     if kafka is None or kafka.default is not None or setting in ALWAYS_SET:

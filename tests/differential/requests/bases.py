@@ -58,6 +58,7 @@ ACL_FILTER: Final[Body] = {
     "operation": ALLOW,
     "permission_type": ALLOW,
 }
+LIMIT: Final[Body] = {"name": "message.max.bytes", "value": "2000000", "config_operation": 0}
 RETENTION: Final[Body] = {"name": "retention.ms", "value": "60000", "config_operation": 0}
 
 
@@ -305,6 +306,14 @@ BASES: Final = (
         "IncrementalAlterConfigs",
         {"resources": [{"resource_type": TOPIC_RESOURCE, "resource_name": NAME, "configs": [RETENTION]}]},
         new_topic,
+    ),
+    Base(
+        "AlterConfigs",
+        {"resources": [{"resource_type": BROKER_RESOURCE, "resource_name": "1", "configs": [LIMIT]}]},
+    ),
+    Base(
+        "IncrementalAlterConfigs",
+        {"resources": [{"resource_type": BROKER_RESOURCE, "resource_name": "1", "configs": [LIMIT]}]},
     ),
     Base(
         "AlterClientQuotas",
