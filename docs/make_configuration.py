@@ -36,6 +36,16 @@ server alone.
 These are all settings that this server knows. DescribeConfigs of the broker also shows the other configs of Kafka
 4.3.1, with Kafka's defaults, because tools expect them; they have no effect.
 
+## Before a start
+
+    coordinator config check server.properties     # each problem with its line; keys and certificates are read, too
+    coordinator config show server.properties      # what differs from the defaults, and what gave it
+    coordinator config diff server.properties other.properties
+    coordinator config diff server.properties --bootstrap HOST:PORT
+
+`show` and `check` take `--environment` and `--set` as `serve` does. With `--bootstrap` the file is compared with what a
+running server says of itself (DescribeConfigs), which may be a Kafka. Secrets are hidden.
+
 ## While the server runs
 
 What Kafka can change while it runs (KIP-226) can be changed here, for one broker or for all of the cluster:

@@ -64,11 +64,11 @@ def read_properties_with_lines(path: Path) -> dict[str, tuple[str, int]]:
     for number, line in logical_lines(text):
         name, separator, value = parts_of(line)
         if not name or not (separator or value):
-            raise ConfigError(f"{path}, line {number}: expected KEY=VALUE")
+            raise ConfigError(f"{path}:{number}: expected KEY=VALUE")
         try:
             settings[unescaped(name)] = unescaped(value), number
         except ValueError as problem:
-            raise ConfigError(f"{path}, line {number}: {problem}") from None
+            raise ConfigError(f"{path}:{number}: {problem}") from None
     return settings
 
 

@@ -105,9 +105,14 @@ class Config:
 
     def overrides(self) -> Iterator[tuple[str, ConfigKey[Any], str]]:
         """What was given for single listeners: the whole name, the key, and the value as by `text`."""
+        for name, key, value in self.override_values():
+            yield name, key, key.format(value)
+
+    def override_values(self) -> Iterator[tuple[str, ConfigKey[Any], Any]]:
+        """The same with the values."""
         for place, values in self._overrides.items():
             for key, value in values.items():
-                yield place + key.name, key, key.format(value)
+                yield place + key.name, key, value
 
     def log_directories(self) -> list[Path]:
         """The directories of `log.dirs` as absolute paths, none of them twice.

@@ -224,7 +224,7 @@ def test_a_missing_config_file_is_reported(tmp_path, data):
 def test_an_invalid_config_file_is_reported(tmp_path, data):
     for content, problem in (
         (b"\xff\xfe\x00", "broken.properties"),
-        (b"\nwords", "broken.properties, line 2: expected KEY=VALUE"),
+        (b"\nwords", "broken.properties:2: expected KEY=VALUE"),
     ):
         (tmp_path / "broken.properties").write_bytes(content)
         assert problem in refused("--data-dir", data, "--config", tmp_path / "broken.properties")
