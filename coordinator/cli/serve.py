@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,8 @@ import click
 import uvloop
 
 from coordinator.cli.ready_file import ReadyFile
-from coordinator.cli.server_settings import log_settings, read_settings, settings_options
+from coordinator.cli.reload_signal import ReloadSignal
+from coordinator.cli.server_settings import log_new_lines, log_settings, read_settings, settings_options
 from coordinator.cli.stop_signals import StopSignals
 from coordinator.config.cluster_keys import CLUSTER_BOOTSTRAP_SERVERS
 from coordinator.config.key import ConfigError
@@ -78,7 +80,7 @@ def command(
     nodes: int,
     ready_file: Path | None,
 ) -> None:
-    """Serve Kafka clients until SIGTERM or Ctrl-C.
+    """Serve Kafka clients until SIGTERM or Ctrl-C. At SIGHUP the settings are read again.
 
     --set overrides --environment, which overrides --config; --listen, --data-dir, --admin and --cluster override all.
     """
@@ -101,6 +103,12 @@ def command(
             options[CLUSTER_BOOTSTRAP_SERVERS.name] = cluster
         understood = read_settings(config_file, with_environment, settings, options)
         config = Config(understood.texts, unused=understood.unused_texts)
+
+        def again() -> Config:
+            read = read_settings(config_file, with_environment, settings, options)
+            log_new_lines(read, understood)
+            return Config(read.texts)
+
         inherited = _inherited(config)
         with closing(ServiceManager()) as manager:
             if nodes > 1:
@@ -111,7 +119,7 @@ def command(
                     sys.exit(asyncio.run(_run_nodes(understood.texts, nodes, log_level, ready_file, manager)))
             with logging_to_stderr(log_level) as writer, ready:
                 log_settings(understood, with_environment)
-                uvloop.run(_serve(config, ready, lambda: writer.lines_dropped, inherited, manager))
+                uvloop.run(_serve(config, again, ready, lambda: writer.lines_dropped, inherited, manager))
     except LogFlushError as problem:
         click.echo(f"coordinator: stopping: acknowledged data may be lost: {problem}", err=True)
         sys.exit(DATA_MAY_BE_LOST)
@@ -145,15 +153,19 @@ async def _run_nodes(
 
 async def _serve(
     config: Config,
+    again: Callable[[], Config],
     ready_file: ReadyFile,
     log_lines_dropped: Callable[[], int],
     inherited: InheritedSockets,
     manager: ServiceManager,
 ) -> None:
+    """`again` reads the settings again."""
     from coordinator.server.descriptors import raise_limit
+    from coordinator.server.settings_reload import reload_settings
     from coordinator.server.watchdog import Watchdog
 
     signals = StopSignals(lambda: _end_without_stop(ready_file))
+    reload_signal = ReloadSignal(again, signals.requested.set)
     try:
         open_files_max = raise_limit()
         node = _make_node(config, log_lines_dropped, inherited)
@@ -161,6 +173,7 @@ async def _serve(
             logger.info("stopped before the start had ended")
             return
         signals.started()
+        reload_signal.started(partial(reload_settings, node.config))
         log_open_files_limit(open_files_max)
         keep_freed_memory()
         _tune_garbage_collection()
@@ -178,6 +191,7 @@ async def _serve(
             raise node.failure.result()
         await node.stop()
     finally:
+        reload_signal.close()
         signals.close()
 
 

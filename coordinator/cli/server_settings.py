@@ -72,6 +72,13 @@ def log_settings(understood: Understood, with_environment: bool) -> None:
         logger.info("variables are not used without --environment", variables=shortened(variables))
 
 
+def log_new_lines(again: Understood, before: Understood) -> None:
+    """Tell what `log_settings` has not told of the settings of the start."""
+    for kind, about in again.lines():
+        if (kind, about) not in before.lines():
+            logger.warning(kind, settings=about)
+
+
 def _variables(environment: Mapping[str, str]) -> Iterator[str]:
     """Those that give a setting of this server or of Kafka."""
     for variable in environment:

@@ -63,8 +63,8 @@ Values = Mapping[ConfigKey[Any], Any]
 class Config:
     """The values of all settings. `config[KEY]` has the type of the key.
 
-    Those given at the start may be overridden while the server runs (`set_dynamic`, KIP-226). Who has made something of
-    a value that can change asks to be called then (`when_changed`).
+    Those given at the start may be overridden while the server runs (`set_dynamic`, KIP-226), or given again
+    (`set_given`). Who has made something of a value that can change asks to be called then (`when_changed`).
     """
 
     def __init__(self, texts: Mapping[str, str] | None = None, *, unused: Mapping[str, str] | None = None) -> None:
@@ -158,14 +158,29 @@ class Config:
         Raises:
             ConfigError: two settings would contradict each other; nothing has changed.
         """
+        return self._change(self._given, {**self._dynamic, source: dict(values)})
+
+    def given(self) -> dict[ConfigKey[Any], Any]:
+        """The values that were given at the start, or later in their place."""
+        return dict(self._given)
+
+    def set_given(self, values: Values) -> list[ConfigKey[Any]]:
+        """Let these be the values that were given at the start; return the settings that have another value now.
+
+        Raises:
+            ConfigError: two settings would contradict each other; nothing has changed.
+        """
+        return self._change(dict(values), self._dynamic)
+
+    def _change(self, given: Values, dynamic: dict[ConfigSource, Values]) -> list[ConfigKey[Any]]:
         after = self.copy()
-        after._dynamic[source] = dict(values)
-        after._values = {key: key.default for key in ALL_KEYS} | dict(self._given)
+        after._given, after._dynamic = given, dynamic
+        after._values = {key: key.default for key in ALL_KEYS} | dict(given)
         for each in reversed(DYNAMIC_SOURCES):
-            after._values |= after._dynamic[each]
+            after._values |= dynamic[each]
         check_settings_together(after)
         changed = [key for key in ALL_KEYS if after._values[key] != self._values[key]]
-        self._dynamic = after._dynamic
+        self._given, self._dynamic = given, dynamic
         # In place: there are views of the values (`for_listener`).
         self._values.update(after._values)
         for keys, call in self._listeners:

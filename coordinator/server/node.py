@@ -75,6 +75,11 @@ class Node:
         return self.loop.failure
 
     @property
+    def config(self) -> Config:
+        """The settings, some of which can change while the node runs."""
+        return self._config
+
+    @property
     def bootstrap(self) -> str:
         """HOST:PORT of the first listener, as it is advertised to clients."""
         first = self.front.listeners.endpoints[0]

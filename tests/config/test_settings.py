@@ -148,3 +148,13 @@ def test_a_copy_changes_alone_and_views_of_listeners_change_with_their_settings(
     assert config[LOG_RETENTION_MS] == view[LOG_RETENTION_MS] == LOG_RETENTION_MS.default
     config.set_dynamic(ConfigSource.DYNAMIC_BROKER, {LOG_RETENTION_MS: 6})
     assert (copy[LOG_RETENTION_MS], view[LOG_RETENTION_MS]) == (5, 6)
+
+
+def test_values_that_are_given_again_count_where_nothing_was_set_later():
+    config = Config({LOG_RETENTION_MS.name: "7", GROUP_MAX_SIZE.name: "9"})
+    config.set_dynamic(ConfigSource.DYNAMIC_DEFAULT_BROKER, {GROUP_MAX_SIZE: 5})
+    assert config.set_given({LOG_RETENTION_MS: 8, GROUP_MAX_SIZE: 6}) == [LOG_RETENTION_MS]
+    assert (config[LOG_RETENTION_MS], config[GROUP_MAX_SIZE]) == (8, 5)
+    assert config.given() == {LOG_RETENTION_MS: 8, GROUP_MAX_SIZE: 6}
+    assert config.set_given({}) == [LOG_RETENTION_MS]
+    assert not config.is_given(LOG_RETENTION_MS)
