@@ -1,15 +1,30 @@
 """The configs of this broker in DescribeConfigs: those of Kafka, and the settings that only this server has."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import dropwhile
 from operator import itemgetter
 from typing import Any, Final
 
 from _wire.messages.describe_configs import DescribeConfigsResourceResult, DescribeConfigsSynonym
 from coordinator.broker.broker_config_keys import broker_config_keys
-from coordinator.broker.broker_configs import CLUSTER, BrokerConfigs, base_name, can_change, source_of
+from coordinator.broker.broker_configs import (
+    CLUSTER,
+    BrokerConfigs,
+    base_name,
+    can_change,
+    setting_of_listener,
+    source_of,
+)
 from coordinator.broker.resource_config_key import ConfigType, split_list
 from coordinator.config.kafka_broker_configs import kafka_broker_configs
 from coordinator.config.key import ConfigKey
+from coordinator.config.log_keys import (
+    LOG_FLUSH_INTERVAL_MS,
+    LOG_RETENTION_HOURS,
+    LOG_RETENTION_MINUTES,
+    LOG_RETENTION_MS,
+    LOG_ROLL_MS,
+)
 from coordinator.config.password import Password
 from coordinator.config.server_keys import LOG_DIRS, NODE_ID
 from coordinator.config.settings import ALL_KEYS, Config
@@ -23,6 +38,16 @@ ALWAYS_SET: Final = (NODE_ID, LOG_DIRS)
 
 TYPES: Final = {bool: ConfigType.BOOLEAN, str: ConfigType.STRING, tuple: ConfigType.LIST, Password: ConfigType.PASSWORD}
 UNKNOWN_TYPE: Final = 0
+RETENTION: Final = (LOG_RETENTION_MS.name, LOG_RETENTION_MINUTES.name, LOG_RETENTION_HOURS.name)
+ROLL: Final = (LOG_ROLL_MS.name, "log.roll.hours")
+ROLL_JITTER: Final = ("log.roll.jitter.ms", "log.roll.jitter.hours")
+SYNONYMS: Final = {
+    **dict.fromkeys(RETENTION, RETENTION),
+    **dict.fromkeys(ROLL, ROLL),
+    **dict.fromkeys(ROLL_JITTER, ROLL_JITTER),
+    LOG_FLUSH_INTERVAL_MS.name: (LOG_FLUSH_INTERVAL_MS.name, "log.flush.scheduler.interval.ms"),
+}
+"""Configs of which one decides while another one is not set."""
 
 UNUSED: Final = "Not used by this server. The default is that of Kafka 4.3.1."
 
@@ -36,15 +61,18 @@ def broker_configs(config: Config, stored: BrokerConfigs) -> Iterable[DescribeCo
     dynamic = {name: stored.get(name, {}) for name in (node, CLUSTER)}
     names = kafka_broker_configs().keys() | SETTINGS.keys() | dynamic[node].keys() | dynamic[CLUSTER].keys()
     names |= config.unused.keys()
-    overrides = {name: (key, text) for name, key, text in config.overrides()}
+    overrides = {name: text for name, _, text in config.overrides()}
     for name in sorted(names | overrides.keys()):
-        own = [(name, configs[name], source_of(each)) for each, configs in dynamic.items() if name in configs]
-        if name in overrides:
-            key, text = overrides[name]
-            places = [*own, (name, text, ConfigSource.STATIC_BROKER)]
-            yield _described(name, _type_of(name, key), key.is_secret, places, key.doc)
-        else:
-            yield _described(name, *_type_and_secrecy(name), own + _static(name, config), _doc(name))
+        synonyms = _synonyms(name)
+        places: list[Place] = [
+            (each, configs[each], source_of(broker))
+            for broker, configs in dynamic.items()
+            for each in synonyms
+            if each in configs
+        ]
+        places += [(each, overrides[each], ConfigSource.STATIC_BROKER) for each in synonyms if each in overrides]
+        places += sorted((place for each in synonyms for place in _static(each, config)), key=itemgetter(2))
+        yield _described(name, *_type_and_secrecy(name), list(_from_own(name, places)), _doc(name))
 
 
 def cluster_configs(stored: Mapping[str, str]) -> Iterable[DescribeConfigsResourceResult]:
@@ -53,12 +81,30 @@ def cluster_configs(stored: Mapping[str, str]) -> Iterable[DescribeConfigsResour
         yield _described(name, *_type_and_secrecy(name), [(name, text, source_of(CLUSTER))], _doc(name))
 
 
+def _synonyms(name: str) -> tuple[str, ...]:
+    """The configs that decide about a value, the first one that is set (brokerConfigSynonyms)."""
+    if name in SYNONYMS:
+        return SYNONYMS[name]
+    base = _base(name)
+    return (name,) if base == name else (name, base)
+
+
+def _base(name: str) -> str:
+    """The config that `listener.name.NAME.KEY` or `listener.name.NAME.MECHANISM.KEY` is; any other name is its own."""
+    setting = setting_of_listener(name)
+    return base_name(name) if setting is None else setting.name
+
+
+def _from_own(name: str, places: Iterable[Place]) -> Iterator[Place]:
+    """As on Kafka, what comes before the first value of the config itself is left out."""
+    return dropwhile(lambda place: place[0] != name, places)
+
+
 def _static(name: str, config: Config) -> list[Place]:
-    """What was given at the start, and the default. For a setting of one listener they are those of the server.
+    """What was given at the start, and the default.
 
     As on Kafka, a setting has no default if another one decides while it is not set: `log.retention.ms`, for example.
     """
-    name = base_name(name)
     setting, kafka = SETTINGS.get(name), kafka_broker_configs().get(name)
     places: list[Place] = []
     if setting is None:
@@ -107,17 +153,17 @@ def _shown(text: str, type_number: int) -> str:
 
 
 def _doc(name: str) -> str | None:
-    setting, key = SETTINGS.get(base_name(name)), broker_config_keys().get(base_name(name))
+    setting, key = SETTINGS.get(_base(name)), broker_config_keys().get(_base(name))
     if setting is not None:
         return setting.doc
     if key is not None and key.key.doc:
         return f"{key.key.doc} {UNUSED}"
-    return UNUSED if base_name(name) in kafka_broker_configs() else None
+    return UNUSED if _base(name) in kafka_broker_configs() else None
 
 
 def _type_and_secrecy(name: str) -> tuple[int, bool]:
     """As on Kafka, what is not known is kept secret."""
-    base = base_name(name)
+    base = _base(name)
     setting, kafka = SETTINGS.get(base), kafka_broker_configs().get(base)
     if setting is not None:
         return _type_of(base, setting), setting.is_secret
@@ -129,7 +175,7 @@ def _type_and_secrecy(name: str) -> tuple[int, bool]:
 
 def _type_of(name: str, setting: ConfigKey[Any]) -> int:
     """The type of a config as Kafka has it, or that of a setting that Kafka does not have."""
-    kafka = kafka_broker_configs().get(base_name(name)) or kafka_broker_configs().get(setting.name)
+    kafka = kafka_broker_configs().get(_base(name)) or kafka_broker_configs().get(setting.name)
     if kafka is not None:
         return kafka.type
     return TYPES.get(type(setting.default), ConfigType.LONG)

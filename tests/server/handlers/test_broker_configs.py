@@ -19,6 +19,14 @@ def test_secrets_are_sensitive_and_have_no_value():
     assert not configs["ssl.keystore.location"].is_sensitive
 
 
+def test_settings_of_one_mechanism_are_told_as_those_of_the_server():
+    name = "listener.name.plaintext.plain.connections.max.reauth.ms"
+    config = Config({name: "5"})
+    found = {each.name: each for each in broker_configs(config, {})}[name]
+    assert (found.value, found.is_sensitive, found.config_type) == ("5", False, 5)
+    assert [each.name for each in found.synonyms] == [name, "connections.max.reauth.ms"]
+
+
 def test_settings_of_one_listener_are_told_as_given():
     configs = described(listener_name_plaintext_ssl_client_auth="required")
     given = configs["listener.name.plaintext.ssl.client.auth"]

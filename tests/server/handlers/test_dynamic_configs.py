@@ -25,6 +25,7 @@ from tests.waiting import wait_for
 ALL, NODE = "", "1"
 OF_BROKER, OF_ALL = 2, 3
 RETENTION = "log.retention.ms"
+HOURS = ("log.retention.hours", "168", DEFAULT)
 
 
 @pytest.fixture
@@ -65,6 +66,24 @@ def test_a_broker_has_the_values_of_all_sources(client):
         ("message.max.bytes", "4000", OF_ALL, [("message.max.bytes", "4000", OF_ALL)]),
     ]
     assert [each.name for each in client.describe(BROKER, ALL, RETENTION).configs] == [RETENTION]
+
+
+def test_configs_that_decide_together_are_synonyms_from_the_own_name_on(client):
+    change(client, NODE, log_retention_ms="5000", log_roll_ms="6000")
+    change(client, ALL, log_retention_ms="7000")
+    keys = (RETENTION, "log.retention.hours", "log.retention.minutes", "log.roll.ms", "log.flush.interval.ms")
+    found = {each.name: synonyms(each) for each in client.describe(BROKER, NODE, *keys).configs}
+    assert found == {
+        RETENTION: [
+            (RETENTION, "5000", OF_BROKER),
+            (RETENTION, "7000", OF_ALL),
+            ("log.retention.hours", "168", DEFAULT),
+        ],
+        "log.retention.hours": [("log.retention.hours", "168", DEFAULT)],
+        "log.retention.minutes": [],
+        "log.roll.ms": [("log.roll.ms", "6000", OF_BROKER), ("log.roll.hours", "168", DEFAULT)],
+        "log.flush.interval.ms": [],
+    }
 
 
 def test_which_configs_are_read_only(client):
@@ -140,7 +159,7 @@ def test_both_names_can_be_in_one_request(client):
     results = client.request(request, 1).responses
     assert [each.error_code for each in results] == [ErrorCode.NONE, ErrorCode.NONE, ErrorCode.INVALID_REQUEST]
     (config,) = client.describe(BROKER, NODE, RETENTION).configs
-    assert synonyms(config) == [(RETENTION, "5", OF_BROKER), (RETENTION, "5", OF_ALL)]
+    assert synonyms(config) == [(RETENTION, "5", OF_BROKER), (RETENTION, "5", OF_ALL), HOURS]
 
 
 def test_a_list_grows_from_its_default(client):
