@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from time import monotonic
 
 import pytest
 
@@ -211,3 +212,20 @@ def test_consumer_groups_have_the_new_assignment_interval(client):
     (config,) = client.describe(32, "g", "consumer.assignment.interval.ms").configs
     assert (config.value, config.config_source) == ("2000", OF_ALL)
     assert synonyms(config)[0] == (name, "2000", OF_ALL)
+
+
+@pytest.mark.realtime
+def test_connections_come_at_the_new_rate(server, client):
+    change(client, NODE, max_connection_creation_rate="1")
+    begin = monotonic()
+    for _ in range(3):
+        with ConfigClient(server.bootstrap) as other:
+            other.describe(BROKER, NODE, RETENTION)
+    assert monotonic() - begin > 0.9, "three of one a second, of which the first ones may come at once"
+
+
+def test_moves_between_directories_have_the_new_pace(client):
+    name = "replica.alter.log.dirs.io.max.bytes.per.second"
+    assert client.alter(BROKER, NODE, (name, SET, "5000")) == (ErrorCode.NONE, None)
+    (config,) = client.describe(BROKER, NODE, name).configs
+    assert (config.value, config.config_source, config.read_only) == ("5000", OF_BROKER, False)
