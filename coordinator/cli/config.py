@@ -8,9 +8,9 @@ import click
 
 from coordinator.cli.config_diff import diff
 from coordinator.cli.server_settings import read_settings, settings_options
-from coordinator.cli.terminal import JSON_OPTION, print_json, table
+from coordinator.cli.terminal import output_option, print_records
 from coordinator.config.cluster_keys import CLUSTER_BOOTSTRAP_SERVERS
-from coordinator.config.effective import effective_settings
+from coordinator.config.effective import Effective, effective_settings
 from coordinator.config.key import ConfigError
 from coordinator.config.problems import Problem, find_problems
 from coordinator.config.settings import Config
@@ -67,14 +67,14 @@ def check(
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @settings_options
 @click.option("--all", "with_defaults", is_flag=True, help="Show those that have their default, too.")
-@JSON_OPTION
+@output_option
 def show(
     file: Path | None,
     config_file: Path | None,
     with_environment: bool,
     settings: tuple[str, ...],
     with_defaults: bool,
-    as_json: bool,
+    output: str,
 ) -> None:
     """Show the settings that a server starts with, each with its source: default, file, environment or option.
 
@@ -85,14 +85,8 @@ def show(
         found = list(effective_settings(understood, with_defaults=with_defaults))
     except ConfigError as problem:
         raise click.ClickException(printable(str(problem))) from problem
-    if as_json:
-        print_json([each._asdict() for each in found])
-        return
-    if not found:
-        click.echo("all settings have their defaults; --all shows them")
-        return
-    for line in table([("setting", "value", "source", "place"), *found]):
-        click.echo(line)
+    records = [each._asdict() for each in found]
+    print_records(records, Effective._fields, output, "all settings have their defaults; --all shows them")
 
 
 def _one_file(file: Path | None, config_file: Path | None) -> Path | None:

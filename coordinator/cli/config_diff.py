@@ -9,7 +9,7 @@ import click
 
 from coordinator.cli.server_options import BOOTSTRAP_HELP, COMMAND_CONFIG_OPTION, with_security
 from coordinator.cli.server_settings import read_settings
-from coordinator.cli.terminal import JSON_OPTION, one_line_errors, print_json, table
+from coordinator.cli.terminal import one_line_errors, output_option, print_records
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.broker_configs import Described, broker_configs
 from coordinator.config.key import ConfigError
@@ -18,16 +18,14 @@ from coordinator.config.settings import ALL_KEYS, Config
 from coordinator.printable import printable
 
 DIFFERENT: Final = 1
-NONE: Final = "-"
-"""Shown where a config has no value."""
 
 
 class Difference(NamedTuple):
-    """A config with two values; None: it has none."""
+    """A setting with two values: that of A, and that of B or of the server. None: it has none."""
 
-    name: str
-    first: str | None
-    second: str | None
+    setting: str
+    a: str | None
+    b: str | None
 
 
 @click.command
@@ -35,10 +33,10 @@ class Difference(NamedTuple):
 @click.argument("second", metavar="B", required=False, type=click.Path(path_type=Path))
 @click.option("--bootstrap", metavar="HOST:PORT", help=f"In place of B: a running server. {BOOTSTRAP_HELP}")
 @COMMAND_CONFIG_OPTION
-@JSON_OPTION
+@output_option
 @with_security
-def diff(first: Path, second: Path | None, bootstrap: Bootstrap | None, as_json: bool) -> None:
-    """Show how a server that is started with the file A differs from one with the file B, or from one that runs.
+def diff(first: Path, second: Path | None, bootstrap: Bootstrap | None, output: str) -> None:
+    """Show how a server that is started with the file A differs from one with the file B, or from one that runs (b).
 
     A server may be a Kafka. It does not tell secrets, so these are only compared between files. Exit code 0: the
     values are the same, 1: some differ.
@@ -50,15 +48,8 @@ def diff(first: Path, second: Path | None, bootstrap: Bootstrap | None, as_json:
             found = _differences(first, second, bootstrap)
         except ConfigError as problem:
             raise click.ClickException(printable(str(problem))) from problem
-    if as_json:
-        print_json([each._asdict() for each in found])
-    elif found:
-        names = (str(first), str(second or bootstrap))
-        rows = [(each.name, *(NONE if text is None else text for text in each[1:])) for each in found]
-        for line in table([("setting", *names), *rows]):
-            click.echo(line)
-    else:
-        click.echo("the values of all settings are the same")
+    records = [each._asdict() for each in found]
+    print_records(records, Difference._fields, output, "the values of all settings are the same")
     sys.exit(DIFFERENT if found else 0)
 
 

@@ -12,7 +12,7 @@ DEFAULT = "default"
 class Effective(NamedTuple):
     """A setting, its value as text, and where that comes from. A secret is hidden."""
 
-    name: str
+    setting: str
     value: str
     source: str
     """`default`, `file`, `environment` or `option`."""

@@ -171,10 +171,10 @@ def test_settings_are_shown_with_their_sources(tmp_path, monkeypatch):
 
 
 def test_all_settings_are_shown_with_their_defaults_if_that_is_asked_for():
-    rows = json.loads(run("show", "--all", "--json", "--set=node.id=7").output)
-    assert [each["name"] for each in rows] == sorted(key.name for key in ALL_KEYS)
-    by_name = {each["name"]: each for each in rows}
-    assert by_name["num.partitions"] == {"name": "num.partitions", "value": "1", "source": "default", "place": ""}
+    rows = json.loads(run("show", "--all", "--output=json", "--set=node.id=7").output)
+    assert [each["setting"] for each in rows] == sorted(key.name for key in ALL_KEYS)
+    by_name = {each["setting"]: each for each in rows}
+    assert by_name["num.partitions"] == {"setting": "num.partitions", "value": "1", "source": "default", "place": ""}
     assert by_name["node.id"]["source"] == "option"
     assert run("show").output == "all settings have their defaults; --all shows them\n"
 
@@ -195,26 +195,32 @@ def test_two_files_are_compared(tmp_path):
     found = run("diff", first, second)
     assert found.exit_code == 1
     assert [line.split() for line in found.output.splitlines()] == [
-        ["setting", first, second],
+        ["setting", "a", "b"],
         ["listener.name.plaintext.ssl.key.password", "[hidden]", "[hidden]"],
         ["log.retention.ms", "5", "-"],
         ["num.io.threads", "9", "10"],
         ["sasl.jaas.config", "[hidden]", "[hidden]"],
     ]
+    csv = run("diff", first, second, "--output=csv").output.splitlines()
+    assert csv[:3] == [
+        "setting,a,b",
+        "listener.name.plaintext.ssl.key.password,[hidden],[hidden]",
+        "log.retention.ms,5,",
+    ]
     same = run("diff", first, first)
     assert (same.exit_code, same.output) == (0, "the values of all settings are the same\n")
-    assert json.loads(run("diff", first, second, "--json").output)[2] == {
-        "name": "num.io.threads",
-        "first": "9",
-        "second": "10",
+    assert json.loads(run("diff", first, second, "--output=json").output)[2] == {
+        "setting": "num.io.threads",
+        "a": "9",
+        "b": "10",
     }
 
 
 def test_a_file_is_compared_with_a_running_server(tmp_path):
     path = written(tmp_path / "a", {"num.partitions": "7", "ssl.key.password": SECRET})
     with Coordinator({"num.partitions": "6"}) as server:
-        found = run("diff", path, "--bootstrap", server.bootstrap, "--json")
-    rows = {each["name"]: (each["first"], each["second"]) for each in json.loads(found.output)}
+        found = run("diff", path, "--bootstrap", server.bootstrap, "--output=json")
+    rows = {each["setting"]: (each["a"], each["b"]) for each in json.loads(found.output)}
     assert found.exit_code == 1
     assert rows["num.partitions"] == ("7", "6")
     assert not {"ssl.key.password", "node.id"} & rows.keys()
