@@ -56,15 +56,16 @@ What Kafka can change while it runs (KIP-226) can be changed here, for one broke
         --entity-default --add-config log.retention.ms=3600000
 
 A change is stored in the metadata log: it survives a restart, and `coordinator log export-kafka` gives it to a Kafka.
-What is set for the broker counts before what is set for all, and both before what was given at the start. The answers
-are Kafka's. Settings of the table below that can change this way are marked; topics without a config of their own have
-the new value at once, as have new connections, compactions and members. Configs that this server does not use are
-checked as Kafka checks them, stored and shown, and a line in the log says that nothing reads them; at most 50 of those
-may be unknown to Kafka, too.
+What is set for the broker counts before what is set for all, and both before what was given at the start. The checks
+and their messages are Kafka's, but for what is said below. Settings of the table that can change this way are marked;
+topics without a config of their own have the new value at once, as have new connections, compactions and members.
+Configs that this server does not use are checked as Kafka checks them, stored and shown, and a line in the log says
+that nothing reads them. Where they name a class, it is the one that every Kafka has. At most 50 may be unknown to
+Kafka, too.
 
 Some that Kafka can change are read when this server starts: `listeners`, `listener.security.protocol.map`, `ssl.*` and
-`sasl.*`, also those of one listener. DescribeConfigs shows them as read-only, and a change is refused with
-INVALID_REQUEST; only that of a key or trust store to the location that it has is taken, and
+`sasl.*`, also those of one listener, and `config.providers`. DescribeConfigs shows them as read-only, and a change is
+refused with INVALID_REQUEST; only that of a key or trust store to the location that it has is taken, and
 [loads it again](security.md#tls). Values that contradict each other are refused, which Kafka accepts
 (`log.cleaner.min.compaction.lag.ms` above `log.cleaner.max.compaction.lag.ms`), and so are host names in
 `max.connections.per.ip.overrides`: they are looked up at the start only.

@@ -29,7 +29,10 @@ DEFAULT_CONFIGS: Final = (
     "fetch.max.bytes",
     "log.cleaner.io.max.bytes.per.second",
     "queued.max.request.bytes",
+    "sasl.enabled.mechanisms",
 )
+GIVEN_TO_BOTH: Final = ("group.audit.linger.ms",)
+"""Settings of this server that `RunningKafka` gives to Kafka, too, which describes them as unknown."""
 
 
 class Accepted(NamedTuple):
@@ -84,6 +87,7 @@ ACCEPTED: Final = (
     Accepted("CreateTopics", "*", "topics.configs[min.insync.replicas].config_source", CLUSTER_DEFAULT, _is(3, 5)),
     *_of_config(NODE_CONFIGS, NODE_SETTINGS),
     *_of_config(DEFAULT_CONFIGS, OWN_DEFAULTS),
+    *_of_config(GIVEN_TO_BOTH, OWN_SETTINGS),
     Accepted("IncrementalAlterConfigs", "*.config_operation=*", "responses.error_code", UNKNOWN_ENUM, _is(-1, 42)),
     # ---- topics
     Accepted(
