@@ -78,7 +78,8 @@ ACCEPTED: Final = (
     Accepted("Fetch", "session_id=m*", "*", NO_SUCH_SESSION),
     Accepted("Fetch", "replica_id=*", "responses.partitions.*", NO_FOLLOWERS),
     # ---- configs
-    Accepted("*AlterConfigs", "*.name=long", "responses.error_code", LONG_NAME, _is(0, 42)),
+    Accepted("AlterConfigs", "*.name=long", "responses.error_code", LONG_NAME, _is(0, 42)),
+    Accepted("IncrementalAlterConfigs", "*.name=long", "responses.error_code", LONG_NAME, _is(0, 42)),
     Accepted("AlterConfigs", "*.resource_name=empty", "responses.error_*", CLUSTER_DEFAULT),
     Accepted("DescribeConfigs", "*", "results.configs[*].read_only", READ_ONLY, _is(False, True)),
     Accepted("DescribeConfigs", "*", "results.configs[*]", OWN_SETTINGS, _is(False, True)),

@@ -308,14 +308,6 @@ BASES: Final = (
         new_topic,
     ),
     Base(
-        "AlterConfigs",
-        {"resources": [{"resource_type": BROKER_RESOURCE, "resource_name": "1", "configs": [LIMIT]}]},
-    ),
-    Base(
-        "IncrementalAlterConfigs",
-        {"resources": [{"resource_type": BROKER_RESOURCE, "resource_name": "1", "configs": [LIMIT]}]},
-    ),
-    Base(
         "AlterClientQuotas",
         {
             "validate_only": True,
@@ -341,6 +333,19 @@ BASES: Final = (
         "DeleteTopics", {"timeout_ms": TIMEOUT_MS, "topics": [{"name": None, "topic_id": TOPIC_ID}]}, new_topic, since=6
     ),
 )
+
+OF_BROKERS: Final = (
+    Base(
+        "AlterConfigs",
+        {"resources": [{"resource_type": BROKER_RESOURCE, "resource_name": "1", "configs": [LIMIT]}]},
+    ),
+    Base(
+        "IncrementalAlterConfigs",
+        {"resources": [{"resource_type": BROKER_RESOURCE, "resource_name": "1", "configs": [LIMIT]}]},
+    ),
+)
+"""Not among BASES: the recorded cases of `tests/differential/acls` count those."""
+ALL_BASES: Final = (*BASES, *OF_BROKERS)
 
 LEFT_OUT: Final = {
     "WriteTxnMarkers": "is for brokers: it writes into the logs of transactions that the coordinator did not end",
