@@ -20,7 +20,8 @@ class ReloadSignal:
         self._read = read
         self._stop = stop
         self._apply: Callable[[Config], None] | None = None
-        self._had_terminal = has_terminal()
+        # nohup has the signal ignored: then the server goes on without its terminal.
+        self._had_terminal = has_terminal() and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
         self._loop = asyncio.get_running_loop()
         self._loop.add_signal_handler(signal.SIGHUP, self.received)
 

@@ -4,6 +4,7 @@ import asyncio
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,14 @@ class Handler:
         self.stops += 1
 
 
+@pytest.fixture(autouse=True)
+def hang_up_as_before() -> Iterator[None]:
+    """A handler leaves the signal ignored."""
+    before = signal.getsignal(signal.SIGHUP)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """What the handler takes for the terminal of the process."""
@@ -99,6 +108,22 @@ def test_a_server_without_a_terminal_never_stops_by_the_signal(terminal):
         handler.signal.close()
 
     asyncio.run(story())
+
+
+def test_a_server_of_nohup_goes_on_without_its_terminal(terminal):
+    async def story() -> None:
+        handler = Handler()
+        handler.signal.started(handler.applied.append)
+        terminal.unlink()
+        handler.signal.received()
+        assert (handler.stops, len(handler.applied)) == (0, 1)
+        handler.signal.close()
+
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        asyncio.run(story())
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_nothing_is_read_before_the_start_has_ended_and_a_problem_is_one_line(terminal):
