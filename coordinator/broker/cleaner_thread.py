@@ -17,6 +17,10 @@ class Pace:
         self._seconds = seconds
         self._free_at = 0.0
 
+    def change(self, bytes_per_second: int) -> None:
+        """Allow so much from now on."""
+        self._bytes_per_second = bytes_per_second
+
     def pause_seconds(self, size_bytes: int) -> float:
         """The seconds until more may be read and written, after `size_bytes` more were."""
         now = self._seconds()

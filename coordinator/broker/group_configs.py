@@ -17,12 +17,13 @@ from coordinator.broker.group_config_keys import (
     RANGES,
 )
 from coordinator.broker.resource_config_key import ConfigType, InvalidResourceConfig, ResourceConfigKey
-from coordinator.broker.topic_configs import ConfigSource, Origin
+from coordinator.broker.topic_configs import Origin
 from coordinator.broker.topics import TopicError
 from coordinator.config.consumer_group_keys import GROUP_CONFIGS_MAX
 from coordinator.config.group_keys import GROUP_COORDINATOR_REBALANCE_PROTOCOLS
 from coordinator.config.kafka_broker_configs import kafka_broker_configs
 from coordinator.config.settings import KEYS_BY_NAME, Config
+from coordinator.config.source import ConfigSource
 from coordinator.metadata.features import GROUP_VERSION, level_of
 from coordinator.metadata.image import MetadataImage
 
@@ -33,9 +34,8 @@ def group_origins(key: ResourceConfigKey, configs: Mapping[str, str], config: Co
     if (own := _valid(key, configs)) is not None:
         found.append(Origin(key.name, ConfigSource.GROUP, own, own))
     for each in key.broker:
-        if config.is_given(each.key):
-            text = config.text(each.key)
-            found.append(Origin(each.key.name, ConfigSource.STATIC_BROKER, text, text))
+        for source, value in config.origins(each.key):
+            found.append(Origin(each.key.name, source, each.text(value), each.text(value)))
     name = f"group.{key.name}"
     return [
         *found,

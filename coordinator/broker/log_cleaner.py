@@ -95,20 +95,20 @@ class LogCleaner:
         self._image = image
         self._partitions = partitions
         self._is_enabled = config[LOG_CLEANER_ENABLE]
-        self._backoff_ms = max(config[LOG_CLEANER_BACKOFF_MS], 1)
-        self._settings = CleanerSettings(
-            dedupe_buffer_bytes=config[LOG_CLEANER_DEDUPE_BUFFER_SIZE],
-            load_factor=config[LOG_CLEANER_IO_BUFFER_LOAD_FACTOR],
-            producer_expiration_ms=config[PRODUCER_ID_EXPIRATION_MS],
-        )
+        self._config = config
         self._timers = timers
         self._checkpoint = checkpoint
         self._now_ms = now_ms
         self._wall_ms = wall_ms
         self._thread = thread
         self._last_stable_offset = last_stable_offset
-        bytes_per_second = config[LOG_CLEANER_IO_MAX_BYTES_PER_SECOND]
-        self._pace = Pace(bytes_per_second, monotonic if thread is not None else lambda: now_ms() / 1000)
+        pace = Pace(
+            config[LOG_CLEANER_IO_MAX_BYTES_PER_SECOND], monotonic if thread is not None else lambda: now_ms() / 1000
+        )
+        config.when_changed(
+            [LOG_CLEANER_IO_MAX_BYTES_PER_SECOND], lambda: pace.change(config[LOG_CLEANER_IO_MAX_BYTES_PER_SECOND])
+        )
+        self._pace = pace
         self._current: PartitionLog | None = None
         self._stats = CleaningStats()
         self._paced_bytes = 0
@@ -141,6 +141,18 @@ class LogCleaner:
                     self._run_turn(Place.LOOP)
             case CleanTurnKey():
                 self._run_turn(Place.LOOP)
+
+    @property
+    def _backoff_ms(self) -> int:
+        return max(self._config[LOG_CLEANER_BACKOFF_MS], 1)
+
+    def _settings(self) -> CleanerSettings:
+        """What holds for a cleaning that begins now."""
+        return CleanerSettings(
+            dedupe_buffer_bytes=self._config[LOG_CLEANER_DEDUPE_BUFFER_SIZE],
+            load_factor=self._config[LOG_CLEANER_IO_BUFFER_LOAD_FACTOR],
+            producer_expiration_ms=self._config[PRODUCER_ID_EXPIRATION_MS],
+        )
 
     def is_cleaning(self, log: PartitionLog) -> bool:
         """Whether files of a log are being written."""
@@ -212,7 +224,7 @@ class LogCleaner:
         stats = self._stats = CleaningStats()
         self._paced_bytes = self._removals_planned = 0
         try:
-            cleaned_to = yield from clean(self._files, target, self._settings, stats, self._wall_ms())
+            cleaned_to = yield from clean(self._files, target, self._settings(), stats, self._wall_ms())
         except UncleanableLog as problem:
             self._mark_uncleanable(log, str(problem))
         except CleaningAborted as problem:

@@ -262,6 +262,17 @@ class Partitions:
             if log := self._logs.get((name, partition)):
                 log.configure(config)
 
+    def settings_changed(self) -> None:
+        """Give all open logs the settings that their topics fall back to, which have changed. It is done in slices."""
+        self._log_configs.clear()
+        self._slices.start(self._configure_all(), lambda _: None, _configuring_failed)
+
+    def _configure_all(self) -> Steps[None]:
+        for name in dict.fromkeys(name for name, _ in self._logs):
+            if name in self._image.topics:
+                self.configs_changed(name)
+            yield
+
     def delete_logs(self, topic: Topic) -> None:
         """Close and delete the logs of a topic that has been deleted from the metadata, in slices."""
         for listener in self._deletion_listeners:
@@ -318,3 +329,7 @@ class Partitions:
                 raise
             raise OfflineDirectory(errno.EIO, "an fsync failed", str(log.folder)) from problem
         return log
+
+
+def _configuring_failed(problem: Exception) -> None:
+    logger.error("not all logs have the settings that have changed; the next start gives them", problem=str(problem))

@@ -25,7 +25,7 @@ from coordinator.broker.producers import (
 )
 from coordinator.config.key import INT64_MAX
 from coordinator.config.settings import Config
-from coordinator.config.transaction_keys import PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS
+from coordinator.config.transaction_keys import PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS, PRODUCER_ID_EXPIRATION_MS
 from coordinator.internal_topics import AUDIT_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.log.disk_threads import Run, run_in_turn
 from coordinator.log.partition_log import PartitionLog
@@ -65,6 +65,7 @@ class ProducerDirectory:
         self._now_ms = now_ms
         self._wall_ms = wall_ms
         self._limits = ProducerLimits.of(config)
+        config.when_changed([PRODUCER_ID_EXPIRATION_MS], partial(self._change_expiration, config))
         self._interval_ms = config[PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS]
         self._timers = timers
         self._logs: WeakKeyDictionary[PartitionLog, None] = WeakKeyDictionary()
@@ -77,6 +78,10 @@ class ProducerDirectory:
         self._to_check: deque[ref[PartitionLog]] = deque()
         self._snapshots: deque[tuple[ref[PartitionLog], int, Iterator[bytes | None]]] = deque()
         """Snapshots that are being encoded, with their offsets."""
+
+    def _change_expiration(self, config: Config) -> None:
+        """Producers that are known already have the same limits."""
+        self._limits.expiration_ms = config[PRODUCER_ID_EXPIRATION_MS]
 
     def current(self, log: PartitionLog) -> ProducerStates | None:
         """The producer states of a log, if they are known up to its end."""

@@ -34,7 +34,7 @@ def has_producer_id(batch: BatchHeader) -> bool:
     return batch.producer_id > NO_PRODUCER_ID
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ProducerLimits:
     """How many producers one partition remembers, and how long in ms after the last timestamp of their batches."""
 

@@ -126,8 +126,8 @@ class ReplicaMoves:
         self._timers = timers
         self._call_soon = call_soon
         self._now_ms = now_ms
-        self._portion_bytes = max(min(PORTION_BYTES, bytes_per_second), 1)
         self._pace = Pace(bytes_per_second, lambda: now_ms() / 1000)
+        self.change_pace(bytes_per_second)
         partitions.add_deletion_listener(self.topic_deleted)
         self._moves: dict[TopicPartition, Move] = {}
         self._queues: dict[LogDirectory, deque[Move]] = {}
@@ -137,6 +137,11 @@ class ReplicaMoves:
         self._ending: dict[TopicPartition, Path] = {}
         """Partitions that were moved, as long as a power loss might take it back; with their former folders."""
         self._is_stopped = False
+
+    def change_pace(self, bytes_per_second: int) -> None:
+        """Copy so much from now on."""
+        self._portion_bytes = max(min(PORTION_BYTES, bytes_per_second), 1)
+        self._pace.change(bytes_per_second)
 
     # ------------------------------------------------------------------------------------------------------- requests
 

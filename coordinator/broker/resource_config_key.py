@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final
 
-from coordinator.config.key import INT32_MAX, INT64_MAX, ConfigKey
-from coordinator.config.settings import Config
+from coordinator.config.key import INT16_MAX, INT32_MAX, INT64_MAX, ConfigKey
 
 VALUE_LENGTH_MAX: Final = 2048
 """The most characters of one value: the configs of 100 new topics have to fit into one batch of the metadata log."""
@@ -22,10 +21,16 @@ class ConfigType(IntEnum):
     BOOLEAN = 1
     STRING = 2
     INT = 3
+    SHORT = 4
     LONG = 5
     DOUBLE = 6
     LIST = 7
+    CLASS = 8
     PASSWORD = 9
+
+
+LARGEST: Final = {ConfigType.SHORT: INT16_MAX, ConfigType.INT: INT32_MAX, ConfigType.LONG: INT64_MAX}
+"""Of each type of whole numbers."""
 
 
 class InvalidResourceConfig(ValueError):
@@ -39,9 +44,9 @@ class BrokerDefault:
     key: ConfigKey[Any]
     factor: int = 1
 
-    def text(self, config: Config) -> str:
-        value = config[self.key]
-        return str(value * self.factor) if self.factor > 1 and value >= 0 else config.text(self.key)
+    def text(self, value: Any) -> str:
+        """A value of the setting, in the unit of the config."""
+        return str(value * self.factor) if self.factor > 1 and value >= 0 else self.key.format(value)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -55,8 +60,8 @@ class ResourceConfigKey:
     type: ConfigType
     default: str
     doc: str
-    at_least: int | None = None
-    at_most: int | None = None
+    at_least: float | None = None
+    at_most: float | None = None
     one_of: tuple[str, ...] = ()
     broker: tuple[BrokerDefault, ...] = ()
     """The first one that is set counts; the last one also when none is."""
@@ -90,8 +95,8 @@ class ResourceConfigKey:
                 if trimmed.lower() not in ("true", "false"):
                     raise self._invalid(text, "Expected value to be either true or false")
                 return trimmed.lower() == "true"
-            case ConfigType.INT | ConfigType.LONG:
-                largest = INT32_MAX if self.type is ConfigType.INT else INT64_MAX
+            case ConfigType.SHORT | ConfigType.INT | ConfigType.LONG:
+                largest = LARGEST[self.type]
                 if not INTEGER.fullmatch(trimmed) or not -largest - 1 <= int(trimmed) <= largest:
                     raise self._invalid(text, f"Not a number of type {self.type.name}")
                 return int(trimmed)

@@ -58,14 +58,16 @@ def _throttled_replicas(name: str, text: str) -> None:
         )
 
 
-def _gzip_level(name: str, text: str) -> None:
+def gzip_level(name: str, text: str) -> None:
+    """Raises InvalidResourceConfig for a level that gzip does not have."""
     if int(text) != -1 and not 1 <= int(text) <= 9:
         raise InvalidResourceConfig(
             f"Invalid value {int(text)} for configuration {name}: Value must be between 1 and 9 or equal to -1"
         )
 
 
-BOOLEAN, STRING, INT, LONG, DOUBLE_TYPE, LIST, _ = ConfigType
+BOOLEAN, STRING, INT, LONG = ConfigType.BOOLEAN, ConfigType.STRING, ConfigType.INT, ConfigType.LONG
+DOUBLE_TYPE, LIST = ConfigType.DOUBLE, ConfigType.LIST
 ONE_NODE: Final = " Without effect: there is one node."
 NO_TIERS: Final = " Without effect: there is no tiered storage."
 
@@ -175,7 +177,7 @@ TOPIC_GZIP_LEVEL = ResourceConfigKey(
     "-1",
     "The level of gzip, if that is the `compression.type`: 1 to 9, or -1 for its default.",
     broker=(BrokerDefault(COMPRESSION_GZIP_LEVEL),),
-    check=_gzip_level,
+    check=gzip_level,
 )
 TOPIC_LZ4_LEVEL = ResourceConfigKey(
     "compression.lz4.level",

@@ -4,7 +4,6 @@ What a topic does not set itself comes from the settings of the broker (LogConfi
 """
 
 from collections.abc import Mapping
-from enum import IntEnum
 from typing import Any, Final, NamedTuple
 
 from coordinator.broker.internal_topic_configs import FIXED, check_internal
@@ -38,18 +37,10 @@ from coordinator.broker.topic_config_keys import (
 from coordinator.config.group_keys import OFFSETS_TOPIC_SEGMENT_BYTES
 from coordinator.config.key import INT64_MAX
 from coordinator.config.settings import Config
+from coordinator.config.source import ConfigSource
 from coordinator.config.transaction_keys import TRANSACTION_STATE_LOG_SEGMENT_BYTES
 from coordinator.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.log.config import LogConfig, TargetCompression
-
-
-class ConfigSource(IntEnum):
-    """Where a value comes from (DescribeConfigsResponse.ConfigSource)."""
-
-    TOPIC = 1
-    STATIC_BROKER = 4
-    DEFAULT = 5
-    GROUP = 8
 
 
 def validate(configs: Mapping[str, str | None], topic: str = "") -> dict[str, str]:
@@ -113,17 +104,17 @@ def origins(key: ResourceConfigKey, topic: str, configs: Mapping[str, str], conf
     if key is SEGMENT_BYTES and topic == TRANSACTIONS_TOPIC:
         fallbacks = (BrokerDefault(TRANSACTION_STATE_LOG_SEGMENT_BYTES),)
     for each in fallbacks:
-        if config.is_given(each.key):
-            shown = config.text(each.key)
-            found.append(Origin(each.key.name, ConfigSource.STATIC_BROKER, each.text(config), shown))
+        for source, value in config.origins(each.key):
+            found.append(Origin(each.key.name, source, each.text(value), each.key.format(value)))
     if not fallbacks:
         return [*found, Origin(key.name, ConfigSource.DEFAULT, key.default, key.default)]
     last = fallbacks[-1]
-    default = last.key.format(last.key.default)
-    text = default if last.factor == 1 else str(last.key.default * last.factor)
-    return [*found, Origin(last.key.name, ConfigSource.DEFAULT, text, default)]
+    default = last.key.default
+    return [*found, Origin(last.key.name, ConfigSource.DEFAULT, last.text(default), last.key.format(default))]
 
 
+BROKER_SETTINGS: Final = frozenset(each.key for key in ALL_KEYS for each in key.broker)
+"""The settings that topics fall back to."""
 LEVELS: Final = {"gzip": TOPIC_GZIP_LEVEL, "lz4": TOPIC_LZ4_LEVEL, "zstd": TOPIC_ZSTD_LEVEL}
 """compression.type → the config with its level."""
 

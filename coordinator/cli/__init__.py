@@ -12,7 +12,7 @@ VERBS: Final = {
     "serve": "Serve Kafka clients until stopped.",
     "testing": "Serve the tests of another process, with logs in memory, a clock that jumps, and faults.",
     "acls": "List, add and remove ACLs: who may do what.",
-    "config": "Check the settings of a server, before it is started with them.",
+    "config": "Check the settings of a server, show them, compare them with a running one.",
     "cluster": "Adopt groups of a Kafka cluster and give them back, with nodes in front of it.",
     "groups": "Query the consumer groups of a server: why they rebalanced, who owns what; reset offsets.",
     "offsets": "Export and import committed offsets.",

@@ -3,16 +3,20 @@
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 import click
 
+from coordinator.broker.broker_configs import check_broker_configs
 from coordinator.broker.group_config_keys import GROUP_KEYS_BY_NAME
 from coordinator.broker.resource_config_key import InvalidResourceConfig
 from coordinator.broker.topic_configs import validate
+from coordinator.broker.topics import TopicError
 from coordinator.cli.error_lines import ErrorLines
 from coordinator.config.server_keys import NODE_ID
+from coordinator.config.settings import Config
 from coordinator.kafka_folder.change import METADATA_FOLDER
-from coordinator.kafka_folder.conversion import export_kafka, import_kafka
+from coordinator.kafka_folder.conversion import Acceptance, export_kafka, import_kafka
 from coordinator.kafka_folder.records import KafkaMetadataError
 from coordinator.log.data_dirs.meta_properties import META_PROPERTIES, parse_properties
 from coordinator.log.errors import LogError
@@ -31,12 +35,12 @@ def import_command(folders: tuple[Path, ...]) -> None:
     """Make the data folders of an Apache Kafka of one node (all its log.dirs) ones that this server serves.
 
     The logs stay as they are. Topics with their ids and configs, configs of groups, quotas, SCRAM credentials,
-    ACLs and producer ids are taken over from Kafka's metadata, which is set aside as __cluster_metadata-0.*-stray.
-    Broker configs are not. Kafka must be stopped.
+    ACLs, producer ids and the configs that were set for brokers while they ran are taken over from Kafka's metadata,
+    which is set aside as __cluster_metadata-0.*-stray. Kafka's file of settings is not read. Kafka must be stopped.
     """
     try:
         with lines_of_this_thread_to(ErrorLines()):
-            imported = import_kafka(folders, accept_configs, accept_group_configs, time.time_ns() // 1_000_000)
+            imported = import_kafka(folders, ACCEPTANCE, time.time_ns() // 1_000_000)
     except (LogError, KafkaMetadataError, OSError) as problem:
         raise click.ClickException(printable(str(problem))) from problem
     if imported.was_interrupted:
@@ -56,8 +60,8 @@ def import_command(folders: tuple[Path, ...]) -> None:
 def export_command(folders: tuple[Path, ...]) -> None:
     """Make the data folders of this server (all its log.dirs) ones that Apache Kafka 4.0 or newer serves.
 
-    The logs stay as they are. Kafka gets topics with their ids and configs, configs of groups, quotas, SCRAM
-    credentials, ACLs and producer ids as a snapshot of its metadata log; the one of this server is set aside as
+    The logs stay as they are. Kafka gets topics with their ids and configs, configs of groups and brokers, quotas,
+    SCRAM credentials, ACLs and producer ids as a snapshot of its metadata log; the one of this server is set aside as
     __cluster_metadata-0.*-stray. The server must be stopped.
     """
     try:
@@ -111,3 +115,18 @@ def accept_group_configs(group_id: str, configs: Mapping[str, str]) -> tuple[dic
         except InvalidResourceConfig:
             continue
     return accepted, [name for name in configs if name not in accepted]
+
+
+def accept_broker_configs(node: str, configs: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """Return the configs of a broker of Kafka, or of all, that can be set here, and the names of the others."""
+    accepted: dict[str, str] = {}
+    for name, value in configs.items():
+        try:
+            check_broker_configs(node, accepted | {name: value}, {node: {name: value}}, Config(), node)
+        except TopicError:
+            continue
+        accepted[name] = value
+    return accepted, [name for name in configs if name not in accepted]
+
+
+ACCEPTANCE: Final = Acceptance(accept_configs, accept_group_configs, accept_broker_configs)

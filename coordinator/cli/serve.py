@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,13 +15,14 @@ import click
 import uvloop
 
 from coordinator.cli.ready_file import ReadyFile
+from coordinator.cli.reload_signal import ReloadSignal
+from coordinator.cli.server_settings import log_new_lines, log_settings, read_settings, settings_options
 from coordinator.cli.stop_signals import StopSignals
 from coordinator.config.cluster_keys import CLUSTER_BOOTSTRAP_SERVERS
 from coordinator.config.key import ConfigError
 from coordinator.config.listener_keys import LISTENERS
 from coordinator.config.listener_overrides import listener_names
 from coordinator.config.metrics_keys import ADMIN_LISTENER, ADMIN_NAME
-from coordinator.config.properties import parse_settings, read_properties
 from coordinator.config.server_keys import LOG_DIRS
 from coordinator.config.settings import Config
 from coordinator.inherited_sockets import LISTEN_FDS, InheritedSockets, inherited_sockets
@@ -46,15 +48,9 @@ LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
 @click.command
-@click.option(
-    "--config",
-    "config_file",
-    type=click.Path(path_type=Path),
-    help="A file of settings in the form of Kafka's server.properties.",
-)
+@settings_options
 @click.option("--listen", metavar="HOST:PORT", help="The address to listen on; port 0 binds a free port.")
 @click.option("--data-dir", type=click.Path(path_type=Path), help="The directory of the logs; several with commas.")
-@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="A setting by its Kafka name; repeatable.")
 @click.option("--log-level", type=click.Choice(LOG_LEVELS), default="info", help="The least that is logged (info).")
 @click.option("--admin", metavar="HOST:PORT", help="The address of /metrics, /healthz and /readyz; none without it.")
 @click.option(
@@ -74,18 +70,19 @@ LOG_LEVELS = ("debug", "info", "warning", "error")
 )
 def command(
     config_file: Path | None,
+    with_environment: bool,
+    settings: tuple[str, ...],
     listen: str | None,
     data_dir: Path | None,
-    settings: tuple[str, ...],
     log_level: str,
     admin: str | None,
     cluster: str | None,
     nodes: int,
     ready_file: Path | None,
 ) -> None:
-    """Serve Kafka clients until SIGTERM or Ctrl-C.
+    """Serve Kafka clients until SIGTERM or Ctrl-C. At SIGHUP the settings are read again.
 
-    --set overrides --config; --listen, --data-dir, --admin and --cluster override both.
+    --set overrides --environment, which overrides --config; --listen, --data-dir, --admin and --cluster override all.
     """
     # structlog imports rich if it is installed, which costs 5 MB and 40 ms and is not used here.
     sys.modules.setdefault("rich", None)  # type: ignore[arg-type]
@@ -95,26 +92,34 @@ def command(
 
     try:
         ready = ReadyFile(ready_file)
-        texts = read_properties(config_file) if config_file is not None else {}
-        texts |= parse_settings(settings)
+        options: dict[str, str] = {}
         if listen is not None:
-            texts[LISTENERS.name] = f"{SecurityProtocol.PLAINTEXT.value}://{listen}"
+            options[LISTENERS.name] = f"{SecurityProtocol.PLAINTEXT.value}://{listen}"
         if data_dir is not None:
-            texts[LOG_DIRS.name] = str(data_dir)
+            options[LOG_DIRS.name] = str(data_dir)
         if admin is not None:
-            texts[ADMIN_LISTENER.name] = admin
+            options[ADMIN_LISTENER.name] = admin
         if cluster is not None:
-            texts[CLUSTER_BOOTSTRAP_SERVERS.name] = cluster
-        config = Config(texts)
+            options[CLUSTER_BOOTSTRAP_SERVERS.name] = cluster
+        understood = read_settings(config_file, with_environment, settings, options)
+        config = Config(understood.texts, unused=understood.unused_texts)
+
+        def again() -> Config:
+            read = read_settings(config_file, with_environment, settings, options)
+            log_new_lines(read, understood)
+            return Config(read.texts)
+
         inherited = _inherited(config)
         with closing(ServiceManager()) as manager:
             if nodes > 1:
                 if not config[CLUSTER_BOOTSTRAP_SERVERS]:
                     raise ConfigError("--nodes needs --cluster: nodes with logs of their own do not share groups")
                 with logging_to_stderr(log_level), ready:
-                    sys.exit(asyncio.run(_run_nodes(texts, nodes, log_level, ready_file, manager)))
+                    log_settings(understood, with_environment)
+                    sys.exit(asyncio.run(_run_nodes(understood.texts, nodes, log_level, ready_file, manager)))
             with logging_to_stderr(log_level) as writer, ready:
-                uvloop.run(_serve(config, ready, lambda: writer.lines_dropped, inherited, manager))
+                log_settings(understood, with_environment)
+                uvloop.run(_serve(config, again, ready, lambda: writer.lines_dropped, inherited, manager))
     except LogFlushError as problem:
         click.echo(f"coordinator: stopping: acknowledged data may be lost: {problem}", err=True)
         sys.exit(DATA_MAY_BE_LOST)
@@ -148,15 +153,19 @@ async def _run_nodes(
 
 async def _serve(
     config: Config,
+    again: Callable[[], Config],
     ready_file: ReadyFile,
     log_lines_dropped: Callable[[], int],
     inherited: InheritedSockets,
     manager: ServiceManager,
 ) -> None:
+    """`again` reads the settings again."""
     from coordinator.server.descriptors import raise_limit
+    from coordinator.server.settings_reload import reload_settings
     from coordinator.server.watchdog import Watchdog
 
     signals = StopSignals(lambda: _end_without_stop(ready_file))
+    reload_signal = ReloadSignal(again, signals.requested.set)
     try:
         open_files_max = raise_limit()
         node = _make_node(config, log_lines_dropped, inherited)
@@ -164,6 +173,7 @@ async def _serve(
             logger.info("stopped before the start had ended")
             return
         signals.started()
+        reload_signal.started(partial(reload_settings, node.config))
         log_open_files_limit(open_files_max)
         keep_freed_memory()
         _tune_garbage_collection()
@@ -181,6 +191,7 @@ async def _serve(
             raise node.failure.result()
         await node.stop()
     finally:
+        reload_signal.close()
         signals.close()
 
 

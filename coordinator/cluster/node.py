@@ -116,6 +116,11 @@ class ClusterNode:
         return self.loop.failure
 
     @property
+    def config(self) -> Config:
+        """The settings, some of which can change while the node runs."""
+        return self._config
+
+    @property
     def bootstrap(self) -> str:
         return f"{self.address.host}:{self.address.port}"
 

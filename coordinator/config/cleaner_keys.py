@@ -1,12 +1,12 @@
 """The keys of the log cleaner (CleanerConfig)."""
 
-from coordinator.config.key import INT64_MAX, ConfigKey
+from coordinator.config.key import INT32_MAX, INT64_MAX, ConfigKey
 
 LOG_CLEANER_ENABLE = ConfigKey(
     "log.cleaner.enable", True, "Whether the logs of compacted topics, __consumer_offsets above all, are compacted."
 )
 LOG_CLEANER_THREADS = ConfigKey(
-    "log.cleaner.threads", 1, "The number of threads that compact logs. Only 1 is possible.", 1, 1
+    "log.cleaner.threads", 1, "Accepted and ignored: one thread compacts the logs, whatever it says.", 1, INT32_MAX
 )
 LOG_CLEANER_BACKOFF_MS = ConfigKey(
     "log.cleaner.backoff.ms",

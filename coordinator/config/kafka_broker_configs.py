@@ -10,6 +10,8 @@ from importlib.resources import files
 from typing import Final, NamedTuple
 
 FILE_NAME: Final = "kafka_broker_configs.json"
+READ_ONLY, PER_BROKER, CLUSTER_WIDE = "read-only", "per-broker", "cluster-wide"
+"""The words of Kafka's documentation. What is cluster-wide can also be set for one broker."""
 
 
 class KafkaBrokerConfig(NamedTuple):
@@ -20,6 +22,8 @@ class KafkaBrokerConfig(NamedTuple):
     default: str | None
     """None: it has no default, or another config decides while it is not set."""
     is_sensitive: bool
+    update_mode: str
+    """How it can change: READ_ONLY, PER_BROKER or CLUSTER_WIDE (KIP-226)."""
 
 
 @cache

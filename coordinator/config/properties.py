@@ -47,6 +47,15 @@ def read_properties(path: Path) -> dict[str, str]:
         ConfigError: the file cannot be read, or a line is not of that form. The message has no part of the line, as it
             may be a secret.
     """
+    return {name: text for name, (text, _) in read_properties_with_lines(path).items()}
+
+
+def read_properties_with_lines(path: Path) -> dict[str, tuple[str, int]]:
+    """As `read_properties`, each value with the number of its line. Of a name that is there twice the last one counts.
+
+    Raises:
+        ConfigError: as by `read_properties`.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as problem:
@@ -55,11 +64,11 @@ def read_properties(path: Path) -> dict[str, str]:
     for number, line in logical_lines(text):
         name, separator, value = parts_of(line)
         if not name or not (separator or value):
-            raise ConfigError(f"{path}, line {number}: expected KEY=VALUE")
+            raise ConfigError(f"{path}:{number}: expected KEY=VALUE")
         try:
-            settings[unescaped(name)] = unescaped(value)
+            settings[unescaped(name)] = unescaped(value), number
         except ValueError as problem:
-            raise ConfigError(f"{path}, line {number}: {problem}") from None
+            raise ConfigError(f"{path}:{number}: {problem}") from None
     return settings
 
 

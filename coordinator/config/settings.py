@@ -1,7 +1,7 @@
 """All settings and their values."""
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -28,6 +28,7 @@ from coordinator.config.listener_overrides import PREFIX, ListenerConfig, find_o
 from coordinator.config.metrics_keys import ADMIN_LISTENER, ADMIN_NAME
 from coordinator.config.rules import check_settings_together
 from coordinator.config.server_keys import LOG_DIRS
+from coordinator.config.source import DYNAMIC_SOURCES, ConfigSource
 
 T = TypeVar("T")
 
@@ -56,27 +57,36 @@ CLOSE: Final = 0.85
 """How much of a name a key must have in common with it to be suggested beside others."""
 
 
-class Config:
-    """The values of all settings. `config[KEY]` has the type of the key."""
+Values = Mapping[ConfigKey[Any], Any]
 
-    def __init__(self, texts: Mapping[str, str] | None = None) -> None:
+
+class Config:
+    """The values of all settings. `config[KEY]` has the type of the key.
+
+    Those given at the start may be overridden while the server runs (`set_dynamic`, KIP-226), or given again
+    (`set_given`). Who has made something of a value that can change asks to be called then (`when_changed`).
+    """
+
+    def __init__(self, texts: Mapping[str, str] | None = None, *, unused: Mapping[str, str] | None = None) -> None:
         """Parse settings given as text, by name; the others get their defaults.
+
+        `unused` are settings of Kafka that are not used, which DescribeConfigs shows.
 
         Raises:
             ConfigError: names are unknown (the message has all of them), a value is not allowed, or two contradict
                 each other.
         """
+        self.unused: Final[Mapping[str, str]] = unused or {}
         of_listeners = {name: text for name, text in (texts or {}).items() if name.startswith(PREFIX)}
         of_server = {name: text for name, text in (texts or {}).items() if name not in of_listeners}
         unknown = [name for name in of_server if name not in KEYS_BY_NAME]
         if len(unknown) > 1:
             raise ConfigError(_all_unknown(unknown))
         self._values: dict[ConfigKey[Any], Any] = {key: key.default for key in ALL_KEYS}
-        self._given: set[ConfigKey[Any]] = set()
-        for name, text in of_server.items():
-            key = find_key(name)
-            self._values[key] = key.parse(text)
-            self._given.add(key)
+        self._given: Values = {key: key.parse(text) for key, text in _by_key(of_server)}
+        self._values.update(self._given)
+        self._dynamic: dict[ConfigSource, Values] = {source: {} for source in DYNAMIC_SOURCES}
+        self._listeners: list[tuple[Collection[ConfigKey[Any]], Callable[[], None]]] = []
         self._overrides: dict[str, dict[ConfigKey[Any], Any]] = {}
         names = [*listener_names(self[LISTENERS]), *([ADMIN_NAME] if self[ADMIN_LISTENER] else [])]
         for name, text in of_listeners.items():
@@ -95,9 +105,14 @@ class Config:
 
     def overrides(self) -> Iterator[tuple[str, ConfigKey[Any], str]]:
         """What was given for single listeners: the whole name, the key, and the value as by `text`."""
+        for name, key, value in self.override_values():
+            yield name, key, key.format(value)
+
+    def override_values(self) -> Iterator[tuple[str, ConfigKey[Any], Any]]:
+        """The same with the values."""
         for place, values in self._overrides.items():
             for key, value in values.items():
-                yield place + key.name, key, key.format(value)
+                yield place + key.name, key, value
 
     def log_directories(self) -> list[Path]:
         """The directories of `log.dirs` as absolute paths, none of them twice.
@@ -116,12 +131,71 @@ class Config:
         return paths
 
     def is_given(self, key: ConfigKey[Any]) -> bool:
-        """Whether the value was given, and is not the default."""
-        return key in self._given
+        """Whether the value was given, at the start or since then, and is not the default."""
+        return any(key in values for values in (self._given, *self._dynamic.values()))
+
+    def origins(self, key: ConfigKey[Any]) -> list[tuple[ConfigSource, Any]]:
+        """The values that were given, each with its source; the first one counts."""
+        sources = [*self._dynamic.items(), (ConfigSource.STATIC_BROKER, self._given)]
+        return [(source, values[key]) for source, values in sources if key in values]
+
+    # ---------------------------------------------------------------------------------------------------------- changes
+
+    def copy(self) -> "Config":
+        """Return a copy, whose changes are its own."""
+        config = Config.__new__(Config)
+        vars(config).update(vars(self))
+        config._values, config._dynamic, config._listeners = dict(self._values), dict(self._dynamic), []
+        return config
+
+    def when_changed(self, keys: Collection[ConfigKey[Any]], call: Callable[[], None]) -> None:
+        """Call whenever one of the settings has another value."""
+        self._listeners.append((keys, call))
+
+    def set_dynamic(self, source: ConfigSource, values: Values) -> list[ConfigKey[Any]]:
+        """Let these be all values of a source from now on; return the settings that have another value now.
+
+        Raises:
+            ConfigError: two settings would contradict each other; nothing has changed.
+        """
+        return self._change(self._given, {**self._dynamic, source: dict(values)})
+
+    def given(self) -> dict[ConfigKey[Any], Any]:
+        """The values that were given at the start, or later in their place."""
+        return dict(self._given)
+
+    def set_given(self, values: Values) -> list[ConfigKey[Any]]:
+        """Let these be the values that were given at the start; return the settings that have another value now.
+
+        Raises:
+            ConfigError: two settings would contradict each other; nothing has changed.
+        """
+        return self._change(dict(values), self._dynamic)
+
+    def _change(self, given: Values, dynamic: dict[ConfigSource, Values]) -> list[ConfigKey[Any]]:
+        after = self.copy()
+        after._given, after._dynamic = given, dynamic
+        after._values = {key: key.default for key in ALL_KEYS} | dict(given)
+        for each in reversed(DYNAMIC_SOURCES):
+            after._values |= dynamic[each]
+        check_settings_together(after)
+        changed = [key for key in ALL_KEYS if after._values[key] != self._values[key]]
+        self._given, self._dynamic = given, dynamic
+        # In place: there are views of the values (`for_listener`).
+        self._values.update(after._values)
+        for keys, call in self._listeners:
+            if any(key in keys for key in changed):
+                call()
+        return changed
 
     def text(self, key: ConfigKey[Any]) -> str:
         """The value as in a properties file. A secret is hidden."""
         return key.format(self._values[key])
+
+
+def _by_key(texts: Mapping[str, str]) -> Iterator[tuple[ConfigKey[Any], str]]:
+    """Raises ConfigError: there is no such key."""
+    return ((find_key(name), text) for name, text in texts.items())
 
 
 def _all_unknown(names: list[str]) -> str:

@@ -9,11 +9,12 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from coordinator.config.key import INT32_MAX
 from coordinator.kafka_folder.change import METADATA_FOLDER, NEW_FOLDER, FolderChange, locked
 from coordinator.kafka_folder.metadata_log import (
+    BROKER_RESOURCE,
     GROUP_RESOURCE,
     TOPIC_RESOURCE,
     KafkaImage,
@@ -51,6 +52,7 @@ from coordinator.metadata.features import HIGHEST_LEVELS, levels
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.records import (
     AclRecord,
+    BrokerConfigsRecord,
     FeatureRecord,
     GroupConfigsRecord,
     LeaderEpochRecord,
@@ -74,7 +76,16 @@ LEADER_EPOCHS: Final = "leader-epoch-checkpoint"
 EPOCH: Final = re.compile(rb"[0-9]{1,10}")
 
 Accept = Callable[[str, Mapping[str, str]], tuple[dict[str, str], list[str]]]
-"""Name and configs of a topic or group → those that this server can have, and the names of the others."""
+"""Name and configs of a topic, group or broker → those that this server can have, and the names of the others."""
+
+
+class Acceptance(NamedTuple):
+    """Which configs of Kafka are taken over."""
+
+    topic: Accept
+    group: Accept
+    broker: Accept
+    """The name is a node id, or empty for what is set for all brokers."""
 
 
 @dataclass(slots=True)
@@ -87,15 +98,13 @@ class Imported:
     acls: int = 0
     scram_credentials: int = 0
     left_out: list[str] = field(default_factory=list)
-    """Configs that this server does not have: `topic: name=value`, or `group ID: name=value`."""
+    """Configs that this server does not have: `topic: name=value`, `group ID: name=value`, or `broker ID: name`."""
     was_interrupted: bool = False
     """Whether this was the end of an import that was interrupted; then nothing was counted."""
 
 
-def import_kafka(roots: Sequence[Path], accept: Accept, accept_of_group: Accept, now_ms: int) -> Imported:
+def import_kafka(roots: Sequence[Path], accept: Acceptance, now_ms: int) -> Imported:
     """Let this server use what Kafka has in `roots`, all its log.dirs, or end an import that was interrupted.
-
-    `accept` says which configs of topics are taken over, `accept_of_group` which of groups.
 
     Raises:
         DataDirectoryError: these are not all folders of one node of Kafka, or they are in use.
@@ -109,13 +118,13 @@ def import_kafka(roots: Sequence[Path], accept: Accept, accept_of_group: Accept,
         if not imported.was_interrupted:
             for root in filter(change.is_changed, roots):
                 raise DataDirectoryError(f"{root} is a folder of this server, not of Kafka")
-            _make_our_metadata(change, (accept, accept_of_group), imported, now_ms)
+            _make_our_metadata(change, accept, imported, now_ms)
             change.mark()
         change.finish(lambda root: _recover(change, root))
     return imported
 
 
-def _make_our_metadata(change: FolderChange, accept: tuple[Accept, Accept], imported: Imported, now_ms: int) -> None:
+def _make_our_metadata(change: FolderChange, accept: Acceptance, imported: Imported, now_ms: int) -> None:
     kafka = read_kafka_metadata(change.fs, change.metadata_root / METADATA_FOLDER)
     _check_partitions(kafka, change)
     change.remove_marks()
@@ -268,22 +277,26 @@ def _leader_epoch(roots: Sequence[Path]) -> int:
     return last + 1
 
 
-def _our_records(kafka: KafkaImage, accept: tuple[Accept, Accept], imported: Imported) -> Iterator[MetadataRecord]:
-    accept_of_topic, accept_of_group = accept
+def _our_records(kafka: KafkaImage, accept: Acceptance, imported: Imported) -> Iterator[MetadataRecord]:
     yield ProducerIdsRecord(kafka.next_producer_id)
     for topic_id, name in kafka.topics.items():
         count = len(kafka.partitions.get(topic_id, {}))
         given = kafka.configs.get(name, {})
-        configs, left_out = accept_of_topic(name, given)
+        configs, left_out = accept.topic(name, given)
         imported.left_out += [f"{name}: {each}={given[each]}" for each in left_out]
         imported.topics += 1
         imported.partitions += count
         yield TopicRecord(name, topic_id.hex(), count, configs)
     for group_id, given in kafka.group_configs.items():
-        configs, left_out = accept_of_group(group_id, given)
+        configs, left_out = accept.group(group_id, given)
         imported.left_out += [f"group {group_id}: {each}={given[each]}" for each in left_out]
         if configs:
             yield GroupConfigsRecord(group_id, configs)
+    for node, given in kafka.broker_configs.items():
+        configs, left_out = accept.broker(node, given)
+        imported.left_out += [f"broker {node or 'default'}: {each}" for each in left_out]
+        if configs:
+            yield BrokerConfigsRecord(node, configs)
     for name, highest in HIGHEST_LEVELS.items():
         if (level := kafka.features.get(name, highest)) < highest:
             yield FeatureRecord(name, level, epoch=1)
@@ -346,6 +359,9 @@ def _kafka_records(image: MetadataImage, directories: LogDirectories) -> Iterato
     for group_id, configs in image.group_configs.items():
         for name, value in configs.items():
             yield KafkaConfig(GROUP_RESOURCE, group_id, name, value)
+    for node, configs in image.broker_configs.items():
+        for name, value in configs.items():
+            yield KafkaConfig(BROKER_RESOURCE, node, name, value)
     for entity, quotas in image.quotas.items():
         for key, quota in quotas.items():
             yield KafkaQuota(entity, key, quota)

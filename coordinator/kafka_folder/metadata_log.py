@@ -40,6 +40,7 @@ from coordinator.log.segments.segment import Segment
 SNAPSHOT: Final = re.compile(r"([0-9]{20})-[0-9]{10}\.checkpoint")
 """End offset and epoch of a snapshot (Snapshots.java)."""
 TOPIC_RESOURCE: Final = 2
+BROKER_RESOURCE: Final = 4
 GROUP_RESOURCE: Final = 32
 SNAPSHOT_OFFSET: Final = 1
 SNAPSHOT_EPOCH: Final = 1
@@ -60,6 +61,8 @@ class KafkaImage:
         self.configs: dict[str, dict[str, str]] = {}
         """Those of topics."""
         self.group_configs: dict[str, dict[str, str]] = {}
+        self.broker_configs: dict[str, dict[str, str]] = {}
+        """By node id; those of all brokers at the empty name."""
         self.quotas: dict[tuple[tuple[str, str | None], ...], dict[str, float]] = {}
         self.scram_credentials: dict[tuple[str, int], KafkaScramCredential] = {}
         """By user and mechanism."""
@@ -107,6 +110,8 @@ class KafkaImage:
                 _change_config(self.configs, record)
             case KafkaConfig() if record.resource_type == GROUP_RESOURCE:
                 _change_config(self.group_configs, record)
+            case KafkaConfig() if record.resource_type == BROKER_RESOURCE:
+                _change_config(self.broker_configs, record)
             case KafkaQuota():
                 quotas = self.quotas.setdefault(record.entity, {})
                 quotas.pop(record.key, None)

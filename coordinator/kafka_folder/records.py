@@ -73,7 +73,10 @@ class KafkaPartitionChange:
 
 @dataclass(frozen=True, slots=True)
 class KafkaConfig:
-    """ConfigRecord. `resource_type` is that of the protocol: 2 topic, 32 group. Without a value it was removed."""
+    """ConfigRecord. `resource_type` is that of the protocol: 2 topic, 4 broker, 32 group.
+
+    Without a value the config was removed.
+    """
 
     resource_type: int
     resource_name: str

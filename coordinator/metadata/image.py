@@ -13,6 +13,7 @@ from coordinator.log.names import check_topic_name, collision_key
 from coordinator.metadata.records import (
     AclBinding,
     AclRecord,
+    BrokerConfigsRecord,
     FeatureRecord,
     GroupConfigsRecord,
     LeaderEpochRecord,
@@ -65,7 +66,7 @@ NAMES_PER_TOPIC_SEARCHED: Final = 64
 
 
 class MetadataImage:
-    """The topics, the configs of groups, the quotas, the SCRAM credentials, the ACLs, the levels of features and more.
+    """The topics, the configs of groups and brokers, quotas, SCRAM credentials, ACLs, the levels of features and more.
 
     Only records change it; each topic has a valid name.
     """
@@ -87,6 +88,8 @@ class MetadataImage:
         """Of all users together."""
         self.group_configs: dict[str, Mapping[str, str]] = {}
         """The configs of groups by group id. No group is without a config."""
+        self.broker_configs: dict[str, Mapping[str, str]] = {}
+        """What was set while brokers ran, by node id; that of all brokers is at the empty name. None is without any."""
         self.log_directories: dict[str, str] = {}
         """Id → path of the log directories; empty if there never was more than one."""
         self.partitions_by_directory: Counter[str] = Counter()
@@ -148,9 +151,9 @@ class MetadataImage:
                 topic = replace(self.topics[record.name], configs=dict(record.configs))
                 self.topics[topic.name] = self.topics_by_id[topic.topic_id] = topic
             case GroupConfigsRecord():
-                self.group_configs.pop(record.name, None)
-                if record.configs:
-                    self.group_configs[record.name] = dict(record.configs)
+                _change_configs(self.group_configs, record)
+            case BrokerConfigsRecord():
+                _change_configs(self.broker_configs, record)
             case RemoveTopicRecord():
                 topic = self.topics.pop(record.name)
                 self.names_by_collision_key.pop(collision_key(topic.name), None)
@@ -215,6 +218,8 @@ class MetadataImage:
             yield TopicRecord(topic.name, topic.topic_id.hex(), topic.partitions, dict(topic.configs), directories)
         for name, configs in self.group_configs.items():
             yield GroupConfigsRecord(name, dict(configs))
+        for name, configs in self.broker_configs.items():
+            yield BrokerConfigsRecord(name, dict(configs))
         for entity, quotas in self.quotas.items():
             for key, value in quotas.items():
                 yield QuotaRecord(dict(entity), key, repr(value))
@@ -271,6 +276,12 @@ class MetadataImage:
 
     def has_partition(self, name: str, partition: int) -> bool:
         return 0 <= partition < self.partition_count(name)
+
+
+def _change_configs(configs: dict[str, Mapping[str, str]], record: GroupConfigsRecord | BrokerConfigsRecord) -> None:
+    configs.pop(record.name, None)
+    if record.configs:
+        configs[record.name] = dict(record.configs)
 
 
 def _is_among(name: str, names: tuple[str, ...]) -> bool:

@@ -65,6 +65,16 @@ class GroupConfigsRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="gro
     configs: dict[str, str]
 
 
+class BrokerConfigsRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="broker_configs"):
+    """The configs of a broker were changed while it ran (KIP-226). `configs` are all that are set for it now.
+
+    `name` is its node id, or empty for what is set for all brokers of the cluster.
+    """
+
+    name: str
+    configs: dict[str, str]
+
+
 class RemoveTopicRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="remove_topic"):
     """A topic was deleted."""
 
@@ -184,6 +194,7 @@ MetadataRecord = (
     | PartitionsRecord
     | TopicConfigsRecord
     | GroupConfigsRecord
+    | BrokerConfigsRecord
     | RemoveTopicRecord
     | ProducerIdsRecord
     | QuotaRecord

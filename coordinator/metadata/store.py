@@ -26,6 +26,7 @@ from coordinator.metadata.image import MetadataImage, Topic
 from coordinator.metadata.records import (
     AclBinding,
     AclRecord,
+    BrokerConfigsRecord,
     FeatureRecord,
     GroupConfigsRecord,
     LogDirectoriesRecord,
@@ -260,6 +261,13 @@ class MetadataStore:
         """Give groups other configs, with one append. Group id → all that it has then; none: they are removed."""
         if changes:
             self._append([GroupConfigsRecord(name, configs) for name, configs in changes.items()], now_ms)
+
+    def change_broker_configs(
+        self, changes: Mapping[str, dict[str, str]], now_ms: int, applied: Applied = _nothing
+    ) -> None:
+        """Give brokers other configs, with one append. Node id, or empty for all → all that are set then."""
+        if changes:
+            self._append([BrokerConfigsRecord(name, configs) for name, configs in changes.items()], now_ms, applied)
 
     def remove_topics(self, names: Sequence[str], now_ms: int, applied: Applied = _nothing) -> None:
         """Remove topics, which must exist, with one append."""

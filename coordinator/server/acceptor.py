@@ -58,13 +58,17 @@ class Acceptor:
         self._rate = rate
         self._descriptors = descriptors or DescriptorReserve()
         self._on_rejected = on_rejected
-        self._last_share = min(limits.most, self._descriptors.connections_max) // LAST_SHARE
         self._listeners: dict[socket.socket, tuple[Callable[[], Connection], ProtocolOf | None]] = {}
         self._starting: set[Task[Any]] = set()
         self._retry: asyncio.TimerHandle | None = None
         self._is_paused = False
         self._paused_at = 0.0
         self._told = ""
+
+    @property
+    def _last_share(self) -> int:
+        """How many of the connections are kept for addresses that have few."""
+        return min(self._limits.most, self._descriptors.connections_max) // LAST_SHARE
 
     def listen(
         self, sock: socket.socket, make_connection: Callable[[], Connection], protocol_of: ProtocolOf | None = None

@@ -106,6 +106,7 @@ def _add_configs(table: DispatchTable, parts: HandlerParts) -> None:
         topics=storage.topics,
         now_ms=now_ms,
         certificates=parts.certificates,
+        dynamic=storage.dynamic_configs,
     ).add_to(table)
     AclHandlers(config=config, metadata=storage.metadata, now_ms=now_ms).add_to(table)
     SaslHandlers().add_to(table)

@@ -9,6 +9,11 @@ class ConnectionRate:
         self._tokens = float(per_second)
         self._filled_at: float | None = None
 
+    def change(self, per_second: int) -> None:
+        """Allow so many from now on."""
+        self._per_second = per_second
+        self._tokens = min(self._tokens, float(per_second))
+
     def wait(self, now: float) -> float:
         """Return how long to wait for the next connection; 0: it may come now."""
         if self._filled_at is not None:

@@ -1,10 +1,9 @@
 """The limits on the number of connections and on their idle time (Kafka's ConnectionQuotas and IdleExpiryManager)."""
 
-import socket
 from collections import Counter
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from coordinator.config.key import INT32_MAX, ConfigError
+from coordinator.config.connection_overrides import IPV4_MAPPED, parse_overrides
 from coordinator.config.network_keys import (
     CONNECTIONS_MAX_IDLE_MS,
     MAX_CONNECTIONS,
@@ -15,9 +14,6 @@ from coordinator.config.settings import Config
 from coordinator.deadlines import deadline_after
 from coordinator.server.connection import Connection
 from coordinator.server.loop_scheduler import LoopScheduler
-
-IPV4_MAPPED: Final = "::ffff:"
-"""How an IPv6 socket writes the address of an IPv4 client."""
 
 
 class IdleKey(NamedTuple):
@@ -35,10 +31,9 @@ class ConnectionLimits:
 
     def __init__(self, config: Config, scheduler: LoopScheduler) -> None:
         """Raises ConfigError: `max.connections.per.ip.overrides` is invalid."""
-        self.most: Final = config[MAX_CONNECTIONS]
-        """The most connections of all addresses together."""
-        self._max_per_ip = config[MAX_CONNECTIONS_PER_IP]
+        self._config = config
         self._overrides = parse_overrides(config[MAX_CONNECTIONS_PER_IP_OVERRIDES])
+        config.when_changed([MAX_CONNECTIONS_PER_IP_OVERRIDES], self._change_overrides)
         self._idle_ms = config[CONNECTIONS_MAX_IDLE_MS]
         self._scheduler = scheduler
         self._accepted: dict[Connection, str] = {}
@@ -46,6 +41,14 @@ class ConnectionLimits:
         self._accepted_by_address: Counter[str] = Counter()
         self._per_ip: Counter[str] = Counter()
         self._timers: dict[Connection, int] = {}
+
+    @property
+    def most(self) -> int:
+        """The most connections of all addresses together."""
+        return self._config[MAX_CONNECTIONS]
+
+    def _change_overrides(self) -> None:
+        self._overrides = parse_overrides(self._config[MAX_CONNECTIONS_PER_IP_OVERRIDES])
 
     def full(self) -> str:
         """Return why no connection may be accepted; empty if one may."""
@@ -93,7 +96,7 @@ class ConnectionLimits:
         return self._excess(address, self._accepted_by_address[address])
 
     def _excess(self, address: str, count: int) -> str | None:
-        most = self._overrides.get(address, self._max_per_ip)
+        most = self._overrides.get(address, self._config[MAX_CONNECTIONS_PER_IP])
         return f"more than {most} connections from one address (max.connections.per.ip)" if count > most else None
 
     def closed(self, connection: Connection) -> None:
@@ -134,32 +137,3 @@ def address_of(connection: Connection) -> str:
 def plain_address(text: str) -> str:
     """An IP address, an IPv4 one also if it is written as of an IPv6 socket."""
     return text.removeprefix(IPV4_MAPPED)
-
-
-def parse_overrides(text: str) -> dict[str, int]:
-    """Parse the value of `max.connections.per.ip.overrides`: IP address → the most connections.
-
-    A host name stands for all addresses that it has now, at the start.
-
-    Raises:
-        ConfigError: a part is not HOST:COUNT, a host is named twice, or it cannot be resolved.
-    """
-    name = MAX_CONNECTIONS_PER_IP_OVERRIDES.name
-    found: dict[str, int] = {}
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        host, colon, count = (each.strip() for each in part.rpartition(":"))
-        if not colon or not host or not (count.isascii() and count.isdecimal()) or int(count) > INT32_MAX:
-            raise ConfigError(f"{name}={text}: {part!r} is not HOST:COUNT, with a count from 0 to {INT32_MAX}")
-        for address in _addresses_of(name, text, host.strip("[]")):
-            if address in found:
-                raise ConfigError(f"{name}={text}: {address} has two values")
-            found[address] = int(count)
-    return found
-
-
-def _addresses_of(name: str, text: str, host: str) -> set[str]:
-    try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
-        raise ConfigError(f"{name}={text}: the host {host!r} is unknown") from None
-    return {str(each[4][0]).removeprefix(IPV4_MAPPED) for each in found}

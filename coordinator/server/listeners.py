@@ -73,6 +73,9 @@ class Listeners:
         self._descriptors = descriptors
         self._inherited = inherited or InheritedSockets()
         self._rate = ConnectionRate(config[MAX_CONNECTION_CREATION_RATE])
+        config.when_changed(
+            [MAX_CONNECTION_CREATION_RATE], lambda: self._rate.change(config[MAX_CONNECTION_CREATION_RATE])
+        )
         self._acceptor: Acceptor | None = None
 
     def secure_admin(self) -> "Callable[[Any], asyncio.Protocol] | None":

@@ -58,7 +58,8 @@ class Node:
         A node without a data plane serves groups and topics, but no records and no transactions. `log_lines_dropped` is
         only for the metrics. `admin_routes` are routes of Starlette that the admin port serves beside its own.
         """
-        self._config = config
+        # A copy: what is set while it runs counts for this node alone.
+        self._config = config.copy()
         self._leadership = leadership or SingleNode(config[NODE_ID])
         self._host = host or this_host()
         self._has_data_plane = has_data_plane
@@ -72,6 +73,11 @@ class Node:
     def failure(self) -> "asyncio.Future[LogError]":
         """Done when the process must end without a stop (NodeLoop.failure)."""
         return self.loop.failure
+
+    @property
+    def config(self) -> Config:
+        """The settings, some of which can change while the node runs."""
+        return self._config
 
     @property
     def bootstrap(self) -> str:

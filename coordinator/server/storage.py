@@ -12,11 +12,13 @@ from coordinator.broker.cleaner_thread import CleanerThread
 from coordinator.broker.directory_assignment import DirectoryAssignment, place
 from coordinator.broker.directory_failures import DirectoryFailures
 from coordinator.broker.disk_errors import DiskErrors
+from coordinator.broker.dynamic_configs import DynamicBrokerConfigs
 from coordinator.broker.log_cleaner import LogCleaner
 from coordinator.broker.log_flusher import LogFlusher
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.replica_moves import ReplicaMoves
 from coordinator.broker.strays import set_aside_if_stray
+from coordinator.broker.topic_configs import BROKER_SETTINGS
 from coordinator.broker.topics import Topics
 from coordinator.config.log_keys import REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND
 from coordinator.config.server_keys import (
@@ -58,6 +60,7 @@ class Storage:
     cleaner: LogCleaner
     replica_moves: ReplicaMoves
     topics: Topics
+    dynamic_configs: DynamicBrokerConfigs
     authorizer: Authorizer
     """Decides by the ACLs of the metadata."""
 
@@ -100,7 +103,8 @@ async def open_storage(
         on_disk_error=disk_errors.report,
     )
     _compact_metadata(config, loop, directories, metadata)
-    storage = _open_logs(config, host, loop, directories, metadata, leadership, disk_errors)
+    dynamic_configs = DynamicBrokerConfigs(config, metadata)
+    storage = _open_logs(config, host, loop, directories, metadata, leadership, disk_errors, dynamic_configs)
     await _recover_large_logs(host, loop, storage)
     storage.topics.create_internal_topics(loop.now_ms())
     return storage
@@ -114,6 +118,7 @@ def _open_logs(
     metadata: MetadataStore,
     leadership: Leadership,
     disk_errors: DiskErrors,
+    dynamic_configs: DynamicBrokerConfigs,
 ) -> Storage:
     """The logs, by the log directories that have them, and what is done when a directory fails."""
     image, now_ms = metadata.image, loop.now_ms
@@ -171,6 +176,9 @@ def _open_logs(
         now_ms=now_ms,
         bytes_per_second=config[REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND],
     )
+    pace = REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND
+    config.when_changed([pace], lambda: moves.change_pace(config[pace]))
+    config.when_changed(BROKER_SETTINGS, partitions.settings_changed)
     for due in (moves.due, flusher.due, cleaner.due):
         loop.scheduler.on_due(due)
     return Storage(
@@ -185,6 +193,7 @@ def _open_logs(
         cleaner=cleaner,
         replica_moves=moves,
         topics=Topics(metadata, partitions, config),
+        dynamic_configs=dynamic_configs,
         authorizer=make_authorizer(config, metadata),
     )
 

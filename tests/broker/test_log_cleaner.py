@@ -7,7 +7,14 @@ from coordinator.broker import log_cleaner
 from coordinator.broker.cleaner_thread import Pace
 from coordinator.broker.log_cleaner import LogCleaner
 from coordinator.broker.retention import RemovalKey, Retention
+from coordinator.config.cleaner_keys import (
+    LOG_CLEANER_BACKOFF_MS,
+    LOG_CLEANER_DEDUPE_BUFFER_SIZE,
+    LOG_CLEANER_IO_MAX_BYTES_PER_SECOND,
+)
 from coordinator.config.settings import Config
+from coordinator.config.source import ConfigSource
+from coordinator.config.transaction_keys import PRODUCER_ID_EXPIRATION_MS
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.log.compaction import cleaner
 from coordinator.log.compaction.cleaner import READ_BYTES
@@ -31,7 +38,7 @@ SETTINGS = {"log.segment.bytes": "1048576"}
 class CleaningBroker(VirtualBroker):
     def __init__(self, settings=None, fs=None):
         super().__init__(SETTINGS | (settings or {}), fs)
-        config = Config(SETTINGS | (settings or {}))
+        config = self.config = Config(SETTINGS | (settings or {}))
         self.retention = Retention(
             self.image,
             self.partitions,
@@ -386,6 +393,32 @@ def test_reading_and_writing_keeps_its_pace():
     now[0] = 10.0
     assert pace.pause_seconds(500) == pytest.approx(0.5)
     assert pace.pause_seconds(10**12) == 3600.0
+
+
+def test_another_pace_counts_from_now_on():
+    pace = Pace(1_000, lambda: 0.0)
+    pace.change(10_000)
+    assert pace.pause_seconds(1_000) == pytest.approx(0.1)
+
+
+def test_the_cleaner_uses_settings_that_change_while_it_runs():
+    broker = CleaningBroker({"log.cleaner.backoff.ms": "1000000", "log.cleaner.io.max.bytes.per.second": "1"})
+    broker.config.set_dynamic(
+        ConfigSource.DYNAMIC_BROKER,
+        {
+            LOG_CLEANER_BACKOFF_MS: 1_000,
+            LOG_CLEANER_IO_MAX_BYTES_PER_SECOND: LOG_CLEANER_IO_MAX_BYTES_PER_SECOND.default,
+            LOG_CLEANER_DEDUPE_BUFFER_SIZE: 2_000_000,
+            PRODUCER_ID_EXPIRATION_MS: 5,
+        },
+    )
+    settings = broker.cleaner._settings()
+    assert (settings.dedupe_buffer_bytes, settings.producer_expiration_ms) == (2_000_000, 5)
+    broker.create("t")
+    broker.advance(1_000_001)  # the first look was planned before
+    log = broker.fill("t", [b"a"] * 22)
+    broker.advance(1_001)
+    assert offsets(log) == [19, 20, 21]
 
 
 def test_a_slow_pace_takes_its_time():

@@ -10,6 +10,8 @@ from _wire.errors import ErrorCode
 from _wire.records import BatchHeader, batch_headers
 from coordinator.broker.producer_directory import PRODUCERS_PER_TURN, readable_batches
 from coordinator.broker.producers import ProducerLimits, ProducerStates
+from coordinator.config.source import ConfigSource
+from coordinator.config.transaction_keys import PRODUCER_ID_EXPIRATION_MS
 from coordinator.log.partition_log import PartitionLog
 from tests.broker.virtual_broker import DATA, START_MS, VirtualBroker, batch
 
@@ -61,6 +63,14 @@ def test_a_producer_is_forgotten_at_the_check_after_its_expiration():
     broker.advance(CHECK_MS)
     assert send(broker, 7, 5) == NONE, "forgotten"
     assert send(broker, 8, 5) == GAP
+
+
+def test_another_expiration_counts_for_producers_that_are_known_already():
+    broker = made()
+    send(broker, 7, 0)
+    broker.broker_config.set_dynamic(ConfigSource.DYNAMIC_BROKER, {PRODUCER_ID_EXPIRATION_MS: 1})
+    broker.advance(CHECK_MS)
+    assert send(broker, 7, 5) == NONE, "forgotten"
 
 
 @pytest.mark.parametrize(("age_ms", "is_forgotten"), [(DAY_MS - CHECK_MS, True), (DAY_MS - CHECK_MS - 1, False)])

@@ -181,6 +181,17 @@ def test_a_move_is_described_until_it_ends(fs):
     assert len({lag for _, lag in seen}) > 3
 
 
+def test_another_pace_counts_for_a_move_that_is_under_way(fs):
+    broker = filled(fs, bytes_per_second=100)
+    broker.alter(B)
+    broker.step(500)
+    broker.moves.change_pace(1_000_000)
+    began_ms = broker.now_ms
+    while broker.futures(B):
+        broker.step(500)
+    assert broker.now_ms - began_ms < 5_000, "100 bytes a second take longer"
+
+
 @pytest.mark.parametrize("steps", range(8))
 def test_another_target_ends_the_move_to_the_first_one(fs, steps):
     broker = filled(fs, bytes_per_second=2000)

@@ -4,10 +4,11 @@ import pytest
 
 from coordinator.broker.resource_config_key import InvalidResourceConfig
 from coordinator.broker.topic_config_keys import ALL_KEYS, KEYS_BY_NAME
-from coordinator.broker.topic_configs import ConfigSource, log_config, origins, valid_configs, validate
+from coordinator.broker.topic_configs import log_config, origins, valid_configs, validate
 from coordinator.config.key import INT64_MAX, ConfigError
 from coordinator.config.settings import ALL_KEYS as SETTINGS
 from coordinator.config.settings import Config
+from coordinator.config.source import ConfigSource
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.log.config import LogConfig
 
@@ -323,4 +324,4 @@ def test_a_setting_of_the_broker_never_contradicts_what_topics_may_set(key):
         assert each.key in SETTINGS
         for bound in (each.key.at_least, each.key.at_most):
             if bound is not None and abs(bound * each.factor) <= INT64_MAX:
-                key.parse(each.text(Config({each.key.name: str(bound)})))
+                key.parse(each.text(each.key.parse(str(bound))))

@@ -48,6 +48,7 @@ class VirtualBroker:
         self.iterations_requested = 0
         ids = count(1)
         config = Config({LOG_DIRS.name: str(DATA)} | dict(settings or {}))
+        self.broker_config = config
         self._directories = LogDirectories.open([DATA], fs=self.fs)
         metadata = MetadataStore(
             self._directories.open_metadata_log(LogConfig()), lambda: next(ids).to_bytes(16, "big")

@@ -19,6 +19,7 @@ import pytest
 from _wire.errors import ErrorCode
 from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.messages.describe_cluster import DescribeClusterRequest
+from _wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from coordinator.groups.checked import SWITCH
 from tests.servers import RunningServer
 from tests.waiting import wait_for
@@ -139,6 +140,42 @@ def test_options_override_settings_of_the_file(tmp_path, data):
     assert not (tmp_path / "elsewhere").exists()
 
 
+def test_the_environment_overrides_the_file_and_options_override_both(tmp_path, data, monkeypatch):
+    config, ready, log = (tmp_path / name for name in ("server.properties", "ready", "log"))
+    config.write_text("node.id=7\nlog.retention.ms=7\nnum.partitions=7\nnum.io.threads=9\nno.such.setting=1\n")
+    for variable in ("KAFKA_NODE_ID", "KAFKA_LOG_RETENTION_MS", "KAFKA_HEAP_OPTS", "KAFKA_NO_SUCH"):
+        monkeypatch.setenv(variable, "8")
+    arguments = ["--config", config, "--environment", "--set", "node.id=9", "--listen", "127.0.0.1:0"]
+    with (
+        log.open("wb") as stderr,
+        serving(*arguments, "--data-dir", data, "--ready-file", ready, stderr=stderr.fileno()) as process,
+    ):
+        wait_for(lambda: ready.exists() or process.poll() is not None, 20, "the server to be ready")
+        with WireClient(json.loads(ready.read_text())["bootstrap"]) as client:
+            resource = DescribeConfigsResource(resource_type=4, resource_name="9")
+            (result,) = client.request(DescribeConfigsRequest(resources=[resource]), 4).results
+    values = {each.name: (each.value, each.config_source) for each in result.configs}
+    assert (values["node.id"], values["log.retention.ms"], values["num.partitions"]) == (("9", 4), ("8", 4), ("7", 4))
+    assert values["num.io.threads"] == ("9", 4), "it has no effect, but was given"
+    lines = log.read_text()
+    assert "settings of Kafka that this server does not use settings=num.io.threads\n" in lines
+    assert """unknown settings, not used     settings="'no.such', 'no.such.setting'"\n""" in lines
+    assert "variables are not used" not in lines
+
+
+def test_the_environment_counts_only_if_that_is_asked_for(data, tmp_path, monkeypatch):
+    monkeypatch.setenv("KAFKA_NODE_ID", "8")
+    monkeypatch.setenv("KAFKA_PORT", "tcp://10.0.0.1:9092")
+    log = tmp_path / "log"
+    with (
+        log.open("wb") as stderr,
+        serving("--listen", "127.0.0.1:0", "--data-dir", data, stderr=stderr.fileno()) as process,
+    ):
+        wait_for(lambda: "serving" in log.read_text() or process.poll() is not None, 20, "the server to be ready")
+    assert "node.id=1" in (data / "meta.properties").read_text()
+    assert "variables are not used without --environment variables=KAFKA_NODE_ID\n" in log.read_text()
+
+
 @contextmanager
 def serving(
     *arguments: object, python_options: tuple[str, ...] = (), stderr: int = subprocess.DEVNULL
@@ -187,8 +224,7 @@ def test_a_missing_config_file_is_reported(tmp_path, data):
 def test_an_invalid_config_file_is_reported(tmp_path, data):
     for content, problem in (
         (b"\xff\xfe\x00", "broken.properties"),
-        (b"\nwords", "broken.properties, line 2: expected KEY=VALUE"),
-        (b"\njust words", "unknown setting 'just'"),
+        (b"\nwords", "broken.properties:2: expected KEY=VALUE"),
     ):
         (tmp_path / "broken.properties").write_bytes(content)
         assert problem in refused("--data-dir", data, "--config", tmp_path / "broken.properties")

@@ -84,13 +84,13 @@ def test_names_end_at_the_first_separator_that_is_not_escaped(tmp_path, text, na
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a=1\n\nsecret\n", "line 3: expected KEY=VALUE"),
-        ("# a comment\n  secret \t", "line 2: expected KEY=VALUE"),
-        ("=secret", "line 1: expected KEY=VALUE"),
-        (": secret", "line 1: expected KEY=VALUE"),
-        ("a=1\nb=\\\n  \\u12xysecret", "line 2: expected four hexadecimal digits after \\u"),
-        ("secret\\u12=x", "line 1: expected four hexadecimal digits after \\u"),
-        ("a=secret\\u", "line 1: expected four hexadecimal digits after \\u"),
+        ("a=1\n\nsecret\n", "3: expected KEY=VALUE"),
+        ("# a comment\n  secret \t", "2: expected KEY=VALUE"),
+        ("=secret", "1: expected KEY=VALUE"),
+        (": secret", "1: expected KEY=VALUE"),
+        ("a=1\nb=\\\n  \\u12xysecret", "2: expected four hexadecimal digits after \\u"),
+        ("secret\\u12=x", "1: expected four hexadecimal digits after \\u"),
+        ("a=secret\\u", "1: expected four hexadecimal digits after \\u"),
     ],
 )
 def test_what_is_wrong_is_told_by_file_and_line_alone(tmp_path, text, message):
@@ -98,7 +98,7 @@ def test_what_is_wrong_is_told_by_file_and_line_alone(tmp_path, text, message):
     path.write_bytes(text.encode())
     with pytest.raises(ConfigError) as raised:
         read_properties(path)
-    assert str(raised.value) == f"{path}, {message}"
+    assert str(raised.value) == f"{path}:{message}"
 
 
 def test_a_bad_line_of_a_file_is_named_by_its_number_as_it_may_be_a_secret(tmp_path):
@@ -106,7 +106,7 @@ def test_a_bad_line_of_a_file_is_named_by_its_number_as_it_may_be_a_secret(tmp_p
     path.write_text("ssl.keystore.key=-----BEGIN PRIVATE KEY-----\n\nMIIsecret\n", encoding="utf-8")
     with pytest.raises(ConfigError) as raised:
         read_properties(path)
-    assert str(raised.value) == f"{path}, line 3: expected KEY=VALUE"
+    assert str(raised.value) == f"{path}:3: expected KEY=VALUE"
 
 
 def test_a_line_without_a_value_is_refused():

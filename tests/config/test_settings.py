@@ -4,9 +4,11 @@ import pytest
 
 import coordinator.config as config_package
 from coordinator.config.consumer_group_keys import GROUP_CONSUMER_ASSIGNORS, GROUP_CONSUMER_MIGRATION_POLICY
-from coordinator.config.group_keys import GROUP_MAX_SIZE, OFFSETS_RETENTION_MINUTES
+from coordinator.config.group_keys import GROUP_MAX_SIZE, GROUP_MIN_SESSION_TIMEOUT_MS, OFFSETS_RETENTION_MINUTES
 from coordinator.config.key import ConfigError
+from coordinator.config.log_keys import LOG_RETENTION_MS
 from coordinator.config.settings import ALL_KEYS, KEY_MODULES, Config
+from coordinator.config.source import ConfigSource
 
 
 def test_the_keys_of_every_subject_are_settings():
@@ -105,3 +107,54 @@ def test_an_invalid_setting_raises_an_error_of_one_line(settings, message):
 def test_log_directories_are_absolute_paths(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert Config({"log.dirs": "a, ./b/c ,/d"}).log_directories() == [tmp_path / "a", tmp_path / "b/c", Path("/d")]
+
+
+def test_a_value_that_was_set_later_counts_and_the_one_of_a_broker_before_that_of_all():
+    config = Config({LOG_RETENTION_MS.name: "7"})
+    assert config.set_dynamic(ConfigSource.DYNAMIC_DEFAULT_BROKER, {LOG_RETENTION_MS: 6}) == [LOG_RETENTION_MS]
+    assert config.set_dynamic(ConfigSource.DYNAMIC_BROKER, {LOG_RETENTION_MS: 5}) == [LOG_RETENTION_MS]
+    assert config[LOG_RETENTION_MS] == 5
+    assert config.origins(LOG_RETENTION_MS) == [
+        (ConfigSource.DYNAMIC_BROKER, 5),
+        (ConfigSource.DYNAMIC_DEFAULT_BROKER, 6),
+        (ConfigSource.STATIC_BROKER, 7),
+    ]
+    assert config.set_dynamic(ConfigSource.DYNAMIC_DEFAULT_BROKER, {}) == []
+    assert config.set_dynamic(ConfigSource.DYNAMIC_BROKER, {}) == [LOG_RETENTION_MS]
+    assert config[LOG_RETENTION_MS] == 7
+
+
+def test_who_has_asked_is_called_when_one_of_the_settings_has_another_value():
+    config = Config()
+    seen = []
+    config.when_changed([LOG_RETENTION_MS, GROUP_MAX_SIZE], lambda: seen.append(config[LOG_RETENTION_MS]))
+    config.set_dynamic(ConfigSource.DYNAMIC_BROKER, {LOG_RETENTION_MS: 5})
+    config.set_dynamic(ConfigSource.DYNAMIC_BROKER, {LOG_RETENTION_MS: 5, OFFSETS_RETENTION_MINUTES: 9})
+    assert seen == [5]
+
+
+def test_settings_that_contradict_each_other_change_nothing():
+    config = Config()
+    with pytest.raises(ConfigError, match="must not be above"):
+        config.set_dynamic(ConfigSource.DYNAMIC_BROKER, {GROUP_MIN_SESSION_TIMEOUT_MS: 10**9, LOG_RETENTION_MS: 5})
+    assert config[LOG_RETENTION_MS] == LOG_RETENTION_MS.default
+    assert not config.is_given(LOG_RETENTION_MS)
+
+
+def test_a_copy_changes_alone_and_views_of_listeners_change_with_their_settings():
+    config = Config()
+    copy, view = config.copy(), config.for_listener("PLAINTEXT")
+    copy.set_dynamic(ConfigSource.DYNAMIC_BROKER, {LOG_RETENTION_MS: 5})
+    assert config[LOG_RETENTION_MS] == view[LOG_RETENTION_MS] == LOG_RETENTION_MS.default
+    config.set_dynamic(ConfigSource.DYNAMIC_BROKER, {LOG_RETENTION_MS: 6})
+    assert (copy[LOG_RETENTION_MS], view[LOG_RETENTION_MS]) == (5, 6)
+
+
+def test_values_that_are_given_again_count_where_nothing_was_set_later():
+    config = Config({LOG_RETENTION_MS.name: "7", GROUP_MAX_SIZE.name: "9"})
+    config.set_dynamic(ConfigSource.DYNAMIC_DEFAULT_BROKER, {GROUP_MAX_SIZE: 5})
+    assert config.set_given({LOG_RETENTION_MS: 8, GROUP_MAX_SIZE: 6}) == [LOG_RETENTION_MS]
+    assert (config[LOG_RETENTION_MS], config[GROUP_MAX_SIZE]) == (8, 5)
+    assert config.given() == {LOG_RETENTION_MS: 8, GROUP_MAX_SIZE: 6}
+    assert config.set_given({}) == [LOG_RETENTION_MS]
+    assert not config.is_given(LOG_RETENTION_MS)

@@ -13,7 +13,7 @@ import pytest
 
 from _wire.records import build_batch
 from coordinator.kafka_folder.change import METADATA_FOLDER, NEW_FOLDER
-from coordinator.kafka_folder.conversion import export_kafka, import_kafka
+from coordinator.kafka_folder.conversion import Acceptance, export_kafka, import_kafka
 from coordinator.kafka_folder.metadata_log import SNAPSHOT_FOOTER, read_kafka_metadata
 from coordinator.kafka_folder.records import (
     KafkaAcl,
@@ -58,6 +58,11 @@ RECORDS: list[KafkaRecord] = [
     KafkaConfig(32, "billing", "unknown.config", "2"),
     KafkaConfig(32, "gone", "consumer.heartbeat.interval.ms", "6000"),
     KafkaConfig(32, "gone", "consumer.heartbeat.interval.ms", None),
+    KafkaConfig(4, "", "log.retention.ms", "7000"),
+    KafkaConfig(4, "1", "num.io.threads", "9"),
+    KafkaConfig(4, "1", "unknown.config", "secret"),
+    KafkaConfig(4, "1", "message.max.bytes", "9"),
+    KafkaConfig(4, "1", "message.max.bytes", None),
     KafkaQuota((("user", "alice"),), "producer_byte_rate", 1000.0),
     KafkaAcl(ID, 2, "orders", 3, "User:alice", "*", 3, 3),
     KafkaAcl(ID[::-1], 3, "bill", 4, "User:*", "10.0.0.1", 2, 2),
@@ -78,12 +83,16 @@ CREDENTIALS = {
     ScramMechanism.SCRAM_SHA_256: ScramCredential(b"salt", b"stored", b"server", 4096),
     ScramMechanism.SCRAM_SHA_512: ScramCredential(b"salt", b"stored", b"server", 8192),
 }
+BROKER_CONFIGS = {"": {"log.retention.ms": "7000"}, "1": {"num.io.threads": "9"}}
 GROUP_CONFIGS = {"billing": {"consumer.heartbeat.interval.ms": "6000"}}
 
 
 def accept(topic: str, configs: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     accepted = {name: value for name, value in configs.items() if name != "unknown.config"}
     return accepted, [name for name in configs if name not in accepted]
+
+
+ACCEPT = Acceptance(accept, accept, accept)
 
 
 def write_metadata(root: Path, records: list[KafkaRecord]) -> None:
@@ -118,11 +127,12 @@ def image_of(root: Path) -> MetadataImage:
 
 
 def test_a_folder_of_kafka_is_imported_with_topics_configs_quotas_and_producer_ids(kafka):
-    imported = import_kafka([kafka], accept, accept, NOW_MS)
+    imported = import_kafka([kafka], ACCEPT, NOW_MS)
     assert (imported.topics, imported.partitions, imported.quotas) == (1, 2, 1)
     assert imported.left_out == [
         "orders: unknown.config=1",
         "group billing: unknown.config=2",
+        "broker 1: unknown.config",
         "user carol: SCRAM mechanism 9",
     ]
     assert imported.scram_credentials == 2
@@ -130,6 +140,7 @@ def test_a_folder_of_kafka_is_imported_with_topics_configs_quotas_and_producer_i
     topic = image.topics["orders"]
     assert (topic.topic_id, topic.partitions, topic.configs) == (ID, 2, {"retention.ms": "5000"})
     assert image.group_configs == GROUP_CONFIGS
+    assert image.broker_configs == BROKER_CONFIGS
     assert image.next_producer_id == 4000
     assert imported.acls == 2
     assert image.acls == ACLS
@@ -159,7 +170,7 @@ def test_gaps_that_kafkas_cleaner_has_left_between_segments_are_kept_also_when_t
         (kafka / "recovery-point-offset-checkpoint").write_text("0\n2\norders 0 43\norders 1 4\n")
     with (kafka / "orders-1" / f"{0:020}.log").open("ab") as torn:
         torn.write(b"torn")
-    import_kafka([kafka], accept, accept, NOW_MS)
+    import_kafka([kafka], ACCEPT, NOW_MS)
     for boot in ("one", "another"):  # the second start is one after a power failure
         directory = LogDirectory.open(kafka, boot_id=boot)
         log = directory.open_log("orders", 0, small)
@@ -171,7 +182,7 @@ def test_gaps_that_kafkas_cleaner_has_left_between_segments_are_kept_also_when_t
 def test_the_leader_epoch_is_above_those_of_kafka_and_goes_back_to_it(kafka):
     (kafka / "orders-0" / "leader-epoch-checkpoint").write_text("0\n2\n0 0\n6 2\n")
     (kafka / "orders-1" / "leader-epoch-checkpoint").write_text(f"0\n2\nx 0\n{'9' * 5000} 0\n")
-    import_kafka([kafka], accept, accept, NOW_MS)
+    import_kafka([kafka], ACCEPT, NOW_MS)
     assert image_of(kafka).leader_epoch == 7
     export_kafka([kafka], NOW_MS)
     partitions = read_kafka_metadata(DiskFileSystem(), kafka / METADATA_FOLDER).partitions[ID]
@@ -179,7 +190,7 @@ def test_the_leader_epoch_is_above_those_of_kafka_and_goes_back_to_it(kafka):
 
 
 def test_a_folder_goes_to_kafka_and_back(kafka):
-    import_kafka([kafka], accept, accept, NOW_MS)
+    import_kafka([kafka], ACCEPT, NOW_MS)
     before = image_of(kafka)
     assert export_kafka([kafka], NOW_MS) == 1
     properties = parse_properties(kafka / "meta.properties", (kafka / "meta.properties").read_bytes())
@@ -189,17 +200,19 @@ def test_a_folder_goes_to_kafka_and_back(kafka):
     image = read_kafka_metadata(DiskFileSystem(), kafka / METADATA_FOLDER)
     assert image.configs == {"orders": {"retention.ms": "5000"}}
     assert image.group_configs == GROUP_CONFIGS
+    assert image.broker_configs == BROKER_CONFIGS
     assert not (kafka / ".boot-id").exists()
-    import_kafka([kafka], accept, accept, NOW_MS)
+    import_kafka([kafka], ACCEPT, NOW_MS)
     after = image_of(kafka)
     assert (after.topics, after.quotas, after.next_producer_id) == (before.topics, before.quotas, 4000)
     assert after.acls == before.acls == ACLS
     assert after.scram_credentials == before.scram_credentials == {"alice": CREDENTIALS}
     assert after.group_configs == GROUP_CONFIGS
+    assert after.broker_configs == BROKER_CONFIGS
 
 
 def test_the_records_after_a_snapshot_count_and_those_before_it_do_not(kafka):
-    import_kafka([kafka], accept, accept, NOW_MS)
+    import_kafka([kafka], ACCEPT, NOW_MS)
     export_kafka([kafka], NOW_MS)
     folder = kafka / METADATA_FOLDER
     (snapshot,) = folder.glob("*.checkpoint")
@@ -235,11 +248,11 @@ def test_metadata_of_which_a_part_is_missing_is_an_error(kafka):
     for content in (b"", b"a" * 100):
         (folder / f"{1:020}.log").write_bytes(content)
         with pytest.raises(KafkaMetadataError, match="__cluster_metadata-0 cannot be read: it has no records"):
-            import_kafka([kafka], accept, accept, NOW_MS)
+            import_kafka([kafka], ACCEPT, NOW_MS)
 
 
 def test_a_snapshot_without_its_end_is_an_error(kafka):
-    import_kafka([kafka], accept, accept, NOW_MS)
+    import_kafka([kafka], ACCEPT, NOW_MS)
     export_kafka([kafka], NOW_MS)
     (snapshot,) = (kafka / METADATA_FOLDER).glob("*.checkpoint")
     data = snapshot.read_bytes()
@@ -251,7 +264,7 @@ def test_a_snapshot_without_its_end_is_an_error(kafka):
 
 
 def test_the_level_of_transaction_version_goes_to_kafka_and_back(kafka):
-    import_kafka([kafka], accept, accept, NOW_MS)
+    import_kafka([kafka], ACCEPT, NOW_MS)
     assert image_of(kafka).feature_levels == {}
     directory = LogDirectory.open(kafka)
     store = MetadataStore(directory.open_metadata_log(LogConfig()), lambda: bytes(16))
@@ -259,7 +272,7 @@ def test_the_level_of_transaction_version_goes_to_kafka_and_back(kafka):
     directory.close()
     export_kafka([kafka], NOW_MS)
     assert read_kafka_metadata(DiskFileSystem(), kafka / METADATA_FOLDER).features["transaction.version"] == 1
-    import_kafka([kafka], accept, accept, NOW_MS)
+    import_kafka([kafka], ACCEPT, NOW_MS)
     assert image_of(kafka).feature_levels == {"transaction.version": 1}
 
 
@@ -270,8 +283,8 @@ def test_several_directories_are_imported_and_exported_together(kafka, tmp_path)
     (other / "meta.properties").write_text(text.replace("QjnXx8GqmUeMQn7OpwoyPg", "O5lr9VmoDkOLvRMUnr2drA"))
     (kafka / "orders-1").rename(other / "orders-1")
     with pytest.raises(DataDirectoryError, match=r"orders-1 is in none of the folders: name all of log\.dirs"):
-        import_kafka([kafka], accept, accept, NOW_MS)
-    import_kafka([other, kafka], accept, accept, NOW_MS)
+        import_kafka([kafka], ACCEPT, NOW_MS)
+    import_kafka([other, kafka], ACCEPT, NOW_MS)
     export_kafka([other, kafka], NOW_MS)
     partitions = read_kafka_metadata(DiskFileSystem(), kafka / METADATA_FOLDER).partitions[ID]
     assert [partitions[n].directories[0].hex() for n in range(2)] == [
@@ -296,7 +309,7 @@ def test_partitions_that_are_not_here_are_an_error_and_nothing_is_changed(kafka,
     )
     before = {path: path.read_bytes() for path in kafka.rglob("*") if path.is_file()}
     with pytest.raises(DataDirectoryError, match=said):
-        import_kafka([kafka], accept, accept, NOW_MS)
+        import_kafka([kafka], ACCEPT, NOW_MS)
     assert {path: path.read_bytes() for path in kafka.rglob("*") if path.is_file() and path.name != ".lock"} == before
 
 
@@ -305,19 +318,19 @@ def test_a_partition_that_nobody_has_written_needs_no_folder(kafka):
     log = kafka / METADATA_FOLDER / f"{0:020}.log"
     batch = build_batch([(None, encode_kafka_record(here, 1), [])], base_offset=len(RECORDS))
     log.write_bytes(log.read_bytes() + batch)
-    assert import_kafka([kafka], accept, accept, NOW_MS).partitions == 3
+    assert import_kafka([kafka], ACCEPT, NOW_MS).partitions == 3
 
 
 def test_a_folder_of_another_topic_of_the_same_name_is_an_error(kafka):
     (kafka / "orders-0" / "partition.metadata").write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n")
     with pytest.raises(DataDirectoryError, match="orders-0 belongs to another topic of this name"):
-        import_kafka([kafka], accept, accept, NOW_MS)
+        import_kafka([kafka], ACCEPT, NOW_MS)
 
 
 def test_an_import_that_was_interrupted_is_begun_again(kafka):
     (kafka / NEW_FOLDER / METADATA_FOLDER).mkdir(parents=True)
     (kafka / NEW_FOLDER / METADATA_FOLDER / f"{0:020}.log").write_bytes(b"half")
-    assert import_kafka([kafka], accept, accept, NOW_MS).topics == 1
+    assert import_kafka([kafka], ACCEPT, NOW_MS).topics == 1
     assert not (kafka / NEW_FOLDER).exists()
 
 
@@ -391,7 +404,7 @@ def interrupted(
 
 def test_an_import_that_ends_anywhere_leaves_folders_of_kafka_or_runs_again(monkeypatch, two_folders, tmp_path):
     def run(roots):
-        import_kafka(roots, accept, accept, NOW_MS)
+        import_kafka(roots, ACCEPT, NOW_MS)
 
     changes, seen = 0, set()
     while roots := interrupted(monkeypatch, two_folders, tmp_path / "copy", changes, run):
@@ -416,7 +429,7 @@ def test_an_export_that_ends_anywhere_leaves_folders_of_this_server_or_runs_agai
     def run(roots):
         export_kafka(roots, NOW_MS)
 
-    import_kafka([two_folders / "kafka", two_folders / "other"], accept, accept, NOW_MS)
+    import_kafka([two_folders / "kafka", two_folders / "other"], ACCEPT, NOW_MS)
     changes, seen = 0, set()
     while roots := interrupted(monkeypatch, two_folders, tmp_path / "copy", changes, run):
         owners = [owner_of(root) for root in roots]
@@ -434,32 +447,32 @@ def test_an_export_that_ends_anywhere_leaves_folders_of_this_server_or_runs_agai
 def test_each_folder_is_named_once(kafka, tmp_path):
     (tmp_path / "link").symlink_to(kafka)
     with pytest.raises(DataDirectoryError, match="link is named twice"):
-        import_kafka([kafka, tmp_path / "link"], accept, accept, NOW_MS)
+        import_kafka([kafka, tmp_path / "link"], ACCEPT, NOW_MS)
 
 
 def test_a_partition_in_two_folders_is_an_error(two_folders):
     roots = [two_folders / "kafka", two_folders / "other"]
     shutil.copytree(roots[0] / "orders-0", roots[1] / "orders-0")
     with pytest.raises(DataDirectoryError, match=r"a partition is in two folders, .*orders-0 and .*orders-0"):
-        import_kafka(roots, accept, accept, NOW_MS)
+        import_kafka(roots, ACCEPT, NOW_MS)
 
 
 def test_a_folder_of_this_server_is_not_imported_and_one_of_kafka_not_exported(kafka):
     with pytest.raises(DataDirectoryError, match="is a folder of Kafka, not of this server"):
         export_kafka([kafka], NOW_MS)
-    import_kafka([kafka], accept, accept, NOW_MS)
+    import_kafka([kafka], ACCEPT, NOW_MS)
     with pytest.raises(DataDirectoryError, match="is a folder of this server, not of Kafka"):
-        import_kafka([kafka], accept, accept, NOW_MS)
+        import_kafka([kafka], ACCEPT, NOW_MS)
 
 
 def test_a_folder_without_metadata_is_an_error(kafka):
     (kafka / METADATA_FOLDER).rename(kafka / "elsewhere")
     with pytest.raises(DataDirectoryError, match="__cluster_metadata-0 must be in one of the folders; it is in none"):
-        import_kafka([kafka], accept, accept, NOW_MS)
+        import_kafka([kafka], ACCEPT, NOW_MS)
 
 
 def test_damaged_bytes_that_were_taken_out_are_moved_away_first(kafka):
-    import_kafka([kafka], accept, accept, NOW_MS)
+    import_kafka([kafka], ACCEPT, NOW_MS)
     (kafka / "damaged").mkdir()
     with pytest.raises(DataDirectoryError, match=r"move .*/damaged away"):
         export_kafka([kafka], NOW_MS)
@@ -482,9 +495,9 @@ def test_a_running_kafka_is_noticed_and_notices(kafka):
         assert process.stdin is not None
         assert process.stdout.readline() == "locked\n"
         with pytest.raises(DataDirectoryError, match="is in use by another process"):
-            import_kafka([kafka], accept, accept, NOW_MS)
+            import_kafka([kafka], ACCEPT, NOW_MS)
         process.stdin.close()
-    import_kafka([kafka], accept, accept, NOW_MS)
+    import_kafka([kafka], ACCEPT, NOW_MS)
     directory = LogDirectory.open(kafka)
     ran = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     assert "BlockingIOError" in ran.stderr
@@ -492,12 +505,12 @@ def test_a_running_kafka_is_noticed_and_notices(kafka):
 
 
 def test_a_quota_without_a_bound_goes_to_kafka_and_back(kafka):
-    import_kafka([kafka], accept, accept, NOW_MS)
+    import_kafka([kafka], ACCEPT, NOW_MS)
     directory = LogDirectory.open(kafka)
     store = MetadataStore(directory.open_metadata_log(LogConfig()), lambda: bytes(16))
     store.change_quotas([QuotaRecord({"client-id": None}, "consumer_byte_rate", "inf")], NOW_MS)
     directory.close()
     export_kafka([kafka], NOW_MS)
     assert read_checkpoint(DiskFileSystem(), kafka / "recovery-point-offset-checkpoint")[METADATA_LOG, 0] > 0
-    import_kafka([kafka], accept, accept, NOW_MS)
+    import_kafka([kafka], ACCEPT, NOW_MS)
     assert image_of(kafka).quotas[(("client-id", None),)] == {"consumer_byte_rate": float("inf")}

@@ -109,9 +109,9 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a setting that is not set has a default where another one decides",
-        "_values",
-        "has_default = kafka is None or kafka.default is not None or setting in ALWAYS_SET",
-        "has_default = True",
+        "_static",
+        "if kafka is None or kafka.default is not None or setting in ALWAYS_SET:",
+        "if True:",
     ),
     Mutant(
         "an epoch before the first one ends at the end of the log",

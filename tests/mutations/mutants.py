@@ -30,6 +30,7 @@ from tests.mutations import (
     request_chain,
     runtime,
     secured_listeners,
+    settings,
     storage,
     testkit,
     transactions,
@@ -66,5 +67,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *acls.MUTANTS,
     *exactly_once.MUTANTS,
     *secured_listeners.MUTANTS,
+    *settings.MUTANTS,
     *cluster.MUTANTS,
 )

@@ -14,8 +14,8 @@ SETTINGS_MUTANTS: Final = (
     Mutant(
         "DescribeConfigs shows secrets",
         "broker_configs._described",
-        "value=None if is_sensitive else value",
-        "value=value",
+        "value=None if is_sensitive or value is None else",
+        "value=None if value is None else",
     ),
     Mutant("settings of a listener are those of all", "ListenerConfig.__getitem__", "if place is None", "if True"),
     Mutant(
@@ -31,7 +31,7 @@ SETTINGS_MUTANTS: Final = (
         "if keys[rest].scope is Scope.BROKER:",
         "if False:",
     ),
-    Mutant("a bad line of a file is shown", "read_properties", "line {number}: expected", "line {line}: expected"),
+    Mutant("a bad line of a file is shown", "read_properties_with_lines", "{number}: expected", "{line}: expected"),
     Mutant("names of listeners are kept as written", "listener._addresses", "Address(name.upper(),", "Address(name,"),
     Mutant("two listeners may have one port", "listener._check_ports", "if len(hosts) > 1 and", "if False and"),
     Mutant("a listener without a protocol is plain text", "_protocol_of", "if protocol is None:", "if False:"),

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 import coordinator
+from coordinator.config.given import given_in_environment
 from coordinator.config.listener_keys import LISTENERS
 from coordinator.config.metrics_keys import ADMIN_LISTENER, ADMIN_NAME
 from coordinator.config.properties import read_properties
@@ -81,9 +82,12 @@ def test_the_image_and_the_manifest_have_one_user_and_no_rights(manifests):
 def test_the_image_starts_a_server_whose_health_is_asked_at_its_admin_port():
     found = re.search(r"^CMD (\[.*\])$", CONTAINERFILE, re.MULTILINE)
     assert found is not None
-    arguments = json.loads(found[1])
-    admin = arguments[arguments.index("--admin") + 1]
-    assert f"http://127.0.0.1:{admin.rpartition(':')[2]}/readyz" in CONTAINERFILE
+    assert json.loads(found[1]) == ["serve", "--environment"]
+    variables = dict(re.findall(r"(KAFKA_\w+)=(\S+)", CONTAINERFILE))
+    texts = {name: given.text for name, given in given_in_environment(variables).items()}
+    config = Config(texts)
+    assert f"http://127.0.0.1:{config[ADMIN_LISTENER].rpartition(':')[2]}/readyz" in CONTAINERFILE
+    assert f"VOLUME {config[LOG_DIRS]}\n" in CONTAINERFILE
 
 
 def test_a_server_has_the_versions_that_are_tested():

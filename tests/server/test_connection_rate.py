@@ -38,3 +38,11 @@ def test_a_clock_that_goes_back_takes_nothing_away():
     assert rate.wait(50.0) == 0
     rate.consume()
     assert rate.wait(50.5) == 0
+
+
+def test_another_rate_counts_from_now_on():
+    rate = ConnectionRate(10)
+    rate.change(3)
+    assert taken_until_full(rate, 0.0) == 3
+    rate.change(100)
+    assert taken_until_full(rate, 0.5) == 50

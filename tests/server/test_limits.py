@@ -19,6 +19,7 @@ from _wire.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from _wire.records import build_batch, parse_records
+from coordinator.config.connection_overrides import parse_overrides
 from coordinator.config.key import ConfigError, ConfigKey
 from coordinator.config.network_keys import (
     CONNECTIONS_MAX_IDLE_MS,
@@ -27,7 +28,6 @@ from coordinator.config.network_keys import (
     MAX_CONNECTIONS_PER_IP,
     MAX_CONNECTIONS_PER_IP_OVERRIDES,
 )
-from coordinator.server.limits import parse_overrides
 from tests.servers import QUICK_GROUPS, RunningServer
 from tests.waiting import wait_for
 from tests.wire_client import WireClient, fetch_request, join_request
@@ -256,3 +256,9 @@ def test_a_connection_with_a_pending_request_is_not_idle(limited):
         b.socket.settimeout(20)
         rejoined = a.send(join_request("waiting", member_id), 3)
         assert a.receive(rejoined).generation_id == b.receive(sent).generation_id == 2
+
+
+def test_a_running_server_takes_no_host_names():
+    assert parse_overrides("127.0.0.1:1,[::1]:2", names_allowed=False) == {"127.0.0.1": 1, "::1": 2}
+    with pytest.raises(ConfigError, match="'localhost' is no IP address; names are only allowed at the start"):
+        parse_overrides("localhost:1", names_allowed=False)

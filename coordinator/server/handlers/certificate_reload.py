@@ -1,7 +1,7 @@
 """`kafka-configs --alter` of the key or trust store of a listener: its files are read again (KIP-226, KIP-1119).
 
-Kafka takes another location, and keeps it. Here nothing keeps settings but their file: taken, another location would be
-lost with a restart, when a certificate that has expired might be back. So a store is set to what it is.
+Kafka takes another location, and stores it. Here listeners have the settings of the file alone, so that it says which
+certificates a server has: a store is set to what it is.
 """
 
 from collections.abc import Callable, Iterable

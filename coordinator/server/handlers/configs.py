@@ -14,23 +14,26 @@ from _wire.messages.describe_configs import (
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
-from coordinator.broker.config_changes import Operation, OperationType, changed, replaced
+from coordinator.broker.broker_configs import CLUSTER, check_broker_configs, incremental_change
+from coordinator.broker.config_changes import Operation, changed, replaced
+from coordinator.broker.dynamic_configs import DynamicBrokerConfigs
 from coordinator.broker.group_config_keys import GROUP_KEYS_BY_NAME
 from coordinator.broker.group_configs import group_config_change
 from coordinator.broker.resource_config_key import ResourceConfigKey
 from coordinator.broker.topic_config_keys import ALL_KEYS, KEYS_BY_NAME
-from coordinator.broker.topic_configs import ConfigSource, Origin, origins, valid_configs
+from coordinator.broker.topic_configs import Origin, origins, valid_configs
 from coordinator.broker.topics import TopicError, Topics
 from coordinator.config.kafka_broker_configs import kafka_broker_configs
 from coordinator.config.server_keys import NODE_ID
 from coordinator.config.settings import Config
+from coordinator.config.source import ConfigSource
 from coordinator.log.errors import InvalidTopicName
 from coordinator.log.names import check_topic_name
 from coordinator.metadata.image import MetadataImage, Topic
 from coordinator.metadata.store import MetadataStore
 from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable
-from coordinator.server.handlers.broker_configs import broker_configs
+from coordinator.server.handlers.broker_configs import broker_configs, cluster_configs
 from coordinator.server.handlers.certificate_reload import CertificateReload
 from coordinator.server.handlers.deferred import answer_when_committed
 from coordinator.server.handlers.group_configs import group_configs
@@ -40,14 +43,6 @@ from coordinator.server.request_context import RequestContext
 RESOURCES_AT_ONCE: Final = 100
 """Resources of one request whose configs are changed with one append, before other requests have their turn."""
 
-REPLICATION_THROTTLES: Final = frozenset(
-    {
-        "leader.replication.throttled.rate",
-        "follower.replication.throttled.rate",
-        "replica.alter.log.dirs.io.max.bytes.per.second",
-    }
-)
-"""Configs of brokers that Kafka's tools set for the time of a reassignment, and remove at its end."""
 REPEATED_RESOURCES_MAX: Final = 10
 """Resources of one request that are described once more. Kafka has no limit: a resource that is named again in a few
 bytes costs tens of KB in the response."""
@@ -78,7 +73,7 @@ class Wanted(NamedTuple):
 
 
 class ConfigHandlers:
-    """Tells and changes configs: those of topics and groups can change, those of brokers only with a restart."""
+    """Tells and changes configs, those of topics, groups and brokers."""
 
     def __init__(
         self,
@@ -89,7 +84,9 @@ class ConfigHandlers:
         now_ms: Callable[[], int],
         metadata: MetadataStore,
         certificates: CertificateReload,
+        dynamic: DynamicBrokerConfigs,
     ) -> None:
+        self._dynamic = dynamic
         self._certificates = certificates
         self._config = config
         self._image = image
@@ -133,8 +130,11 @@ class ConfigHandlers:
             case ConfigResourceType.TOPIC:
                 configs = self._topic_configs(self._topic(name))
             case ConfigResourceType.BROKER:
-                # The empty name stands for what is set for all brokers while they run: nothing can be.
-                configs = broker_configs(self._config) if self._check_broker(name, "Broker") else ()
+                stored = self._image.broker_configs
+                if self._check_broker(name, "Broker"):
+                    configs = broker_configs(self._config, stored)
+                else:
+                    configs = cluster_configs(stored.get(CLUSTER, {}))
             case ConfigResourceType.BROKER_LOGGER:
                 self._check_broker(name, "Broker")
                 configs = ()
@@ -208,9 +208,10 @@ class ConfigHandlers:
                     reloaded[Resource(each.resource_type, each.resource_name)] = problem
             operations = [Operation(entry.name, entry.config_operation, entry.value) for entry in each.configs]
             resource = Resource(each.resource_type, each.resource_name)
-            names = [entry.name for entry in each.configs if not _removes_throttle(resource, entry)]
+            names = [entry.name for entry in each.configs]
             if resource in reloaded:
-                names = []
+                # The stores were loaded again, or they could not be. Nothing is stored.
+                operations = []
             wanted.append(Wanted(resource, names, _incremental(resource, operations)))
             yield
         results = yield from self._change(wanted, request.validate_only)
@@ -242,6 +243,7 @@ class ConfigHandlers:
         for first in range(0, len(wanted), RESOURCES_AT_ONCE):
             topics: dict[str, dict[str, str]] = {}
             groups: dict[str, dict[str, str]] = {}
+            brokers: dict[str, dict[str, str]] = {}
             for each in wanted[first : first + RESOURCES_AT_ONCE]:
                 error, message = ErrorCode.NONE, None
                 try:
@@ -251,6 +253,8 @@ class ConfigHandlers:
                         topics[each.resource.name] = self._topic_change(each)
                     elif each.resource.type == ConfigResourceType.GROUP:
                         groups[each.resource.name] = self._group_change(each, groups)
+                    elif each.resource.type == ConfigResourceType.BROKER:
+                        brokers[each.resource.name] = self._broker_change(each, brokers)
                     else:
                         self._refuse(each)
                 except TopicError as problem:
@@ -259,6 +263,7 @@ class ConfigHandlers:
             if not validate_only:
                 self._topics.change_configs(topics, self._now_ms())
                 self._metadata.change_group_configs(groups, self._now_ms())
+                self._dynamic.change(brokers, self._now_ms())
             yield
         return results
 
@@ -272,14 +277,19 @@ class ConfigHandlers:
         configs = self._metadata.latest_image.group_configs
         return group_config_change(configs, wanted.resource.name, wanted.change, self._config, pending)
 
+    def _broker_change(self, wanted: Wanted, pending: Mapping[str, dict[str, str]]) -> dict[str, str]:
+        """`pending` are the changes of other names in the same append."""
+        name = wanted.resource.name
+        self._check_broker(name, "Node", or_empty="")
+        configs = {**self._metadata.latest_image.broker_configs, **pending}
+        after = {key: text or "" for key, text in wanted.change(configs.get(name, {})).items()}
+        check_broker_configs(name, after, configs, self._config, self._dynamic.node)
+        return after
+
     def _refuse(self, wanted: Wanted) -> None:
-        """Raises TopicError unless nothing is to be changed: only the configs of topics and groups can change."""
+        """Raises TopicError unless nothing is to be changed: the configs of other resources cannot change."""
         kind, name = wanted.resource
         match kind:
-            case ConfigResourceType.BROKER:
-                self._check_broker(name, "Node", or_empty="")
-                message = f"Cannot update these configs dynamically: [{', '.join(wanted.names)}]"
-                error = ErrorCode.INVALID_REQUEST
             case ConfigResourceType.BROKER_LOGGER:
                 self._check_broker(name, "Node", or_empty="")
                 message = f"Logger {next(iter(wanted.names), '')} does not exist!"
@@ -291,12 +301,6 @@ class ConfigHandlers:
                 raise TopicError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")
         if wanted.names:
             raise TopicError(error, message)
-
-
-def _removes_throttle(resource: Resource, entry: incremental_alter_configs.AlterableConfig) -> bool:
-    """Whether a limit is to be removed that can never be set, as `kafka-reassign-partitions --verify` does."""
-    is_removal = resource.type == ConfigResourceType.BROKER and entry.config_operation == OperationType.DELETE
-    return is_removal and entry.name in REPLICATION_THROTTLES
 
 
 def _synonyms(key: ResourceConfigKey, places: list[Origin]) -> list[DescribeConfigsSynonym]:
@@ -319,6 +323,8 @@ def _broker_default(key: ResourceConfigKey) -> str | None:
 
 
 def _incremental(resource: Resource, operations: list[Operation]) -> Change:
+    if resource.type == ConfigResourceType.BROKER:
+        return lambda configs: incremental_change(operations, configs)
     keys = GROUP_KEYS_BY_NAME if resource.type == ConfigResourceType.GROUP else KEYS_BY_NAME
     return lambda configs: changed(configs, operations, keys)
 

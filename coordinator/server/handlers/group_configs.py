@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from _wire.messages.describe_configs import DescribeConfigsResourceResult, DescribeConfigsSynonym
 from coordinator.broker.group_config_keys import ALL_GROUP_KEYS
 from coordinator.broker.group_configs import group_origins
-from coordinator.broker.topic_configs import ConfigSource
 from coordinator.config.settings import Config
+from coordinator.config.source import ConfigSource
 
 
 def group_configs(configs: Mapping[str, str], config: Config) -> Iterable[DescribeConfigsResourceResult]:

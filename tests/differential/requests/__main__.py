@@ -16,7 +16,7 @@ from typing import Any, Final
 from tests.differential.kafka import KafkaMissing, RunningKafka
 from tests.differential.names import API_BY_NAME
 from tests.differential.requests.accepted import reason_for
-from tests.differential.requests.bases import BASES, LEFT_OUT
+from tests.differential.requests.bases import ALL_BASES, LEFT_OUT
 from tests.differential.requests.play import Case, Player, Result, cases_of, common_versions
 from tests.differential.requests.state import State, start
 from tests.servers import QUICK_GROUPS, RunningServer
@@ -60,7 +60,7 @@ def running_pair(folder: Path) -> Iterator[tuple[State, State]]:
 
 def _play(kafka: State, ours: State, only: set[str]) -> Iterator[Result]:
     player = Player(kafka, ours)
-    for base in BASES:
+    for base in ALL_BASES:
         if only and base.api not in only:
             continue
         cases = list(cases_of(base, *common_versions(API_BY_NAME[base.api], kafka, ours)))
@@ -72,7 +72,7 @@ def _play(kafka: State, ours: State, only: set[str]) -> Iterator[Result]:
 
 def _not_played(kafka: State, ours: State) -> list[str]:
     both = {api.name for api in API_BY_NAME.values() if api.key in kafka.versions and api.key in ours.versions}
-    return sorted(both - {base.api for base in BASES} - LEFT_OUT.keys())
+    return sorted(both - {base.api for base in ALL_BASES} - LEFT_OUT.keys())
 
 
 def report(results: Sequence[Result]) -> int:

@@ -14,8 +14,9 @@ OWN_VERSIONS: Final = "This server serves fewer APIs, more old versions of some,
 OWN_SETTINGS: Final = "A setting that Kafka does not have (docs/configuration.md)."
 NODE_SETTINGS: Final = "The two servers were started with other addresses, folders and roles."
 OWN_DEFAULTS: Final = "A default that differs on purpose (docs/configuration.md)."
-READ_ONLY: Final = "Kafka changes these configs while it runs; here every change is refused, so all are read-only."
+READ_ONLY: Final = "Kafka changes these configs while it runs; this server reads them when it starts."
 CLUSTER_DEFAULT: Final = "Kafka sets min.insync.replicas for all brokers when eligible.leader.replicas.version is 1."
+LONG_NAME: Final = "The name of a config that no Kafka has is bounded, as it is stored."
 UNKNOWN_ENUM: Final = "Kafka fails with an exception, UNKNOWN_SERVER_ERROR; INVALID_REQUEST says what is wrong."
 
 NODE_CONFIGS: Final = (
@@ -28,7 +29,10 @@ DEFAULT_CONFIGS: Final = (
     "fetch.max.bytes",
     "log.cleaner.io.max.bytes.per.second",
     "queued.max.request.bytes",
+    "sasl.enabled.mechanisms",
 )
+GIVEN_TO_BOTH: Final = ("group.audit.linger.ms",)
+"""Settings of this server that `RunningKafka` gives to Kafka, too, which describes them as unknown."""
 
 
 class Accepted(NamedTuple):
@@ -74,6 +78,9 @@ ACCEPTED: Final = (
     Accepted("Fetch", "session_id=m*", "*", NO_SUCH_SESSION),
     Accepted("Fetch", "replica_id=*", "responses.partitions.*", NO_FOLLOWERS),
     # ---- configs
+    Accepted("AlterConfigs", "*.name=long", "responses.error_code", LONG_NAME, _is(0, 42)),
+    Accepted("IncrementalAlterConfigs", "*.name=long", "responses.error_code", LONG_NAME, _is(0, 42)),
+    Accepted("AlterConfigs", "*.resource_name=empty", "responses.error_*", CLUSTER_DEFAULT),
     Accepted("DescribeConfigs", "*", "results.configs[*].read_only", READ_ONLY, _is(False, True)),
     Accepted("DescribeConfigs", "*", "results.configs[*]", OWN_SETTINGS, _is(False, True)),
     Accepted("DescribeConfigs", "*", "results.configs[*].documentation", "The documentation is that of this server."),
@@ -81,6 +88,7 @@ ACCEPTED: Final = (
     Accepted("CreateTopics", "*", "topics.configs[min.insync.replicas].config_source", CLUSTER_DEFAULT, _is(3, 5)),
     *_of_config(NODE_CONFIGS, NODE_SETTINGS),
     *_of_config(DEFAULT_CONFIGS, OWN_DEFAULTS),
+    *_of_config(GIVEN_TO_BOTH, OWN_SETTINGS),
     Accepted("IncrementalAlterConfigs", "*.config_operation=*", "responses.error_code", UNKNOWN_ENUM, _is(-1, 42)),
     # ---- topics
     Accepted(

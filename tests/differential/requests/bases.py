@@ -58,6 +58,7 @@ ACL_FILTER: Final[Body] = {
     "operation": ALLOW,
     "permission_type": ALLOW,
 }
+LIMIT: Final[Body] = {"name": "message.max.bytes", "value": "2000000", "config_operation": 0}
 RETENTION: Final[Body] = {"name": "retention.ms", "value": "60000", "config_operation": 0}
 
 
@@ -332,6 +333,19 @@ BASES: Final = (
         "DeleteTopics", {"timeout_ms": TIMEOUT_MS, "topics": [{"name": None, "topic_id": TOPIC_ID}]}, new_topic, since=6
     ),
 )
+
+OF_BROKERS: Final = (
+    Base(
+        "AlterConfigs",
+        {"resources": [{"resource_type": BROKER_RESOURCE, "resource_name": "1", "configs": [LIMIT]}]},
+    ),
+    Base(
+        "IncrementalAlterConfigs",
+        {"resources": [{"resource_type": BROKER_RESOURCE, "resource_name": "1", "configs": [LIMIT]}]},
+    ),
+)
+"""Not among BASES: the recorded cases of `tests/differential/acls` count those."""
+ALL_BASES: Final = (*BASES, *OF_BROKERS)
 
 LEFT_OUT: Final = {
     "WriteTxnMarkers": "is for brokers: it writes into the logs of transactions that the coordinator did not end",
