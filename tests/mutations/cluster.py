@@ -158,7 +158,7 @@ LOG_MUTANTS: Final = (
 SENTINEL_MUTANTS: Final = (
     Mutant(
         "a join is answered before the sentinel is there",
-        "ClusterGroupHandlers._join_group",
+        "ClusterGroupHandlers._join_when_known",
         "yield from awaited(partial(self._ownership.own, request.group_id))",
         'Sentinel(request.group_id, "", 0, 0, 0)',
     ),
