@@ -3,13 +3,12 @@
 `python -m tests.differential.record_broker_configs` writes the file that they are read from.
 """
 
-import json
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Final, NamedTuple
 
-FILE_NAME: Final = "kafka_broker_configs.json"
+FILE: Final = Path(__file__).with_name("kafka_broker_configs.json")
 READ_ONLY, PER_BROKER, CLUSTER_WIDE = "read-only", "per-broker", "cluster-wide"
 """The words of Kafka's documentation. What is cluster-wide can also be set for one broker."""
 
@@ -29,5 +28,6 @@ class KafkaBrokerConfig(NamedTuple):
 @cache
 def kafka_broker_configs() -> Mapping[str, KafkaBrokerConfig]:
     """Return the configs by name. The file is read at the first call: most servers are never asked."""
-    text = files(__package__).joinpath(FILE_NAME).read_text(encoding="utf-8")
-    return {name: KafkaBrokerConfig(*fields) for name, fields in json.loads(text).items()}
+    import json
+
+    return {name: KafkaBrokerConfig(*fields) for name, fields in json.loads(FILE.read_text(encoding="utf-8")).items()}

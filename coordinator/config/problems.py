@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from coordinator.config.key import ConfigError
-from coordinator.config.settings import KEYS_BY_NAME, Config
-from coordinator.config.understood import Understood, hint
+from coordinator.config.settings import KEYS_BY_NAME, Config, hint
+from coordinator.config.understood import Understood
 
 
 class Problem(NamedTuple):

@@ -1,6 +1,5 @@
 """All settings and their values."""
 
-import difflib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -200,11 +199,20 @@ def _by_key(texts: Mapping[str, str]) -> Iterator[tuple[ConfigKey[Any], str]]:
 
 def _all_unknown(names: list[str]) -> str:
     """One line for all of them, as for the server.properties of a Kafka."""
-    told = []
-    for name in names:
-        near = difflib.get_close_matches(name, KEYS_BY_NAME, n=1, cutoff=CLOSE)
-        told.append(f"{name!r} (did you mean {near[0]!r}?)" if near else repr(name))
-    return f"unknown settings: {', '.join(told)}"
+    return f"unknown settings: {', '.join(map(hint, names))}"
+
+
+def hint(name: str) -> str:
+    """A name that is unknown, with the nearest one that is known, if one is near."""
+    near = _nearest(name, CLOSE)
+    return f"{name!r} (did you mean {near!r}?)" if near else repr(name)
+
+
+def _nearest(name: str, at_least: float) -> str:
+    """The known name that is most similar, from 0 to 1; empty if none is so similar."""
+    import difflib  # only where there is something to complain about
+
+    return next(iter(difflib.get_close_matches(name, KEYS_BY_NAME, n=1, cutoff=at_least)), "")
 
 
 def find_key(name: str) -> ConfigKey[Any]:
@@ -215,5 +223,4 @@ def find_key(name: str) -> ConfigKey[Any]:
     """
     if name in KEYS_BY_NAME:
         return KEYS_BY_NAME[name]
-    near = difflib.get_close_matches(name, KEYS_BY_NAME, n=1, cutoff=0.0)
-    raise ConfigError(f"unknown setting {name!r}; did you mean {near[0]!r}?")
+    raise ConfigError(f"unknown setting {name!r}; did you mean {_nearest(name, 0.0)!r}?")

@@ -3,7 +3,6 @@
 A server.properties of Kafka, with KRaft or with ZooKeeper, is taken as it is.
 """
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -15,7 +14,7 @@ from coordinator.config.listener_keys import ADVERTISED_LISTENERS, LISTENERS
 from coordinator.config.listener_overrides import PREFIX, listener_place
 from coordinator.config.log_keys import LOG_ROLL_MS
 from coordinator.config.server_keys import LOG_DIRS, NODE_ID
-from coordinator.config.settings import CLOSE, KEYS_BY_NAME
+from coordinator.config.settings import KEYS_BY_NAME, hint
 
 CONTROLLER_LISTENERS: Final = "controller.listener.names"
 PROCESS_ROLES: Final = "process.roles"
@@ -144,12 +143,6 @@ def _without_controllers(found: Understood, controllers: Sequence[str]) -> None:
         found.otherwise.append(
             (given, f"{key.name} without {', '.join(sorted(set(parts) - set(left)))} of controllers")
         )
-
-
-def hint(name: str) -> str:
-    """A name that is unknown, with the nearest one that is known, if one is near."""
-    near = difflib.get_close_matches(name, KEYS_BY_NAME, n=1, cutoff=CLOSE)
-    return f"{name!r} (did you mean {near[0]!r}?)" if near else repr(name)
 
 
 def shortened(names: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ CLASS: Final = 8
 EXISTING_CLASS: Final = "java.lang.Object"
 OF_ONE_BROKER: Final = ("broker id must be specified", "only per-listener using the listener prefix")
 """What Kafka says when such a config is set for all brokers."""
-FILE: Final = Path(kafka_broker_configs.__file__).with_name(kafka_broker_configs.FILE_NAME)
+FILE: Final = kafka_broker_configs.FILE
 
 
 def main() -> int:
