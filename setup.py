@@ -126,6 +126,7 @@ class SameSourceArchive(sdist):
             return entry
 
         path = f"{base_name}.tar.gz"
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
         with (
             open(path, "wb") as file,
             gzip.GzipFile("", "wb", mtime=int(epoch), fileobj=file) as packed,

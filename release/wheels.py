@@ -28,8 +28,8 @@ DIST: Final = ROOT / "dist"
 LOCK: Final = ROOT / "requirements.lock"
 SERVER_LOCK: Final = ROOT / "deploy" / "requirements.lock"
 TEST_PACKAGES: Final = (
-    *("confluent-kafka", "httpx2", "hypothesis", "kafka-python", "promql-parser", "pytest", "pytest-timeout"),
-    *("pytest-xdist", "pyyaml"),
+    *("aiokafka", "confluent-kafka", "httpx2", "hypothesis", "kafka-python", "promql-parser", "pytest"),
+    *("pytest-timeout", "pytest-xdist", "pyyaml"),
 )
 GUIDE: Final = ("tests/test_guides.py", "-k", "test-a-rebalance.md or testing.md")
 QUICK_TESTS: Final = ("tests/core", "tests/groups", "tests/runtime", "tests/testing", "tests/wire")

@@ -90,3 +90,30 @@ def test_every_dependency_is_imported():
     modules = {name: {"google-re2": "re2"}.get(name, name.replace("-", "_")) for name in names}
     unused = [name for name in names if not re.search(rf"^\s*(import|from) {modules[name]}\b", text, re.M)]
     assert unused == []
+
+
+def test_the_same_files_give_the_same_source_archive(tmp_path):
+    """Whatever time and permissions the files have, and whoever builds it."""
+    archives = []
+    for modified, mode in ((1_700_000_000, 0o644), (1_750_000_000, 0o600)):
+        folder = tmp_path / str(modified)
+        (folder / "package-1").mkdir(parents=True)
+        for name in ("b.py", "a.py"):
+            file = folder / "package-1" / name
+            file.write_text(name)
+            file.chmod(mode)
+            os.utime(file, (modified, modified))
+        code = (
+            "import setup; from setuptools import Distribution;"
+            "archive = setup.SameSourceArchive(Distribution());"
+            "print(archive.make_archive('made/package-1', 'gztar', base_dir='package-1'))"
+        )
+        subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=folder,
+            env=os.environ | {"SOURCE_DATE_EPOCH": "1764000000", "PYTHONPATH": str(ROOT)},
+            check=True,
+            timeout=60,
+        )
+        archives.append((folder / "made" / "package-1.tar.gz").read_bytes())
+    assert archives[0] == archives[1]
