@@ -169,6 +169,17 @@ def test_producers_that_wrote_one_batch_go_first():
     assert list(dict(states.snapshot())) == [1, *range(191, 200)]
 
 
+def test_of_producers_that_wrote_often_the_one_that_is_silent_for_the_longest_time_goes_first():
+    states = states_of(3)
+    for producer_id in (1, 2, 3):
+        for sequence in (0, 1):
+            states.update(header_of(producer_id, sequence), address="one")
+    states.update(header_of(1, 2), address="one")
+    for sequence in (0, 1):
+        states.update(header_of(4, sequence), address="one")
+    assert sorted(dict(states.snapshot())) == [1, 3, 4]
+
+
 def test_a_client_with_few_producers_takes_a_place_of_the_one_with_most():
     states = states_of(10)
     for producer_id in range(2):

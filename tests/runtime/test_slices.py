@@ -168,6 +168,19 @@ def test_work_that_would_hold_too_much_waits_for_the_oldest_of_its_address(loop)
     assert loop.done.index("lookup") < 50
 
 
+def test_the_step_after_which_work_would_hold_too_much_is_not_taken_however_much_time_is_left():
+    taken: list[int] = []
+
+    def steps() -> Steps[None]:
+        for size in (10, 20, 30):
+            taken.append(size)
+            yield size
+
+    work = SlicedWork(steps(), unexpected, unexpected, "client", lambda *_: None)
+    assert not work.run(module.seconds() + 60, 15)
+    assert (taken, work.held_bytes) == ([10, 20], 20)
+
+
 def test_work_that_holds_much_does_not_stop_that_of_another_address(loop):
     for number in range(10):
         loop.start(100_000, f"hostile {number}", "10.0.0.66", step_bytes=HELD_BYTES_MAX)
