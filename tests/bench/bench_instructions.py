@@ -5,9 +5,10 @@
 Each CHECKOUT is a folder of this project that is built (`make build`); without one, this folder. Of each, a server runs
 under valgrind, 50 times slower than usual, and gets the same requests one after the other. Prints the instructions of
 the server's process per request, without those of the kernel and those that the idle server takes in the same time:
-three measurements each, whose spread shows how far to trust them. Needs valgrind (Debian: valgrind).
+three measurements each, whose spread shows how far to trust them. Of consumer groups whose members change it prints
+those per member (`tests/bench/coordinator/consumer_changes.py`). Needs valgrind (Debian: valgrind).
 
-Environment: REQUESTS=600 per measurement.
+Environment: REQUESTS=600 per measurement; ONLY=TEXT what has this in its name.
 """
 
 import itertools
@@ -19,8 +20,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -28,6 +29,7 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from _wire.errors import ErrorCode  # noqa: E402
 from _wire.messages.api_versions import ApiVersionsRequest  # noqa: E402
 from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest  # noqa: E402
 from _wire.messages.offset_commit import (  # noqa: E402
@@ -38,6 +40,8 @@ from _wire.messages.offset_commit import (  # noqa: E402
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic  # noqa: E402
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment  # noqa: E402
 from _wire.records import build_batch  # noqa: E402
+from tests.bench.coordinator import consumer_changes  # noqa: E402
+from tests.bench.coordinator.consumer_changes import ChangingGroup  # noqa: E402
 from tests.waiting import wait_for  # noqa: E402
 from tests.wire_client import (  # noqa: E402
     BEFORE_MEMBER_ID_REQUIRED,
@@ -48,17 +52,31 @@ from tests.wire_client import (  # noqa: E402
 )
 
 REQUESTS: Final = int(os.environ.get("REQUESTS", "600"))
+ONLY: Final = os.environ.get("ONLY", "")
 MEASUREMENTS: Final = 3
 WARM_UP: Final = 200
 PARTITIONS: Final = 10
 GROUP, REJOINED_GROUP, TOPIC = "group", "rejoined-group", "topic"
 SETTINGS: Final = {"group.initial.rebalance.delay.ms": "0", "group.audit.offsets.interval.ms": "3600000"}
+CONSUMER_KEYS: Final = "coordinator/config/consumer_group_keys.py"
+"""What a checkout has that knows consumer groups and their settings."""
 START_SECONDS: Final = 300
 LONG_SESSION_MS: Final = 300_000
 IDLE_SECONDS: Final = 5
 
 CONSUMER_GROUP: Final = "consumers"
 CONSUMER_MEMBER_ID: Final = "U3Vpk1sCTd-kRLk1BCpuGw"
+
+CHANGING_CONNECTIONS: Final = 50
+CHANGING_PARTITIONS: Final = 1_000
+CHANGING_TOPIC: Final = "changing-topic"
+JOINED_MEMBERS: Final = 300
+REPLACED_MEMBERS: Final = 100
+REPLACED_ROUNDS: Final = 2
+CHANGING_SECONDS: Final = 600
+CHANGING_GROUPS = WARMED_UP, JOINED, REPLACED = "warmed-up", "joined", "replaced"
+JOINS: Final = f"{JOINED_MEMBERS} members join a consumer group at once, per member"
+REPLACES: Final = f"one of {REPLACED_MEMBERS} members leaves a consumer group and another joins, per member"
 Requests = Mapping[str, Callable[[], object]]
 
 
@@ -67,20 +85,20 @@ def main() -> None:
         print("left out: there is no valgrind (Debian: apt-get install valgrind)")
         return
     for checkout in sys.argv[1:] or [str(ROOT)]:
-        with tempfile.TemporaryDirectory() as scratch:
-            measure(Path(checkout).resolve(), Path(scratch))
+        for measure in (measure_requests, measure_consumers):
+            with tempfile.TemporaryDirectory() as scratch:
+                measure(Path(checkout).resolve(), Path(scratch))
 
 
-def measure(checkout: Path, scratch: Path) -> None:
+def measure_requests(checkout: Path, scratch: Path) -> None:
     """Print a line per kind of request."""
     server, bootstrap = start(checkout, scratch)
     try:
         with WireClient(bootstrap) as client:
-            requests = requests_of(client)
+            requests = {name: send for name, send in requests_of(client).items() if ONLY in name}
             for send in requests.values():
                 repeat(send, WARM_UP)
-            idle = counted(server, scratch, lambda: time.sleep(IDLE_SECONDS), 0) / IDLE_SECONDS
-            print(f"{checkout}  a second without requests: {idle:,.0f}", flush=True)
+            idle = idle_per_second(checkout, server, scratch)
             for name, send in requests.items():
                 counts = [
                     f"{counted(server, scratch, partial(repeat, send, REQUESTS), idle) / REQUESTS:,.0f}"
@@ -92,13 +110,37 @@ def measure(checkout: Path, scratch: Path) -> None:
         server.wait()
 
 
+def measure_consumers(checkout: Path, scratch: Path) -> None:
+    """Print a line per change of a consumer group, on a server without other groups: their audit has snapshots too."""
+    if not (checkout / CONSUMER_KEYS).exists() or not any(ONLY in each for each in (JOINS, REPLACES)):
+        return
+    server, bootstrap = start(checkout, scratch)
+    try:
+        with WireClient(bootstrap) as client:
+            for group_id in CHANGING_GROUPS:
+                wait_for(partial(is_loaded, client, group_id), START_SECONDS, "the consumer groups")
+        idle = idle_per_second(checkout, server, scratch)
+        for name, figure in changes_of_consumers(server, bootstrap, scratch, idle):
+            print(f"{checkout}  {name}: {figure:,.0f}", flush=True)
+    finally:
+        server.kill()
+        server.wait()
+
+
+def idle_per_second(checkout: Path, server: "subprocess.Popen[bytes]", scratch: Path) -> float:
+    idle = counted(server, scratch, lambda: time.sleep(IDLE_SECONDS), 0) / IDLE_SECONDS
+    print(f"{checkout}  a second without requests: {idle:,.0f}", flush=True)
+    return idle
+
+
 def start(checkout: Path, scratch: Path) -> tuple["subprocess.Popen[bytes]", str]:
     """Start the server of a checkout; return it and its address."""
     ready = scratch / "ready.json"
     command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={scratch / 'counts'}"]
     command += [str(checkout / ".venv/bin/python"), "-m", "coordinator.cli", "serve", "--listen=127.0.0.1:0"]
     command += [f"--data-dir={scratch / 'data'}", f"--ready-file={ready}", "--log-level=warning"]
-    command += [f"--set={name}={value}" for name, value in SETTINGS.items()]
+    settings = SETTINGS | (consumer_changes.SETTINGS if (checkout / CONSUMER_KEYS).exists() else {})
+    command += [f"--set={name}={value}" for name, value in settings.items()]
     environment = {**os.environ, "PYTHONHASHSEED": "0"}
     log = (scratch / "log").open("wb")
     server = subprocess.Popen(command, cwd=checkout, env=environment, stdout=log, stderr=log)
@@ -148,6 +190,40 @@ def rebalance(client: WireClient, member_id: str, generation_id: int) -> None:
     )
     synced = client.request(sync, 3)
     assert synced.error_code == 0, synced
+
+
+def is_loaded(client: WireClient, group_id: str) -> bool:
+    """Whether a request of a group that does not exist is answered."""
+    unknown = ConsumerGroupHeartbeatRequest(group_id=group_id, member_id=CONSUMER_MEMBER_ID, member_epoch=1)
+    code: int = client.request(unknown, 1).error_code
+    return code == ErrorCode.GROUP_ID_NOT_FOUND
+
+
+def changes_of_consumers(
+    server: "subprocess.Popen[bytes]", bootstrap: str, scratch: Path, idle: float
+) -> Iterator[tuple[str, float]]:
+    """What happens, and the instructions for it per member."""
+    with ExitStack() as stack:
+        clients = [stack.enter_context(WireClient(bootstrap)) for _ in range(CHANGING_CONNECTIONS)]
+        for client in clients:
+            client.socket.settimeout(CHANGING_SECONDS)
+        clients[0].create_topic(CHANGING_TOPIC, CHANGING_PARTITIONS)
+        new_group = partial(ChangingGroup, topic=CHANGING_TOPIC, partition_count=CHANGING_PARTITIONS, clients=clients)
+        if ONLY in JOINS:
+            for group_id, members in ((WARMED_UP, CHANGING_CONNECTIONS), (JOINED, JOINED_MEMBERS)):
+                group = new_group(group_id)
+                group.add_members(members)
+                count = counted(server, scratch, group.join_at_once, idle)
+                group.leave()
+            yield JOINS, count / JOINED_MEMBERS
+        if ONLY in REPLACES:
+            group = new_group(REPLACED)
+            group.set_assignment_interval(0)
+            group.add_members(REPLACED_MEMBERS)
+            group.become_stable()
+            group.replace()
+            count = counted(server, scratch, lambda: repeat(group.replace, REPLACED_ROUNDS), idle)
+            yield REPLACES, count / REPLACED_MEMBERS / REPLACED_ROUNDS
 
 
 def consumer_requests(client: WireClient) -> Requests:
