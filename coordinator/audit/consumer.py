@@ -8,7 +8,13 @@ from typing import Any, Final, cast
 
 from coordinator.audit import classic, consumer_epochs, schema
 from coordinator.audit.fields import Fields
-from coordinator.audit.group_state import GroupAuditState, KnownMember, by_topic
+from coordinator.audit.group_state import (
+    GroupAuditState,
+    KnownMember,
+    by_topic,
+    named_partitions,
+    partition_count,
+)
 from coordinator.audit.kind_audit import KindAudit, Projection, ms_between, whole_group
 from coordinator.audit.world import NO_TOPIC, World
 from coordinator.core.causes import Cause
@@ -17,7 +23,7 @@ from coordinator.core.consumer import conversion_events as conversions
 from coordinator.core.consumer import events
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.consumer.member import ConsumerMember, CurrentAssignment, MemberMetadata, MemberState
-from coordinator.core.consumer.topic_partitions import EpochsByPartition
+from coordinator.core.consumer.topic_partitions import NO_PARTITIONS, EpochsByPartition
 from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 from coordinator.core.groups.membership import Membership
 from coordinator.core.groups.states import ASSIGNING, RECONCILING, STABLE, GroupState
@@ -134,13 +140,16 @@ def _reconciled(
     before: GroupState,
     world: World,
 ) -> Fields:
-    current, member_id = event.current, event.member_id
+    current, member_id, at_ms = event.current, event.member_id, event.at_ms
     known = state.members[member_id]
-    partitions = _named(current.assigned, state.nameable_partitions + len(known.owned), world)
-    revoking = _named(current.pending, schema.PARTITIONS_NAMED_MAX, world)
-    count = _count(current.assigned)
+    count, revoking_count = partition_count(current.assigned), partition_count(current.pending)
+    nameable = state.nameable_partitions + len(known.owned)
+    partitions = named_partitions(current.assigned if count <= nameable else NO_PARTITIONS, world.topic_name)
+    is_few = revoking_count <= schema.PARTITIONS_NAMED_MAX
+    revoking = named_partitions(current.pending if is_few else NO_PARTITIONS, world.topic_name)
     unnamed = count - len(partitions)
-    gained, lost, kept = state.reassign(member_id, partitions, unnamed, revoking, event.at_ms)
+    gained, lost, kept = state.reassign(member_id, partitions, unnamed, revoking, at_ms)
+    is_waiting = current.state is MemberState.UNRELEASED_PARTITIONS
     return {
         "member": known,
         "partitions": by_topic(partitions),
@@ -149,28 +158,19 @@ def _reconciled(
         "kept": kept,
         "unnamed_partitions": unnamed,
         "member_epoch": current.epoch,
-        "member_state": current.state.name,
+        "member_state": current.state._name_,  # `name` is a property in Python
         "partition_count": count,
         "revoking": by_topic(revoking),
-        "revoking_count": _count(current.pending),
-        "waits_for": _waits_for(group, member_id, current, state, world),
-        "reconcile_ms": ms_between(state.generation_started_ms or event.at_ms, event.at_ms),
+        "revoking_count": revoking_count,
+        "waits_for": _waits_for(group, member_id, current, state, world) if is_waiting else [],
+        "reconcile_ms": max(at_ms - (state.generation_started_ms or at_ms), 0),
     }
-
-
-def _count(partitions: EpochsByPartition) -> int:
-    return sum(map(len, partitions.values()))
 
 
 def _named(partitions: EpochsByPartition, named_max: int, world: World) -> Partitions:
     """(topic name, index) of each partition; nothing if they are too many."""
-    named: Partitions = set()
-    if not partitions or _count(partitions) > named_max:
-        return named
-    for topic_id, indexes in partitions.items():
-        name = world.topic_name(topic_id)
-        named.update([(name, index) for index in indexes])
-    return named
+    few = partitions if partition_count(partitions) <= named_max else NO_PARTITIONS
+    return named_partitions(few, world.topic_name)
 
 
 def _waits_for(
@@ -178,16 +178,18 @@ def _waits_for(
 ) -> list[schema.WaitedFor]:
     """Who has not given up what the member is to get; nothing if the target has too many partitions to name."""
     target = group.target(member_id)
-    too_many = sum(map(len, target.values())) > schema.PARTITIONS_NAMED_MAX
-    if current.state is not MemberState.UNRELEASED_PARTITIONS or too_many:
+    if partition_count(target) > schema.PARTITIONS_NAMED_MAX:
         return []
     waits: dict[str, Partitions] = {}
     for topic_id, indexes in target.items():
-        has = current.assigned.get(topic_id, ())
+        owners = group.owners.get(topic_id)
+        if owners is None:
+            continue
+        has, name = current.assigned.get(topic_id, ()), world.topic_name(topic_id)
         for index in indexes:
-            owner = None if index in has else group.owner(topic_id, index)
+            owner = None if index in has else owners.get(index)
             if owner is not None and owner != member_id:
-                waits.setdefault(owner, set()).add((world.topic_name(topic_id), index))
+                waits.setdefault(owner, set()).add((name, index))
     named = list(waits.items())[: schema.MEMBERS_NAMED_MAX]
     return [
         schema.WaitedFor(cast(Any, state.members[owner]), by_topic(partitions))
@@ -210,7 +212,7 @@ def _stable(
     state.is_rebalancing = False
     return {
         "members": len(group.members),
-        "partitions": sum(_count(each.current.assigned) for each in group.members.values()),
+        "partitions": sum(partition_count(each.current.assigned) for each in group.members.values()),
         "partitions_moved": moved,
         "join_ms": join_ms,
         "sync_ms": sync_ms,
@@ -291,7 +293,7 @@ def _remember(group: ConsumerGroup, state: GroupAuditState, world: World) -> Non
     for member in group.members.values():
         current = member.current
         partitions = _named(current.assigned, state.nameable_partitions, world)
-        state.remember_member(member, partitions, _count(current.assigned) - len(partitions))
+        state.remember_member(member, partitions, partition_count(current.assigned) - len(partitions))
         state.set_revoking(member.member_id, _named(current.pending, schema.PARTITIONS_NAMED_MAX, world))
         state.set_subscription(member.member_id, member.metadata.topics)
     state.topics = world.topics(group.named_topics.counts.keys(), group.pattern_topics.keys())
@@ -305,13 +307,19 @@ def _progress_of(member: ConsumerMember, known: KnownMember) -> schema.MemberPro
     current = member.current
     revoking = by_topic(known.revoking)
     return schema.MemberProgress(
-        current.epoch, current.state.name, _count(current.assigned), revoking, _count(current.pending)
+        current.epoch, current.state.name, partition_count(current.assigned), revoking, partition_count(current.pending)
     )
 
 
 def _mark(member: ConsumerMember) -> tuple[str, int, str, int, int]:
     current = member.current
-    return member.member_id, current.epoch, current.state.name, _count(current.assigned), _count(current.pending)
+    return (
+        member.member_id,
+        current.epoch,
+        current.state.name,
+        partition_count(current.assigned),
+        partition_count(current.pending),
+    )
 
 
 RECONCILED: Final = Projection(schema.MemberReconciled, _reconciled)

@@ -52,16 +52,19 @@ def _rebalance_started(
     known = state.members.get(event.member_id)
     member = None if known is None else known.member
     triggers = state.begin_epoch(event.cause, member, event.reason, event.at_ms)
-    trigger = next(each for each in triggers if each.cause is event.cause)
+    trigger = triggers[0]
+    if trigger.cause is not event.cause:
+        trigger = next(each for each in triggers if each.cause is event.cause)
+    changed = world.changed(state.topics)
     return {
         "cause": event.cause,
         "member": trigger.member,
         "reason": trigger.reason,
         "members": len(group.members),
         "triggers": triggers,
-        "topic_changes": world.topic_changes(state.topics),
+        "topic_changes": world.topic_changes(changed) if changed else {},
         "lag": world.lag(),
-        "recreated_topics": world.recreated_topics(state.topics),
+        "recreated_topics": world.recreated_topics(changed) if changed else [],
     }
 
 

@@ -1,4 +1,4 @@
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from coordinator.audit.schema import TopicPartitions, Trigger
@@ -9,6 +9,14 @@ from coordinator.core.groups.states import GroupState
 
 def by_topic(partitions: Iterable[tuple[str, int]]) -> TopicPartitions:
     """Topic → partition indexes, both ascending."""
+
+def partition_count(partitions: Mapping[bytes, Collection[int]]) -> int:
+    """How many partitions there are, by topic id."""
+
+def named_partitions(
+    partitions: Mapping[bytes, Collection[int]], topic_name: Callable[[bytes], str]
+) -> set[tuple[str, int]]:
+    """(topic name, index) of each partition, by topic id."""
 
 class KnownMember:
     """A member and its last assignment. In the fields of an event it stands for its `schema.MemberRef`."""

@@ -29,6 +29,24 @@ def by_topic(partitions):
     return topics
 
 
+def partition_count(dict partitions not None):
+    """How many partitions there are, by topic id."""
+    cdef Py_ssize_t count = 0
+    for of_topic in partitions.values():
+        count += len(of_topic)
+    return count
+
+
+def named_partitions(dict partitions not None, topic_name):
+    """(topic name, index) of each partition, by topic id."""
+    cdef set named = set()
+    for topic_id, of_topic in partitions.items():
+        name = topic_name(topic_id)
+        for index in of_topic:
+            named.add((name, index))
+    return named
+
+
 cdef int put(dict topics, partition) except -1:
     topic, index = partition
     if topic in topics:

@@ -140,6 +140,10 @@ class World:
         named = sorted(names)[: schema.TOPICS_NAMED_MAX]
         return {name: self._topic(name) for name in named if self.cluster.is_known(name)}
 
+    def changed(self, before: Mapping[str, Topic]) -> dict[str, Topic]:
+        """Those of these topics that are others now, as they were before."""
+        return {name: topic for name, topic in before.items() if self._topic(name) != topic}
+
     def topic_changes(self, before: Mapping[str, Topic]) -> dict[str, list[int]]:
         """Name → [partitions before, partitions now], for the topics that changed or were created again."""
         if not before:

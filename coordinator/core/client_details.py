@@ -2,6 +2,8 @@
 
 from typing import Final, NamedTuple
 
+from coordinator.core.attributes import attribute
+
 
 class ClientDetails(NamedTuple):
     """What a client said and proved of itself. It is not stored with its member, so a load leaves it unknown."""
@@ -22,14 +24,6 @@ class KnowsClient:
     __slots__ = ()
     client_details: ClientDetails
 
-    @property
-    def client_software_name(self) -> str:
-        return self.client_details.software_name
-
-    @property
-    def client_software_version(self) -> str:
-        return self.client_details.software_version
-
-    @property
-    def principal(self) -> str:
-        return self.client_details.principal
+    client_software_name = attribute("client_details.software_name")
+    client_software_version = attribute("client_details.software_version")
+    principal = attribute("client_details.principal")

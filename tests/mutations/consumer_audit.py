@@ -73,9 +73,9 @@ MUTANTS: Final = (
     ),
     Mutant(
         "who gives up partitions waits for others",
-        "_waits_for",
-        "if current.state is not MemberState.UNRELEASED_PARTITIONS or too_many:",
-        "if too_many:",
+        "_reconciled",
+        "if is_waiting else []",
+        "",
     ),
     Mutant(
         "who waited twice holds up others",

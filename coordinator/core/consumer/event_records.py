@@ -18,7 +18,12 @@ from coordinator.core.consumer.events import (
     TargetAssignmentComputed,
 )
 from coordinator.core.consumer.group import ConsumerGroup
-from coordinator.core.consumer.member_records import removed_member_records, targets_records
+from coordinator.core.consumer.member_records import (
+    current_record,
+    epoch_record,
+    removed_member_records,
+    targets_records,
+)
 from coordinator.core.consumer.replay import RECORD_TYPES
 from coordinator.core.event import Event
 from coordinator.core.groups.group import Group
@@ -46,7 +51,7 @@ def _removed(event: ConsumerMemberRemoved, group: Group[Any], events: Events) ->
 def _current(
     event: ConsumerMemberAssigned | StaticMemberLeft, group: Group[Any] | None, events: Events
 ) -> list[StoredRecord]:
-    return [records.current_record_of(event.group_id, event.member_id, event.current)]
+    return [current_record(event.group_id, event.member_id, event.current)]
 
 
 def _forgotten(event: PatternForgotten, group: Group[Any], events: Events) -> list[StoredRecord]:
@@ -58,7 +63,7 @@ def _resolved(event: PatternsResolved, group: Group[Any], events: Events) -> lis
 
 
 def _epoch(event: GroupEpochBumped, group: Group[Any] | None, events: Events) -> list[StoredRecord]:
-    return [records.epoch_record(event.group_id, event.epoch, event.metadata_hash)]
+    return [epoch_record(event.group_id, event.epoch, event.metadata_hash)]
 
 
 def _partition_metadata(event: PartitionMetadataRemoved, group: Group[Any], events: Events) -> list[StoredRecord]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final, NamedTuple
 
+from coordinator.core.attributes import attribute
 from coordinator.core.client_details import UNKNOWN_CLIENT, ClientDetails, KnowsClient
 from coordinator.core.consumer.topic_partitions import NO_PARTITIONS, EpochsByPartition
 
@@ -92,17 +93,9 @@ class ConsumerMember(KnowsClient):
     """When it joined, in wall-clock milliseconds; None: before the group was loaded."""
     committed_ms: int | None = field(default=None, compare=False)
 
-    @property
-    def group_instance_id(self) -> str | None:
-        return self.metadata.group_instance_id
-
-    @property
-    def client_id(self) -> str:
-        return self.metadata.client_id
-
-    @property
-    def client_host(self) -> str:
-        return self.metadata.client_host
+    group_instance_id = attribute("metadata.group_instance_id")
+    client_id = attribute("metadata.client_id")
+    client_host = attribute("metadata.client_host")
 
     @property
     def is_new(self) -> bool:
