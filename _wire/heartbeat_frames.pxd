@@ -2,7 +2,7 @@
 place, and their responses written.
 
 A frame with anything else (a tag, a string over 16 KiB, a truncated frame) has to be decoded in full, and so has a
-ConsumerGroupHeartbeat that says more than that its member is alive. The layouts are also defined in
+ConsumerGroupHeartbeat that says more than that its member is alive and what it owns. The layouts are also defined in
 `schemas/heartbeat.schema` and `schemas/consumer_group_heartbeat.schema`; a test compares them in every version.
 """
 
@@ -22,7 +22,10 @@ cdef enum:
     CONSUMER_GROUP_HEARTBEAT = 68
     CONSUMER_GROUP_HEARTBEAT_NEWEST = 1
     WITH_REGEX = 1
-    ASKS_FOR_NOTHING_BYTES = 10         # of version 1: from the rack to the tags; version 0 has no regex
+    ASKS_FOR_NOTHING_BYTES = 8          # of version 1: from the rack to the assignor; version 0 has no regex
+    OWNED_ELEMENTS_MAX = 100            # topics and partitions: no request may be limited to fewer elements
+    TOPIC_ID_BYTES = 16
+    PARTITION_BYTES = 4
     CONSUMER_MEMBER_ID_BYTES_MAX = 126  # its length plus one is one byte
     ANSWER_BYTES_MAX = 160              # of either API, with its length
 
@@ -83,6 +86,31 @@ cdef inline bint no_tags(const uint8_t **position, const uint8_t *end) noexcept:
     return True
 
 
+cdef inline bint pass_owned(const uint8_t **position, const uint8_t *end) noexcept:
+    """Pass over the partitions that a member says it owns, null if it does not say; false if they are too many."""
+    cdef int left = OWNED_ELEMENTS_MAX
+    cdef int topics, partitions
+    cdef const uint8_t *p = position[0]
+    if p >= end or p[0] > OWNED_ELEMENTS_MAX + 1:
+        return False
+    topics = p[0] - 1
+    p += 1
+    left -= topics
+    while topics > 0:
+        if end - p <= TOPIC_ID_BYTES:
+            return False
+        partitions = p[TOPIC_ID_BYTES] - 1
+        left -= partitions
+        if partitions < 0 or left < 0 or end - p <= TOPIC_ID_BYTES + 1 + partitions * PARTITION_BYTES:
+            return False
+        p += TOPIC_ID_BYTES + 1 + partitions * PARTITION_BYTES
+        if not no_tags(&p, end):
+            return False
+        topics -= 1
+    position[0] = p
+    return True
+
+
 cdef inline bint read_heartbeat(const uint8_t *frame, Py_ssize_t frame_bytes, HeartbeatFields *fields) noexcept:
     """Read the fields of a frame (without its length field); return false if it may not be a plain Heartbeat.
 
@@ -130,9 +158,9 @@ cdef inline Py_ssize_t write_heartbeat_answer(uint8_t *out, const HeartbeatField
 cdef inline bint read_consumer_heartbeat(
     const uint8_t *frame, Py_ssize_t frame_bytes, ConsumerHeartbeatFields *fields
 ) noexcept:
-    """As `read_heartbeat`, of a ConsumerGroupHeartbeat; false too if it asks for anything, or tells what it owns.
+    """As `read_heartbeat`, of a ConsumerGroupHeartbeat; false too if it says anything but what its member owns.
 
-    Rack, names, regular expression, assignor and partitions are null, and the rebalance timeout is -1: unchanged.
+    Rack, names, regular expression and assignor are null, and the rebalance timeout is -1: unchanged.
     """
     cdef const uint8_t *p = frame + HEADER_BYTES_MIN
     cdef const uint8_t *end = frame + frame_bytes
@@ -154,7 +182,10 @@ cdef inline bint read_consumer_heartbeat(
     if not take_span(&p, end, True, &fields.instance_id):
         return False
     nothing_bytes = ASKS_FOR_NOTHING_BYTES if fields.api_version >= WITH_REGEX else ASKS_FOR_NOTHING_BYTES - 1
-    return end - p >= nothing_bytes and memcmp(p, b"\0\xff\xff\xff\xff\0\0\0\0\0", nothing_bytes) == 0
+    if end - p < nothing_bytes or memcmp(p, b"\0\xff\xff\xff\xff\0\0\0", nothing_bytes) != 0:
+        return False
+    p += nothing_bytes
+    return pass_owned(&p, end) and no_tags(&p, end)
 
 
 cdef inline Py_ssize_t write_consumer_heartbeat_answer(

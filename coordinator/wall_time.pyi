@@ -14,6 +14,9 @@ class WallTime:
     def __init__(self, wall_ms: Callable[[], int] | None = None, on_step: Callable[[int], object] = ...) -> None:
         """`wall_ms` is the wall clock; without it, it is the clock of the deadlines. `on_step` gets each step in ms."""
 
+    def add_step_listener(self, listener: Callable[[int], object]) -> None:
+        """`listener` gets each step in ms, too."""
+
     @property
     def step_ms(self) -> int:
         """What is added to a time of the clock of the deadlines. Only `follow` changes it."""

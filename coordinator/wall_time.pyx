@@ -18,11 +18,14 @@ def _ignore(step_ms):
 cdef class WallTime:
     cdef readonly int64_t step_ms
     cdef object wall_ms
-    cdef object on_step
+    cdef list on_step
 
     def __init__(self, wall_ms=None, on_step=_ignore):
         self.wall_ms = wall_ms
-        self.on_step = on_step
+        self.on_step = [on_step]
+
+    def add_step_listener(self, listener not None):
+        self.on_step.append(listener)
 
     def follow(self, int64_t now_ms):
         cdef int64_t change_ms
@@ -31,7 +34,8 @@ cdef class WallTime:
         change_ms = <int64_t>self.wall_ms() - now_ms - self.step_ms
         if change_ms >= STEP_MS_MIN or change_ms <= -STEP_MS_MIN:
             self.step_ms += change_ms
-            self.on_step(change_ms)
+            for listener in self.on_step:
+                listener(change_ms)
 
     def at(self, int64_t now_ms):
         return now_ms + self.step_ms

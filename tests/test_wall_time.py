@@ -37,6 +37,15 @@ def test_a_step_moves_all_times_and_is_told_once(step_ms):
     assert clocks.steps == [step_ms]
 
 
+def test_whoever_listens_is_told_each_step():
+    clocks, more = Clocks(), list[int]()
+    clocks.wall.add_step_listener(more.append)
+    for step_ms in (HOUR_MS, -STEP_MS):
+        clocks.wall_ms += step_ms
+        clocks.follow()
+    assert clocks.steps == more == [HOUR_MS, -STEP_MS]
+
+
 def test_small_changes_count_when_their_sum_is_a_step():
     clocks = Clocks()
     clocks.wall_ms += STEP_MS - 1

@@ -5,6 +5,7 @@ settings of the broker.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import Final
 
 from _wire.errors import ErrorCode
 from coordinator.broker.group_config_keys import (
@@ -26,6 +27,9 @@ from coordinator.config.settings import KEYS_BY_NAME, Config
 from coordinator.config.source import ConfigSource
 from coordinator.metadata.features import GROUP_VERSION, level_of
 from coordinator.metadata.image import MetadataImage
+
+GROUPS_REMEMBERED_MAX: Final = 10_000
+"""Groups with configs of their own whose values are kept as numbers."""
 
 
 def group_origins(key: ResourceConfigKey, configs: Mapping[str, str], config: Config) -> list[Origin]:
@@ -94,24 +98,36 @@ class CurrentGroupSettings:
         self._config = config
         self._image = image
         self._has_consumer_protocol = "consumer" in config[GROUP_COORDINATOR_REBALANCE_PROTOCOLS]
+        self._defaults = self._times({})
+        self._own: dict[str, tuple[Mapping[str, str], tuple[int, int, int]]] = {}
+        """Group id → its configs, and what they say: each heartbeat that changes something asks."""
 
     def is_enabled(self) -> bool:
         """Whether consumer groups are served: the feature `group.version` is in use, and the protocol is enabled."""
         return self._has_consumer_protocol and level_of(self._image, GROUP_VERSION) > 0
 
-    def session_timeout_ms(self, group_id: str) -> int:
-        return self._value_ms(group_id, CONSUMER_SESSION_TIMEOUT_MS)
-
-    def heartbeat_interval_ms(self, group_id: str) -> int:
-        return self._value_ms(group_id, CONSUMER_HEARTBEAT_INTERVAL_MS)
-
-    def assignment_interval_ms(self, group_id: str) -> int:
-        return self._value_ms(group_id, CONSUMER_ASSIGNMENT_INTERVAL_MS)
-
-    def _value_ms(self, group_id: str, key: ResourceConfigKey) -> int:
-        """A value that was stored when the bounds were others is moved to the nearest one that is allowed now."""
+    def times_of(self, group_id: str) -> tuple[int, int, int]:
+        """Session timeout, heartbeat interval and assignment interval of a group, in milliseconds."""
         configs = self._image.group_configs.get(group_id)
-        own = None if configs is None else _valid(key, configs)
+        if configs is None:
+            return self._defaults
+        known = self._own.get(group_id)
+        if known is None or known[0] is not configs:  # a change makes others
+            if len(self._own) >= GROUPS_REMEMBERED_MAX:
+                self._own.clear()
+            known = self._own[group_id] = configs, self._times(configs)
+        return known[1]
+
+    def _times(self, configs: Mapping[str, str]) -> tuple[int, int, int]:
+        return (
+            self._value_ms(CONSUMER_SESSION_TIMEOUT_MS, configs),
+            self._value_ms(CONSUMER_HEARTBEAT_INTERVAL_MS, configs),
+            self._value_ms(CONSUMER_ASSIGNMENT_INTERVAL_MS, configs),
+        )
+
+    def _value_ms(self, key: ResourceConfigKey, configs: Mapping[str, str]) -> int:
+        """A value that was stored when the bounds were others is moved to the nearest one that is allowed now."""
+        own = _valid(key, configs)
         if own is None:
             return int(self._config[key.broker[0].key])
         least, most = RANGES[key]

@@ -159,6 +159,8 @@ class Decision:
     """The events change nothing from which a further step of the state could follow."""
     is_partial: bool = False
     """Over the whole shard: the operation has more to do, and is decided again before any other one of the shard."""
+    keeps_heartbeats: bool = False
+    """The events change nothing of what heartbeats of other members are answered that sessions answer."""
     weight: int = 0
     """As how many usual operations its work counts beside the one that it is."""
 

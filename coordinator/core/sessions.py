@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from coordinator.deadlines import FAR_FUTURE_MS
+
 
 class SessionTimeouts(Protocol):
     """Read access to the sessions of members."""
@@ -41,6 +43,7 @@ class SessionTable(Protocol):
         heartbeat_interval_ms: int,
         client_id: str,
         client_host: str,
+        until_ms: int,
     ) -> None: ...
 
     def end(self, group_id: str, member_id: str) -> bool: ...
@@ -73,7 +76,7 @@ class SessionStarted:
 
 @dataclass(slots=True)
 class SessionRenewed:
-    """The member sent a request: its session ends `timeout_ms` from now."""
+    """The member sent a request: its session ends `timeout_ms` from now, and its heartbeats are closed."""
 
     member_id: str
     timeout_ms: int
@@ -96,8 +99,9 @@ class SessionEnded:
 class HeartbeatsOpened:
     """ConsumerGroupHeartbeats of the member that ask for nothing renew its session and do nothing else.
 
-    That holds until an event changes its group, or the metadata of the cluster change. They are answered with this
-    interval, and come from this client.
+    They say at most what the member owns. That holds until `until_ms`, until an event changes its group that is no
+    part of a decision that `keeps_heartbeats`, or until the metadata of the cluster change. They are answered with
+    this interval, and come from this client.
     """
 
     member_id: str
@@ -105,6 +109,7 @@ class HeartbeatsOpened:
     heartbeat_interval_ms: int
     client_id: str
     client_host: str
+    until_ms: int = FAR_FUTURE_MS
 
     def apply(self, sessions: SessionTable, group_id: str, now_ms: int) -> None:
         sessions.open_heartbeats(
@@ -114,6 +119,7 @@ class HeartbeatsOpened:
             self.heartbeat_interval_ms,
             self.client_id,
             self.client_host,
+            self.until_ms,
         )
 
 

@@ -8,7 +8,7 @@ happens, and not later by a client or a restart. They raise and are no `assert` 
 import os
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, Final, cast
 
 from coordinator.core.address_limits import AddressLimits
@@ -110,7 +110,7 @@ class CheckedStateMachine(GroupStateMachine):
             group, before, kind = self.groups.get(event.key), EMPTY, None
             if group is not None:
                 before, kind = group.membership.state, group.kind
-            super().apply(key, Decision((event,)), now_ms)
+            super().apply(key, replace(decision, events=(event,), effects=()), now_ms)
             group = group or self.groups[event.key]
             if kind is None or kind is group.kind:
                 check_transition(event, before, group)

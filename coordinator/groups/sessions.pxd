@@ -29,6 +29,7 @@ cdef class Session:
     cdef uint64_t timer                 # 0: the wheel has fired and nobody renewed
     cdef int32_t steady_epoch           # of ConsumerGroupHeartbeats that are answered here; -1: none are
     cdef int32_t heartbeat_interval_ms  # what they are answered
+    cdef int64_t steady_until_ms        # from then on the core answers
     cdef bytes client_id                # who sends them: from anybody else the core learns something
     cdef bytes client_host
     cdef uint64_t group_changes         # those that were counted when they were opened

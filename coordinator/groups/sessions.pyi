@@ -48,15 +48,16 @@ class SessionTable:
         heartbeat_interval_ms: int,
         client_id: str,
         client_host: str,
+        until_ms: int,
     ) -> None:
-        """Answer the ConsumerGroupHeartbeats of the member that ask for nothing, until something is closed.
+        """Answer the ConsumerGroupHeartbeats of the member that ask for nothing, until then or something is closed.
 
         KeyError when it has no session. The heartbeats of a very long member id are left to the core.
         """
     def close_heartbeats(self, group_id: str) -> None:
         """Leave the ConsumerGroupHeartbeats of a group to the core: something of the group has changed."""
     def close_all_heartbeats(self) -> None:
-        """Leave all ConsumerGroupHeartbeats to the core: topics, configs or features may have changed."""
+        """Leave all ConsumerGroupHeartbeats to the core: topics, configs, features or the clock may have changed."""
     def authorize(self, group_id: str, member_id: str, connection: int) -> None:
         """Let the member's heartbeats by this connection be answered here, as far as its client has to be authorized.
 

@@ -101,10 +101,14 @@ cdef class SessionTable:
         self.arm(session, group_id, member_id, now_ms)
 
     def renew(self, str group_id not None, str member_id not None, int64_t timeout_ms, int64_t now_ms):
-        """Let the session end `timeout_ms` from now. KeyError when there is none."""
+        """Let the session end `timeout_ms` from now, and leave the member's ConsumerGroupHeartbeats to the core.
+
+        KeyError when there is none.
+        """
         cdef Session session = self.find(group_id, member_id)
         if session is None:
             raise KeyError(member_id)
+        session.steady_epoch = -1
         session.timeout_ms = timeout_ms
         session.deadline_ms = now_ms + timeout_ms
         self.arm(session, group_id, member_id, now_ms)
@@ -149,8 +153,9 @@ cdef class SessionTable:
         group.open = open
 
     def open_heartbeats(self, str group_id not None, str member_id not None, int32_t member_epoch,
-                        int32_t heartbeat_interval_ms, str client_id not None, str client_host not None):
-        """Answer the ConsumerGroupHeartbeats of the member that ask for nothing, until something is closed."""
+                        int32_t heartbeat_interval_ms, str client_id not None, str client_host not None,
+                        int64_t until_ms):
+        """Answer the ConsumerGroupHeartbeats of the member that ask for nothing, until then or something is closed."""
         cdef Session session = self.find(group_id, member_id)
         if session is None:
             raise KeyError(member_id)
@@ -158,6 +163,7 @@ cdef class SessionTable:
             return
         session.steady_epoch = member_epoch
         session.heartbeat_interval_ms = heartbeat_interval_ms
+        session.steady_until_ms = until_ms
         session.client_id = client_id.encode()
         session.client_host = client_host.encode()
         session.group_changes = session.group.changes
@@ -170,7 +176,7 @@ cdef class SessionTable:
             group.changes += 1
 
     def close_all_heartbeats(self):
-        """Leave all ConsumerGroupHeartbeats to the core: topics, configs or features may have changed."""
+        """Leave all ConsumerGroupHeartbeats to the core: topics, configs, features or the clock may have changed."""
         self.changes += 1
 
     def authorize(self, str group_id not None, str member_id not None, int64_t connection):
@@ -294,6 +300,7 @@ cdef class SessionTable:
             or session.steady_epoch < 0
             or session.group_changes != session.group.changes
             or session.all_changes != self.changes
+            or session.steady_until_ms <= now_ms
             or session.deadline_ms <= now_ms
             or not is_instance(session, fields.instance_id.data, fields.instance_id.size)
             or not same_bytes(session.client_id, fields.client_id.data, fields.client_id.size)

@@ -148,7 +148,7 @@ class GroupStateMachine:
         if first_change is not None:
             changed_by, state_before = first_change
             log_transition(changed_by, after, state_before)
-        if not decision.no_step_follows and decision.events:
+        if decision.events and not (decision.no_step_follows or decision.keeps_heartbeats):
             self._sessions.close_heartbeats(key)
         # At once: an expiry later in the same batch finds the member alive. A batch that fails ends all sessions.
         for effect in decision.effects:

@@ -55,6 +55,8 @@ def make_groups(config: Config, loop: NodeLoop, storage: Storage, metrics: "Node
     sessions = SessionTable(loop.wheel, random.SystemRandom().getrandbits(64))
     # Topics, configs of groups and features are in the metadata.
     storage.metadata.add_record_listener(sessions.close_all_heartbeats)
+    # Whether the assignment interval is over depends on the wall clock.
+    loop.wall.add_step_listener(lambda step_ms: sessions.close_all_heartbeats())
     environment = Environment(
         config,
         storage.image,

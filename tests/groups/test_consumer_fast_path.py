@@ -1,7 +1,7 @@
 """ConsumerGroupHeartbeats that sessions answer without the core: which they are, and that nobody notices."""
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pytest
@@ -16,16 +16,24 @@ TOPICS = {"t": 4, "u": 3}
 NAMES = ("a", "b", "c", "s")
 INSTANCES = {"s": "instance"}
 STEPS = 120
-UNCHANGED = ("names", "pattern", "owned", "assignor", "rack_id")
+UNCHANGED = ("names", "pattern", "assignor", "rack_id")
+"""What a heartbeat must not say that the sessions answer; it may say what its member owns."""
+INTERVAL_MS = 2_000
+WAITING = {"group.consumer.assignment.interval.ms": str(INTERVAL_MS)}
 
 
 class FastWorld(World):
     """Its heartbeats come as by a connection: the sessions answer what they can, if they may."""
 
-    def __init__(self, uses_sessions: bool = True, topics: dict[str, int] | None = None) -> None:
+    def __init__(
+        self,
+        uses_sessions: bool = True,
+        topics: dict[str, int] | None = None,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
         self.uses_sessions = uses_sessions
         self.answered_by_sessions = 0
-        super().__init__(topics=topics or dict(TOPICS))
+        super().__init__(settings, topics or dict(TOPICS))
 
     def beat(self, member_id: str, epoch: int, **said: Any) -> ConsumerGroupHeartbeatResponse:
         asks_for_nothing = all(said.get(name) is None for name in UNCHANGED) and said.get("timeout_ms", -1) == -1
@@ -45,6 +53,9 @@ class FastWorld(World):
         return self.sessions.take_consumer_heartbeat(
             GROUP_ID, member_id, instance_id, epoch, client_id, host, self.now_ms
         )
+
+    def step_wall_clock(self, step_ms: int) -> None:
+        self.set_wall_clock(self.wall_ahead_ms + step_ms)
 
     def topics_changed(self) -> None:
         """As the metadata store says it."""
@@ -99,6 +110,97 @@ def test_a_heartbeat_that_the_member_has_not_sent_before_is_for_the_core():
         world.fast("a", epoch, host="/10.0.0.1"),
     ):
         assert answered == -1
+
+
+def test_the_heartbeat_that_gives_a_member_all_that_it_is_to_have_is_the_last_one_for_the_core():
+    world = settled()
+    world.enter("b")
+    for name in ("a", "b", "a"):
+        world.beat(name, world.epoch(name), owned=world.assigned(name))
+    epoch = world.epoch("b")
+    assert world.fast("b", epoch) == -1
+    assert World.beat(world, "b", epoch).assignment is not None
+    assert world.fast("b", epoch) == 500
+    written = world.written()
+    assert world.beat("b", epoch, owned=world.assigned("b")).assignment is None
+    assert world.written() == written
+
+
+def test_the_steps_of_a_member_leave_the_others_to_the_sessions():
+    world = settled(["a", "b", "c"])
+    epoch = world.epoch("a")
+    World.beat(world, "b", epoch, names=["t"])
+    for _ in range(3):
+        World.beat(world, "a", world.epoch("a"), owned=world.assigned("a"))
+    epoch = world.epoch("a")
+    assert world.fast("a", epoch) == 500
+    assert world.epoch("c") < epoch
+    World.beat(world, "c", world.epoch("c"))
+    assert world.fast("a", epoch) == 500
+
+
+def test_a_step_of_a_member_closes_its_own_heartbeats():
+    world = settled()
+    world.enter("b")
+    assert World.beat(world, "a", 2, owned=world.assigned("a")).member_epoch == 2, "it has to give partitions up"
+    assert world.fast("a", 2) == -1
+
+
+def waiting() -> FastWorld:
+    """A group in which `b`, and then `c`, have joined since the last target, and wait for the assignment interval."""
+    world = FastWorld(settings=WAITING)
+    world.enter("a", "t")
+    world.advance(500)
+    world.enter("b", "t")
+    assert world.fast("b", world.epoch("b")) == 500
+    world.enter("c", "t")
+    return world
+
+
+def test_members_that_wait_for_the_assignment_interval_need_the_core_when_it_is_over():
+    world = waiting()
+    epochs = {name: world.epoch(name) for name in ("b", "c")}
+    world.advance(INTERVAL_MS - 501)
+    assert all(world.fast(name, epoch) == 500 for name, epoch in epochs.items())
+    world.advance(1)
+    assert all(world.fast(name, epoch) == -1 for name, epoch in epochs.items())
+    assert World.beat(world, "b", epochs["b"]).member_epoch == world.consumer.epoch == world.consumer.target_epoch
+
+
+def test_the_first_that_joins_after_a_target_closes_the_heartbeats_of_those_that_had_it():
+    world = FastWorld(settings=WAITING)
+    world.enter("a", "t")
+    world.beat("a", world.epoch("a"), owned=world.assigned("a"))
+    assert world.fast("a", world.epoch("a")) == 500
+    world.enter("b", "t")
+    assert world.fast("a", world.epoch("a")) == -1
+
+
+@pytest.mark.parametrize("step_ms", [-3_600_000, 3_600_000, INTERVAL_MS])
+def test_a_wall_clock_that_was_set_ends_the_wait(step_ms: int):
+    world = waiting()
+    world.step_wall_clock(step_ms)
+    assert world.fast("b", world.epoch("b")) == -1
+    assert World.beat(world, "b", world.epoch("b")).member_epoch == world.consumer.target_epoch == world.consumer.epoch
+
+
+@pytest.mark.parametrize("subscription", [{"names": ["u"]}, {"pattern": "t.*"}, {"rack_id": "r"}])
+def test_whoever_changes_what_it_said_closes_the_heartbeats_of_those_that_wait(subscription: dict[str, Any]):
+    world = waiting()
+    World.beat(world, "c", world.epoch("c"), **subscription)
+    assert world.fast("b", world.epoch("b")) == -1
+
+
+def test_a_regular_expression_closes_the_heartbeats_of_those_that_wait_also_while_another_one_is_resolved():
+    world = waiting()
+    world.resolves_patterns = False
+    World.beat(world, "c", world.epoch("c"), pattern="t.*")
+    World.beat(world, "c", world.epoch("c"), pattern="")
+    assert world.consumer.is_resolving and not world.consumer.pattern_subscribers
+    World.beat(world, "b", world.epoch("b"))
+    assert world.fast("b", world.epoch("b")) == 500
+    world.enter("d", pattern="u.*")
+    assert world.fast("b", world.epoch("b")) == -1
 
 
 @pytest.mark.parametrize("change", ["join", "leave", "subscribe", "topic", "static leave", "restart"])
@@ -179,17 +281,17 @@ def test_a_very_long_member_id_is_left_to_the_core():
     assert world.fast(long_id[:-1], world.epoch(long_id[:-1])) == 500
 
 
-def play(seed: int, uses_sessions: bool) -> tuple[list[Any], int]:
+def play(seed: int, uses_sessions: bool, settings: Mapping[str, str]) -> tuple[list[Any], int]:
     """A random history; all that clients hear, what the group is in the end, and what was written."""
     draw = random.Random(seed)
-    world = FastWorld(uses_sessions)
+    world = FastWorld(uses_sessions, settings=settings)
     epochs: dict[str, int] = {}
     heard: list[Any] = []
     for _ in range(STEPS):
         name = draw.choice(NAMES)
         instance_id = INSTANCES.get(name)
         epoch = epochs.get(name, 0)
-        match draw.choices(range(10), weights=[30, 12, 3, 4, 2, 3, 2, 1, 5, 1])[0]:
+        match draw.choices(range(11), weights=[30, 12, 3, 4, 2, 3, 2, 1, 5, 1, 1])[0]:
             case 0 if epoch > 0:
                 said: dict[str, Any] = {}
             case 1 if epoch > 0 and world.whole_group is not None and name in world.consumer.members:
@@ -216,6 +318,9 @@ def play(seed: int, uses_sessions: bool) -> tuple[list[Any], int]:
                 continue
             case 9 if epoch > 0:
                 epoch, said = epoch + draw.choice((-1, 1)), {}
+            case 10:
+                world.step_wall_clock(draw.choice((-3_600_000, -1_000, 1_000, 3_600_000)))
+                continue
             case _:
                 continue
         answer = world.beat(name, epoch, instance_id=instance_id, **said)
@@ -225,10 +330,11 @@ def play(seed: int, uses_sessions: bool) -> tuple[list[Any], int]:
     return heard, world.answered_by_sessions
 
 
-def test_nobody_notices_who_answers():
+@pytest.mark.parametrize("settings", [{}, WAITING], ids=["without an assignment interval", "with one"])
+def test_nobody_notices_who_answers(settings: Mapping[str, str]):
     by_sessions = 0
     for seed in range(60):
-        heard, answered = play(seed, uses_sessions=True)
-        assert heard == play(seed, uses_sessions=False)[0], f"seed {seed}"
+        heard, answered = play(seed, True, settings)
+        assert heard == play(seed, False, settings)[0], f"seed {seed}"
         by_sessions += answered
-    assert by_sessions > 200
+    assert by_sessions > 500

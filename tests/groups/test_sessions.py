@@ -249,6 +249,24 @@ def test_a_session_with_a_longer_first_timeout_ends_in_time_once_it_is_renewed()
     assert table.is_due("g", "m", 2500)
 
 
+def steady(table: SessionTable, now_ms: int) -> bool:
+    return table.take_consumer_heartbeat("g", "m", None, 3, "client", "/host", now_ms) == 500
+
+
+def test_consumer_heartbeats_are_answered_until_a_time(table):
+    start(table, "g", "m", None, 1000)
+    table.open_heartbeats("g", "m", 3, 500, "client", "/host", 200)
+    assert steady(table, 199) and not steady(table, 200)
+
+
+def test_the_core_that_renews_a_session_opens_its_heartbeats_again_or_they_are_closed(table):
+    start(table, "g", "m", None, 1000)
+    table.open_heartbeats("g", "m", 3, 500, "client", "/host", 900)
+    assert steady(table, 0)
+    table.renew("g", "m", 1000, 0)
+    assert not steady(table, 0)
+
+
 def test_a_session_that_does_not_exist_cannot_be_renewed(table):
     with pytest.raises(KeyError):
         table.renew("g", "m", 1000, 0)

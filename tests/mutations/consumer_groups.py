@@ -14,7 +14,7 @@ MUTANTS: Final = (
     Mutant(
         "a partition is assigned while another member has it",
         "_next",
-        "index in own_pending or asked.is_free(topic_id, index)",
+        "index not in owners or index in own_pending",
         "True",
     ),
     Mutant(
@@ -42,10 +42,40 @@ MUTANTS: Final = (
         "if False:",
     ),
     Mutant(
+        "who joins as others do counts with what was kept of a regular expression",
+        "MemberUpdate._joins_as_others",
+        "and group.kept_homogeneity is None",
+        "",
+    ),
+    Mutant(
+        "a member that says nothing new hears of no topic that has grown",
+        "MemberUpdate._says_nothing_new",
+        "and group.checked_version == self._topics.topics_version",
+        "",
+    ),
+    Mutant(
+        "a change of the configs of a group is not noticed",
+        "CurrentGroupSettings.times_of",
+        "if known is None or known[0] is not configs:",
+        "if known is None:",
+    ),
+    Mutant(
+        "what the group found of a subscription is taken for that of another",
+        "MemberUpdate._subscribed_ids",
+        "if found is None or found.topics_version != version or found.names != names:",
+        "if found is None or found.topics_version != version:",
+    ),
+    Mutant(
+        "what the group found of a subscription is taken for that of other topics",
+        "MemberUpdate._subscribed_ids",
+        "if found is None or found.topics_version != version or found.names != names:",
+        "if found is None or found.names != names:",
+    ),
+    Mutant(
         "a full group says that a member is unknown",
         "heartbeat.decide",
-        "if is_full(group, request.member_id, context):",
-        "if request.member_epoch == NO_EPOCH and is_full(group, request.member_id, context):",
+        "if request.member_id not in group.members and is_full(group, context):",
+        "if request.member_epoch == NO_EPOCH and request.member_id not in group.members and is_full(group, context):",
     ),
     Mutant(
         "a clock that was set back delays targets",

@@ -9,6 +9,7 @@ import pytest
 
 from _wire.errors import ErrorCode
 from _wire.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
+from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from _wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from _wire.messages.describe_transactions import DescribeTransactionsRequest
 from _wire.messages.find_coordinator import FindCoordinatorRequest
@@ -175,6 +176,41 @@ def test_groups_and_transactions_are_told_in_wall_clock_time(tmp_path: Path, mon
                 assert all(0 <= at_ms - began_ms < 60_000 for at_ms in times), (step_ms, times, began_ms)
             states = {described(client, f"t-{number}").transaction_state for number in range(3)}
             assert states == {"Ongoing"}  # the step is no timeout
+        assert server.stop() == 0
+
+
+def test_members_that_wait_for_an_assignment_are_not_forgotten_when_the_clock_is_set_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """While they wait for the assignment interval, which the wall clock measures, sessions answer their heartbeats."""
+    control = tmp_path / "ahead"
+    monkeypatch.setenv(CONTROL, str(control))
+    interval = {f"group.consumer.{name}assignment.interval.ms": str(24 * HOUR_MS) for name in ("", "max.")}
+    with RunningServer(tmp_path, QUICK_GROUPS | interval, module="tests.server.stepped_serve") as server:
+        with WireClient(server.bootstrap) as client:
+            create(client, "t")
+
+            def beat(member_id: str, epoch: int, **said: Any) -> int:
+                beaten = ConsumerGroupHeartbeatRequest(
+                    group_id="consumers", member_id=member_id, member_epoch=epoch, **said
+                )
+                answer = client.request(beaten, 1)
+                assert answer.error_code in (ErrorCode.NONE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+                found: int = answer.member_epoch
+                return found
+
+            joining: dict[str, Any] = {
+                "subscribed_topic_names": ["t"],
+                "rebalance_timeout_ms": 60_000,
+                "topic_partitions": [],
+            }
+            first = wait_for(lambda: beat("a" * 22, 0, **joining), 20, "the consumer group")
+            assert beat("b" * 22, 0, **joining) == first
+            for _ in range(3):
+                assert beat("b" * 22, first) == first
+            set_ahead(control, -2 * HOUR_MS)
+            client.join_alone("another group")
+            assert beat("b" * 22, first) == first + 1
         assert server.stop() == 0
 
 

@@ -145,6 +145,7 @@ class SimulatedServer:
         self.wall_ahead_ms = 0
         self.pauses = Pauses()
         self.wall = WallTime(lambda: self.clock.now_ms() + self.wall_ahead_ms)
+        self.wall.add_step_listener(lambda step_ms: self.sessions.close_all_heartbeats())
         self.disk = MemoryFileSystem()
         self.is_batching = False
         self.client_software = ""

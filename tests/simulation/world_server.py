@@ -162,6 +162,7 @@ class WorldServer(SimulatedServer):
             consumer_groups=CurrentGroupSettings(config, storage.image),
         )
         storage.metadata.add_record_listener(sessions.close_all_heartbeats)
+        loop.wall.add_step_listener(lambda step_ms: sessions.close_all_heartbeats())
         epoch = storage.directories.next_coordinator_epoch()
         self.checkpoints = AuditCheckpoints(storage.directories.metadata_checkpoint(GROUP_AUDIT))
         timers = KeyTimers(loop.wheel, OFFSETS_TOPIC)

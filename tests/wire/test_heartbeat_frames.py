@@ -6,8 +6,13 @@ from hypothesis import strategies as st
 
 from _wire.errors import MalformedMessage
 from _wire.headers import decode_request_header, encode_request, encode_response
-from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
+from _wire.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    TopicPartitions,
+)
 from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from coordinator.config.network_keys import SOCKET_REQUEST_MAX_ELEMENTS
 from tests.wire import heartbeat_calls
 
 LENGTH_BYTES = 4
@@ -102,6 +107,11 @@ def consumer_frame(version, client_id="client", **fields):
     return encode_request(7, client_id, ConsumerGroupHeartbeatRequest(**fields), version)[LENGTH_BYTES:]
 
 
+def owned(*several):
+    """The partitions of as many topics."""
+    return [TopicPartitions(partitions=each) for each in several]
+
+
 @given(CONSUMER_VERSIONS, IDS, IDS, EPOCHS, IDS, INSTANCE_IDS)
 def test_reads_what_the_codec_reads_of_a_consumer(version, client_id, group_id, epoch, member_id, instance_id):
     frame = consumer_frame(
@@ -133,20 +143,64 @@ def test_answers_a_consumer_as_the_codec_does(version, epoch, interval_ms, membe
         {"subscribed_topic_names": ["t"]},
         {"subscribed_topic_regex": ""},
         {"server_assignor": "uniform"},
-        {"topic_partitions": []},
     ],
 )
-def test_declines_a_consumer_that_says_more_than_that_it_is_alive(said):
+def test_declines_a_consumer_that_says_more_than_that_it_is_alive_and_what_it_owns(said):
     steady = {"group_id": "g", "member_id": "m", "member_epoch": 3}
     for version in (0, 1):
         assert heartbeat_calls.read_consumer(consumer_frame(version, **steady)) is not None
         if version or "subscribed_topic_regex" not in said:
             assert heartbeat_calls.read_consumer(consumer_frame(version, **steady, **said)) is None
+            said_both = consumer_frame(version, **steady, **said, topic_partitions=owned([2, 1]))
+            assert heartbeat_calls.read_consumer(said_both) is None
+
+
+@given(CONSUMER_VERSIONS, st.none() | st.lists(st.lists(st.integers(-5, 2**31 - 1), max_size=20), max_size=5))
+def test_what_a_consumer_owns_is_passed_over(version, counts):
+    said = {"topic_partitions": None if counts is None else owned(*counts)}
+    frame = consumer_frame(version, group_id="g", member_id="m", member_epoch=3, **said)
+    assert heartbeat_calls.read_consumer(frame) == (version, b"client", b"g", b"m", 3, None)
+    response = ConsumerGroupHeartbeatResponse(member_id="m", member_epoch=3, heartbeat_interval_ms=500)
+    assert heartbeat_calls.answer_consumer(frame, 500) == encode_response(7, response, version)
+
+
+@pytest.mark.parametrize("counts", [(99,), (49, 49), (0,) * 100, (1,) * 50])
+def test_as_many_partitions_as_any_request_may_have(counts):
+    """The least that `socket.request.max.elements` can be."""
+    assert sum(counts) + len(counts) == SOCKET_REQUEST_MAX_ELEMENTS.at_least == 100
+    frame = consumer_frame(1, group_id="g", member_id="m", topic_partitions=owned(*map(range, counts)))
+    assert heartbeat_calls.read_consumer(frame) is not None
+    *first, last = counts
+    frame = consumer_frame(1, group_id="g", member_id="m", topic_partitions=owned(*map(range, (*first, last + 1))))
+    assert heartbeat_calls.read_consumer(frame) is None
+
+
+def test_very_many_partitions_are_left_to_the_codec():
+    for counts in ((127,), (128,), (20_000,), (0,) * 127, (0,) * 128, (0,) * 300):
+        frame = consumer_frame(1, group_id="g", member_id="m", topic_partitions=owned(*map(range, counts)))
+        assert heartbeat_calls.read_consumer(frame) is None
+
+
+def test_partitions_with_tags_or_null_are_left_to_the_codec():
+    frame = consumer_frame(1, group_id="g", member_id="m", topic_partitions=owned([7]))
+    body = b"\x02" + bytes(16) + b"\x02" + (7).to_bytes(4, "big") + b"\0" + b"\0"
+    assert frame.endswith(body)
+    start = frame[: -len(body)]
+    for changed in (
+        b"\x02" + bytes(16) + b"\x02" + (7).to_bytes(4, "big") + b"\x01\x00\x00" + b"\0",
+        b"\x02" + bytes(16) + b"\x00" + b"\0" + b"\0",
+        body[:-1] + b"\x01\x00\x00",
+    ):
+        assert heartbeat_calls.read_consumer(start + body) is not None
+        assert heartbeat_calls.read_consumer(start + changed) is None
 
 
 @given(CONSUMER_VERSIONS, st.data())
 def test_declines_or_agrees_on_any_change_of_a_byte_of_a_consumer(version, data):
-    frame = bytearray(consumer_frame(version, group_id="group", member_epoch=3, member_id="member"))
+    said = data.draw(st.sampled_from([None, [], owned([1, 2]), owned([0], [], [3, 4, 5])]))
+    frame = bytearray(
+        consumer_frame(version, group_id="group", member_epoch=3, member_id="member", topic_partitions=said)
+    )
     where = data.draw(st.integers(0, len(frame) - 1))
     frame[where] = data.draw(st.integers(0, 255))
     read = heartbeat_calls.read_consumer(bytes(frame))
@@ -166,7 +220,8 @@ def test_declines_or_agrees_on_any_change_of_a_byte_of_a_consumer(version, data)
 
 @given(CONSUMER_VERSIONS, st.data())
 def test_declines_every_frame_of_a_consumer_cut_short(version, data):
-    frame = consumer_frame(version, group_id="group", member_epoch=3, member_id="member")
+    said = data.draw(st.sampled_from([None, [], owned([1, 2]), owned([0], [], [3, 4, 5])]))
+    frame = consumer_frame(version, group_id="group", member_epoch=3, member_id="member", topic_partitions=said)
     assert heartbeat_calls.read_consumer(frame[: data.draw(st.integers(0, len(frame) - 1))]) is None
 
 

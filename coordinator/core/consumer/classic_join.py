@@ -81,7 +81,7 @@ def _check(
 ) -> ErrorCode | None:
     if context.config[GROUP_CONSUMER_MIGRATION_POLICY] == DISABLED:
         return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
-    if is_full(group, member_id, context):
+    if member_id not in group.members and is_full(group, context):
         return ErrorCode.GROUP_MAX_SIZE_REACHED
     names = [protocol.name for protocol in request.protocols]
     if not group.supports_classic_protocols(request.protocol_type, names):

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from coordinator.core.attributes import attribute
 from coordinator.core.consumer.deadlines import Deadline, Deadlines
 from coordinator.core.consumer.member import ConsumerMember, CurrentAssignment, MemberMetadata, MemberState
 from coordinator.core.consumer.named_topics import ChangedNames, NamedTopics
 from coordinator.core.consumer.names import change_counts
-from coordinator.core.consumer.topic_partitions import EpochsByPartition, TopicPartitions
+from coordinator.core.consumer.owners import disown, own
+from coordinator.core.consumer.topic_partitions import TopicPartitions
 from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 from coordinator.core.groups.membership import TopicName
 from coordinator.core.groups.states import ASSIGNING, DEAD, EMPTY, RECONCILING, STABLE, GroupState
@@ -32,6 +34,14 @@ class ResolvedPattern(NamedTuple):
     version: int
     """The offset in the metadata log up to which topics were known."""
     timestamp_ms: int
+
+
+class FoundSubscription(NamedTuple):
+    """The topics of a subscription that exist."""
+
+    topics_version: int
+    names: tuple[str, ...]
+    topic_ids: frozenset[bytes]
 
 
 @dataclass(slots=True)
@@ -85,14 +95,15 @@ class ConsumerGroup:
     It is not stored."""
     resolved_version: int = UNCHECKED
     """The version of the topics that the regular expressions were last resolved with; it is not stored."""
+    found_subscription: FoundSubscription | None = field(default=None, compare=False, repr=False)
+    """What a request looked up last, so that the next one need not; it is part of no state."""
     computing: object | None = field(default=None, compare=False)
     """What started the computation of a target that is under way beside the requests; None: there is none."""
     is_resolving: bool = False
     """Whether regular expressions are being resolved."""
 
-    @property
-    def generation_id(self) -> int:
-        return self.epoch
+    generation_id = attribute("epoch")
+    """The same as `epoch`: what happens to a group is told with it several times an event."""
 
     @property
     def protocol_type(self) -> str:
@@ -190,14 +201,18 @@ class ConsumerGroup:
     def assign(self, member: ConsumerMember, current: CurrentAssignment) -> None:
         self.kept_homogeneity = None
         had = member.current
-        if current.assigned == had.assigned and current.pending == had.pending:
-            # Mostly the epoch alone has risen. Nobody else can have got the partitions since.
-            self.reconciled_count -= member.is_reconciled_to(self.target_epoch)
-            member.current = current
-            self.reconciled_count += member.is_reconciled_to(self.target_epoch)
-            return
-        self._disown(member)
-        self._own(member, current)
+        if current.assigned != had.assigned or current.pending != had.pending:
+            owners, member_id = self.owners, member.member_id
+            for partitions in (had.assigned, had.pending):
+                disown(owners, partitions, member_id)
+            for partitions in (current.assigned, current.pending):
+                own(owners, partitions, member_id)
+        # Otherwise the epoch alone has risen, and nobody else can have got the partitions since.
+        target_epoch = self.target_epoch
+        was_reconciled = had.state is MemberState.STABLE and had.epoch == target_epoch
+        member.current = current
+        if (current.state is MemberState.STABLE and current.epoch == target_epoch) is not was_reconciled:
+            self.reconciled_count += -1 if was_reconciled else 1
 
     def set_target_epoch(self, epoch: int, computed_ms: int) -> None:
         self.target_epoch, self.target_computed_ms = epoch, computed_ms
@@ -216,7 +231,8 @@ class ConsumerGroup:
 
     def set_revocation_deadline(self, member_id: str, at_ms: int | None) -> None:
         if at_ms is None:
-            self.deadlines.remove(member_id, Deadline.REVOCATION)
+            if self.deadlines.by_key:  # mostly there are none
+                self.deadlines.remove(member_id, Deadline.REVOCATION)
         else:
             self.deadlines.set(member_id, Deadline.REVOCATION, at_ms)
 
@@ -242,25 +258,13 @@ class ConsumerGroup:
         member.current = current
         self.reconciled_count += member.is_reconciled_to(self.target_epoch)
         for partitions in (current.assigned, current.pending):
-            for topic_id, of_topic in partitions.items():
-                self.owners.setdefault(topic_id, {}).update(dict.fromkeys(of_topic, member.member_id))
+            own(self.owners, partitions, member.member_id)
 
     def _disown(self, member: ConsumerMember) -> None:
         """Take back what the member counts for. The records of a log may name another owner meanwhile."""
         self.reconciled_count -= member.is_reconciled_to(self.target_epoch)
         for partitions in (member.current.assigned, member.current.pending):
-            for topic_id in partitions:
-                self._disown_topic(member.member_id, topic_id, partitions)
-
-    def _disown_topic(self, member_id: str, topic_id: bytes, partitions: EpochsByPartition) -> None:
-        owners = self.owners.get(topic_id)
-        if owners is None:
-            return
-        for partition in partitions[topic_id]:
-            if owners.get(partition) == member_id:
-                del owners[partition]
-        if not owners:
-            del self.owners[topic_id]
+            disown(self.owners, partitions, member.member_id)
 
 
 def change_count(counts: dict[str, int], name: str, by: int) -> None:

@@ -16,7 +16,6 @@ from coordinator.core.consumer.heartbeat_requests import (
     UNCHANGED_TIMEOUT,
     Rejection,
     assignment_of,
-    has_assignment_changed,
     is_full_request,
     rejection_response,
 )
@@ -46,6 +45,7 @@ def heartbeat(
     group: Group[ConsumerGroup] | None, request: ConsumerGroupHeartbeatRequest, context: OperationContext
 ) -> Decision:
     """Answer a heartbeat. One with epoch 0 makes the group."""
+    decided: Decision | Rejection
     if request.member_epoch in (LEAVE_EPOCH, LEAVE_STATIC_EPOCH):
         decided = group_not_found(request) if group is None else leave(group.membership, request, context)
     elif group is not None:
@@ -56,7 +56,7 @@ def heartbeat(
         decided = Rejection(ErrorCode.POLICY_VIOLATION, "Clients of this address have created too many groups.")
     else:
         return _create(request, context)
-    return answered(group, request, decided, context)
+    return decided if type(decided) is Decision else answered(group, request, decided, context)
 
 
 def answered(
@@ -92,7 +92,7 @@ def decide(
     group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, context: OperationContext
 ) -> Decision | Rejection:
     """The order of the checks is Kafka's: size, member, epoch, regular expression."""
-    if is_full(group, request.member_id, context):
+    if request.member_id not in group.members and is_full(group, context):
         full = "The consumer group has reached its maximum size."
         return Rejection(ErrorCode.GROUP_MAX_SIZE_REACHED, full, is_filled(group, context))
     member_id = request.member_id or new_member_id(context)
@@ -114,7 +114,7 @@ def updated_metadata(
         changes["client_id"] = context.client_id
     if before.client_host != context.client_host:
         changes["client_host"] = context.client_host
-    if request.instance_id is not None:
+    if request.instance_id is not None and request.instance_id != before.group_instance_id:
         changes["group_instance_id"] = request.instance_id
     if request.rack_id is not None:
         changes["rack_id"] = request.rack_id
@@ -139,37 +139,37 @@ def _answer(
     step: MemberUpdate,
     current: CurrentAssignment,
 ) -> Decision:
+    interval_ms = step.heartbeat_interval_ms
     response = ConsumerGroupHeartbeatResponse(
-        member_id=member_id,
-        member_epoch=current.epoch,
-        heartbeat_interval_ms=context.consumer_groups.heartbeat_interval_ms(group.group_id),
+        member_id=member_id, member_epoch=current.epoch, heartbeat_interval_ms=interval_ms
     )
+    before, after = step.had.assigned, current.assigned
     if (
         request.member_epoch == NO_EPOCH
-        or is_full_request(request)
-        or has_assignment_changed(step.had.assigned, current.assigned)
+        or (after is not before and after != before)
+        or (request.topic_partitions is not None and is_full_request(request))
     ):
         response.assignment = assignment_of(current.assigned)
     assert context.request_id is not None
     events, sessions = tuple(step.events), step.sessions()
-    if step.is_settled(current):
-        sessions = (*sessions, _heartbeats_opened(response, member_id, context))
-    replies = (Reply(context.request_id, response),)
-    return Decision(events, replies, sessions, no_step_follows=not events, weight=step.weight)
-
-
-def _heartbeats_opened(
-    response: ConsumerGroupHeartbeatResponse, member_id: str, context: OperationContext
-) -> HeartbeatsOpened:
-    return HeartbeatsOpened(
-        member_id, response.member_epoch, response.heartbeat_interval_ms, context.client_id, context.client_host
+    until_ms = step.steady_until_ms(current)
+    if until_ms is not None:
+        opened = HeartbeatsOpened(
+            member_id, current.epoch, interval_ms, context.client_id, context.client_host, until_ms
+        )
+        sessions = (*sessions, opened)
+    return Decision(
+        events,
+        (Reply(context.request_id, response),),
+        sessions,
+        no_step_follows=not events,
+        keeps_heartbeats=step.keeps_heartbeats,
+        weight=step.weight,
     )
 
 
-def is_full(group: ConsumerGroup, member_id: str, context: OperationContext) -> bool:
+def is_full(group: ConsumerGroup, context: OperationContext) -> bool:
     """Whether there is no room for a member that the group does not know."""
-    if member_id in group.members:
-        return False
     filled_size = context.environment.filled_size
     return _is_full_by_itself(group, context) or (filled_size is not None and len(group.members) >= filled_size)
 

@@ -3,7 +3,7 @@
 Counterpart in Kafka: `throwIfConsumerGroupHeartbeatRequestIsInvalid` of `GroupCoordinatorService`.
 """
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from typing import Any, Final, NamedTuple
 
 from _wire.errors import ErrorCode
@@ -55,10 +55,11 @@ def prepare(
     reason = _invalid_reason(request, context.api_version)
     if reason is not None:
         return Answer(rejection_response(Rejection(ErrorCode.INVALID_REQUEST, reason)))
-    assignors = context.config[GROUP_CONSUMER_ASSIGNORS]
-    if request.server_assignor is not None and request.server_assignor not in assignors:
-        unsupported = f"ServerAssignor is not supported. Supported assignors: {', '.join(assignors)}."
-        return Answer(rejection_response(Rejection(ErrorCode.UNSUPPORTED_ASSIGNOR, unsupported)))
+    if request.server_assignor is not None:
+        assignors = context.config[GROUP_CONSUMER_ASSIGNORS]
+        if request.server_assignor not in assignors:
+            unsupported = f"ServerAssignor is not supported. Supported assignors: {', '.join(assignors)}."
+            return Answer(rejection_response(Rejection(ErrorCode.UNSUPPORTED_ASSIGNOR, unsupported)))
     names = request.subscribed_topic_names
     return request if names is None or len(names) <= NAMES_SORTED_AT_ONCE else sorting_names(request, names)
 
@@ -66,9 +67,9 @@ def prepare(
 def _invalid_reason(request: ConsumerGroupHeartbeatRequest, api_version: int) -> str | None:
     epoch = request.member_epoch
     needs_id = api_version >= OWN_MEMBER_ID_VERSION or epoch > NO_EPOCH or epoch == LEAVE_EPOCH
-    if needs_id and is_blank(request.member_id):
+    if needs_id and not request.member_id[:1] > " " and is_blank(request.member_id):
         return "MemberId can't be empty."
-    if is_blank(request.group_id):
+    if not request.group_id[:1] > " " and is_blank(request.group_id):
         return "GroupId can't be empty."
     if request.instance_id is not None and is_blank(request.instance_id):
         return "InstanceId can't be empty."
@@ -114,8 +115,3 @@ def assignment_of(assigned: EpochsByPartition) -> Assignment:
         TopicPartitions(topic_id=topic_id, partitions=sorted(of_topic)) for topic_id, of_topic in assigned.items()
     ]
     return Assignment(topic_partitions=partitions)
-
-
-def has_assignment_changed(before: Mapping[bytes, Mapping[int, int]], after: Mapping[bytes, Mapping[int, int]]) -> bool:
-    """Whether a member may use other partitions, or some of them since another epoch."""
-    return before is not after and before != after

@@ -4,7 +4,8 @@ Counterpart in Kafka: `getOrMaybeSubscribeDynamicConsumerGroupMember`, `…Stati
 methods that they call.
 """
 
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final
 
 from _wire.errors import ErrorCode
 from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
@@ -16,7 +17,8 @@ from coordinator.core.consumer.topic_partitions import is_subset
 REJOIN: Final = "The member must abandon all its partitions and rejoin."
 
 
-class Identified(NamedTuple):
+@dataclass(slots=True)
+class Identified:
     """Who sends a heartbeat. Neither member: one that joins."""
 
     member: ConsumerMember | None = None
@@ -33,6 +35,8 @@ def identify(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, membe
         return Identified(member)
     if member is None:
         return unknown_member(member_id)
+    if request.member_epoch == member.current.epoch:
+        return Identified(member)
     return _check_epoch(member, request) or Identified(member)
 
 

@@ -1,5 +1,6 @@
 """The row of consumer groups: the protocol of ConsumerGroupHeartbeat (KIP-848)."""
 
+from operator import attrgetter
 from typing import Any, Final
 
 from _wire.errors import NONE, ErrorCode
@@ -96,7 +97,7 @@ CONSUMER: Final = GroupKind(
     },
     too_large_handlers={},
     advance=leaving.advance,
-    next_deadline_ms=lambda group: group.deadlines.next_ms,
+    next_deadline_ms=attrgetter("deadlines.next_ms"),
     waiting_requests=lambda group: [],
     session_ids=lambda group: list(group.members),
     sessions_of_loaded=loaded.sessions_of_loaded,

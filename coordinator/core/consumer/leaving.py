@@ -178,8 +178,8 @@ def expire_session(group: Group[ConsumerGroup] | None, request: SessionExpired, 
 
 def advance(group: ConsumerGroup, context: OperationContext) -> Decision:
     """Remove the members whose time to do something is over."""
-    next_ms = group.deadlines.next_ms
-    if next_ms is None or context.now_ms < next_ms:
+    heap = group.deadlines.heap
+    if not heap or context.now_ms < heap[0][0]:
         return NOTHING
     causes: dict[str, Cause] = {}
     for member_id, kind in group.deadlines.due(context.now_ms):

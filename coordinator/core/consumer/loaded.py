@@ -14,7 +14,7 @@ from coordinator.core.sessions import SessionStarted
 
 def sessions_of_loaded(group: ConsumerGroup, settings: ConsumerGroupSettings) -> list[SessionStarted]:
     """Every member gets a session of the timeout of the group, members of the classic protocol too."""
-    timeout_ms = settings.session_timeout_ms(group.group_id)
+    timeout_ms, _, _ = settings.times_of(group.group_id)
     return [
         SessionStarted(member.member_id, member.group_instance_id, timeout_ms, timeout_ms)
         for member in group.members.values()

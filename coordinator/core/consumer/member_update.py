@@ -3,7 +3,7 @@
 Counterpart in Kafka: `GroupMetadataManager.consumerGroupHeartbeat`, from `hasMemberSubscriptionChanged` on.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -22,7 +22,15 @@ from coordinator.core.consumer.events import (
     TargetAssignmentComputed,
     TopicsChecked,
 )
-from coordinator.core.consumer.group import UNCHECKED, ConsumerGroup, change_count, preferred_assignor
+from coordinator.core.consumer.group import (
+    NO_TARGET,
+    UNCHECKED,
+    ConsumerGroup,
+    FoundSubscription,
+    ResolvedPattern,
+    change_count,
+    preferred_assignor,
+)
 from coordinator.core.consumer.heartbeat_requests import Rejection
 from coordinator.core.consumer.identification import REJOIN, Identified
 from coordinator.core.consumer.large_targets import MEMBERS_PER_OPERATION, is_large, target_work
@@ -49,11 +57,17 @@ from coordinator.core.consumer.topic_partitions import TopicPartitions
 from coordinator.core.decision import OperationContext
 from coordinator.core.event import Event
 from coordinator.core.sessions import SessionChange, SessionEnded, SessionRenewed, SessionStarted
+from coordinator.deadlines import FAR_FUTURE_MS
 
+NO_PATTERNS: Final[Mapping[str, ResolvedPattern]] = {}
 OPERATIONS_PER_EVENT: Final = 2
 """To store an event, apply it and report it takes as long as so many operations: 50 µs."""
 NAMES_LOOKED_UP_PER_OPERATION: Final = 2_000
 """So many names are looked up among the topics in the time of an operation."""
+EVENTS_OF_ONE_MEMBER: Final = frozenset({ConsumerMemberAssigned})
+"""Those that change nothing for the other members, as long as they have all that they are to have."""
+EVENTS_OF_WAITING_GROUP: Final = EVENTS_OF_ONE_MEMBER | {ConsumerMemberJoined, GroupEpochBumped}
+"""Those that change nothing for the other members while they wait for the assignment interval."""
 
 
 class MemberUpdate:
@@ -77,6 +91,9 @@ class MemberUpdate:
         """
         self._group = group
         self._context = context
+        self._topics = context.topics
+        times = context.consumer_groups.times_of(group.group_id)
+        self._timeout_ms, self.heartbeat_interval_ms, self._assignment_interval_ms = times
         self._member_id = member_id
         self._owned = owned
         self.is_new = identified.member is None
@@ -98,19 +115,27 @@ class MemberUpdate:
         self.events: list[Event] = []
         self.group_epoch = group.epoch
         self._target_epoch = group.target_epoch
+        self._is_target_due = False
         self._target_operations = 0
         """As how many operations the target counts that the request computes."""
-        self._target: TopicPartitions = group.target(member_id if known is None else known.member_id)
+        self._target: TopicPartitions = group.targets.get(member_id if known is None else known.member_id, NO_TARGET)
 
     def decide(self, *, keeps_target: bool = False) -> CurrentAssignment | Rejection:
         """The next assignment of the member, or why its request is rejected: then it changes nothing.
 
         `keeps_target`: no target is computed, and a member is not reconciled with one that is too old.
         """
+        if self._says_nothing_new and not keeps_target:
+            self._update_target()
+            return self._reconcile(has_subscription_changed=False)
         rejection = self._check_pattern()
         if rejection is not None:
             return rejection
         self._update_member()
+        if self._joins_as_others and not keeps_target:
+            self._raise_epoch(self._group.subscribed_hash, self._cause)
+            self._update_target()
+            return self._reconcile(has_subscription_changed=True)
         pattern_changed = self.metadata.pattern != self._before.pattern
         after = self._subscriptions()
         bump = self._update_pattern(after) or self._names_changed
@@ -120,6 +145,32 @@ class MemberUpdate:
         elif self._target_epoch < self.group_epoch:
             return self.had
         return self._reconcile(self._names_changed or pattern_changed)
+
+    @property
+    def _says_nothing_new(self) -> bool:
+        """Whether the member is the one that the group knows, and what it and all others subscribe to is known."""
+        group = self._group
+        return (
+            self.metadata is self._before
+            and not self.is_new
+            and self.replaced is None
+            and not group.pattern_subscribers
+            and group.checked_version == self._topics.topics_version
+        )
+
+    @property
+    def _joins_as_others(self) -> bool:
+        """Whether the group gets a member more that subscribes to what others do, and the topics of that are known."""
+        group = self._group
+        return (
+            self.is_new
+            and self.replaced is None
+            and group.checked_version == self._topics.topics_version
+            and bool(self.metadata.topics)
+            and self.metadata.topics in group.named_topics.subscriptions
+            and not self._has_patterns
+            and group.kept_homogeneity is None
+        )
 
     @property
     def weight(self) -> int:
@@ -169,7 +220,7 @@ class MemberUpdate:
         classic = self.metadata.classic
         if classic is not None:
             return classic.session_timeout_ms
-        return self._context.consumer_groups.session_timeout_ms(self._group.group_id)
+        return self._timeout_ms
 
     # ----------------------------------------------------------------------------------------------- the subscriptions
 
@@ -223,24 +274,14 @@ class MemberUpdate:
 
     def _update_epoch(self, after: Subscriptions, bump: bool) -> bool:
         """Raise the group epoch if it has to rise; returns whether the members subscribe to the same by now."""
-        group, topics = self._group, self._context.topics
+        group, topics = self._group, self._topics
         version = topics.topics_version
         if not bump and group.checked_version == version and self.metadata.pattern == self._before.pattern:
             return group.is_homogeneous
         is_compared = bump or self._have_topics_changed(version)
         found_hash = after.hash_of_topics(topics)
         if bump or (is_compared and found_hash != group.metadata_hash):
-            self.group_epoch += 1
-            bumped = GroupEpochBumped(
-                group_id=group.group_id,
-                at_ms=self._context.wall_ms,
-                epoch=self.group_epoch,
-                metadata_hash=found_hash,
-                cause=self._cause if bump else Cause.TOPICS_CHANGED,
-                member_id=self._member_id if bump else "",
-                topics_version=version,
-            )
-            self.events.append(bumped)
+            self._raise_epoch(found_hash, self._cause if bump else Cause.TOPICS_CHANGED)
         else:
             checked = TopicsChecked(
                 group_id=group.group_id,
@@ -253,6 +294,19 @@ class MemberUpdate:
             self.events.append(PartitionMetadataRemoved(group_id=group.group_id, at_ms=self._context.wall_ms))
         return after.is_homogeneous if is_compared else group.is_homogeneous
 
+    def _raise_epoch(self, found_hash: int, cause: Cause) -> None:
+        self.group_epoch += 1
+        bumped = GroupEpochBumped(
+            group_id=self._group.group_id,
+            at_ms=self._context.wall_ms,
+            epoch=self.group_epoch,
+            metadata_hash=found_hash,
+            cause=cause,
+            member_id="" if cause is Cause.TOPICS_CHANGED else self._member_id,
+            topics_version=self._topics.topics_version,
+        )
+        self.events.append(bumped)
+
     def _have_topics_changed(self, version: int) -> bool:
         """Whether topics that the group subscribed to before the request were created, deleted, or grew.
 
@@ -262,7 +316,7 @@ class MemberUpdate:
         group = self._group
         if group.checked_version in (version, UNCHECKED):
             return group.checked_version == UNCHECKED
-        return current_subscriptions(group).hash_of_topics(self._context.topics) != group.subscribed_hash
+        return current_subscriptions(group).hash_of_topics(self._topics) != group.subscribed_hash
 
     @property
     def _cause(self) -> Cause:
@@ -270,14 +324,14 @@ class MemberUpdate:
             return Cause.STATIC_REPLACED
         return Cause.NEW_MEMBER if self.is_new else Cause.METADATA_CHANGED
 
-    def _update_target(self, is_homogeneous: bool) -> None:
-        """Compute the target of the group epoch, unless the last one is too recent."""
+    def _update_target(self, is_homogeneous: bool | None = None) -> None:
+        """Compute the target of the group epoch, unless the last one is too recent. None: as the group has it."""
         group, context = self._group, self._context
         if group.target_epoch >= self.group_epoch or group.computing is not None:
             return
-        interval_ms = context.consumer_groups.assignment_interval_ms(group.group_id)
-        if not is_due(group.target_computed_ms, interval_ms, context.wall_ms):
+        if not is_due(group.target_computed_ms, self._assignment_interval_ms, context.wall_ms):
             return
+        self._is_target_due = True
         members = {member_id: member.metadata for member_id, member in group.members.items()}
         targets = group.targets
         if self.replaced is not None:
@@ -288,8 +342,10 @@ class MemberUpdate:
         forgotten = {each.pattern for each in self.events if isinstance(each, PatternForgotten)}
         if forgotten:
             patterns = {pattern: each for pattern, each in patterns.items() if pattern not in forgotten}
+        if is_homogeneous is None:
+            is_homogeneous = group.is_homogeneous
         asked = TargetInput(self._assignor(), members, targets, patterns, is_homogeneous)
-        work = target_work(len(members), group, context.topics)
+        work = target_work(len(members), group, self._topics)
         if is_large(work):
             self._compute_later(asked)
             return
@@ -299,7 +355,7 @@ class MemberUpdate:
             at_ms=context.wall_ms,
             epoch=self.group_epoch,
             assignor=asked.assignor,
-            targets=compute_target(asked, context.topics),
+            targets=compute_target(asked, self._topics),
             member_id=self._member_id,
         )
         self.events.append(computed)
@@ -332,46 +388,78 @@ class MemberUpdate:
 
     def _reconcile(self, has_subscription_changed: bool) -> CurrentAssignment | Rejection:
         """The next step of the member towards its target."""
-        group, had = self._group, self.had
+        group, had, context = self._group, self.had, self._context
         is_there = had.state is MemberState.STABLE and had.epoch == self._target_epoch
         if is_there and not has_subscription_changed:
             return had
         asked = Reconciliation(
             self._target_epoch,
             self._target,
-            subscribed_ids(self.metadata, group.patterns, self._context.topics),
-            lambda topic_id, partition: group.owner(topic_id, partition) is None,
+            self._subscribed_ids(),
+            group.owners,
             self._owned,
             has_subscription_changed,
         )
         current = reconcile(had, asked)
         if current is None:
             return Rejection(ErrorCode.FENCED_MEMBER_EPOCH, f"The state of the member is unknown. {REJOIN}")
-        if current != had:
-            self.events.append(self._assigned(current))
+        if current is not had and current != had:
+            deadline_ms = None
+            if current.state is MemberState.UNREVOKED_PARTITIONS and self.metadata.classic is None:
+                deadline_ms = context.now_ms + max(self.metadata.rebalance_timeout_ms, 0)
+            assigned = ConsumerMemberAssigned(
+                group_id=group.group_id,
+                at_ms=context.wall_ms,
+                member_id=self._member_id,
+                current=current,
+                revocation_deadline_ms=deadline_ms,
+            )
+            self.events.append(assigned)
         return current
 
-    def _assigned(self, current: CurrentAssignment) -> ConsumerMemberAssigned:
-        deadline_ms = None
-        if current.state is MemberState.UNREVOKED_PARTITIONS and self.metadata.classic is None:
-            deadline_ms = self._context.now_ms + max(self.metadata.rebalance_timeout_ms, 0)
-        return ConsumerMemberAssigned(
-            group_id=self._group.group_id,
-            at_ms=self._context.wall_ms,
-            member_id=self._member_id,
-            current=current,
-            revocation_deadline_ms=deadline_ms,
-        )
+    def _subscribed_ids(self) -> frozenset[bytes]:
+        """Mostly all members name the same topics, so the group remembers what was found last."""
+        metadata, group, topics = self.metadata, self._group, self._topics
+        if metadata.pattern:
+            return subscribed_ids(metadata, group.patterns, topics)
+        version, names = topics.topics_version, metadata.topics
+        found = group.found_subscription
+        if found is None or found.topics_version != version or found.names != names:
+            ids = subscribed_ids(metadata, NO_PATTERNS, topics)
+            found = group.found_subscription = FoundSubscription(version, names, ids)
+        return found.topic_ids
 
-    def is_settled(self, current: CurrentAssignment) -> bool:
-        """Whether only events, topics and settings can change what the member is answered, and time cannot."""
+    def steady_until_ms(self, current: CurrentAssignment) -> int | None:
+        """Until when only events, topics and settings can change what the member is answered; None: time can now.
+
+        In the time of deadlines. A member that waits for the assignment interval has to be asked about when that ends.
+        """
         group = self._group
-        return (
-            not self.events
-            and current.state is MemberState.STABLE
-            and current.epoch == group.target_epoch == group.epoch
-            and not group.pattern_subscribers
-        )
+        if current.state is not MemberState.STABLE or current.epoch != self._target_epoch or self._has_patterns:
+            return None
+        if self._target_epoch == self.group_epoch:
+            return FAR_FUTURE_MS
+        if group.computing is not None or self._is_target_due:
+            return None  # a large target may be on its way
+        context = self._context
+        since_ms = context.wall_ms - group.target_computed_ms
+        return context.now_ms + self._assignment_interval_ms - since_ms
+
+    @property
+    def keeps_heartbeats(self) -> bool:
+        """Whether the events change nothing of what other members are answered that are steady.
+
+        The next step of a member changes nothing for those that have all they are to have, and neither does a higher
+        group epoch for those that wait for the assignment interval already. A regular expression that comes or goes is
+        an event of its own, and while there is one, nobody is steady.
+        """
+        is_waiting = self._group.epoch > self._group.target_epoch
+        allowed = EVENTS_OF_WAITING_GROUP if is_waiting else EVENTS_OF_ONE_MEMBER
+        return allowed.issuperset(map(type, self.events))
+
+    @property
+    def _has_patterns(self) -> bool:
+        return bool(self.metadata.pattern or self._group.pattern_subscribers)
 
     def sessions(self) -> tuple[SessionChange, ...]:
         """The sessions that begin, go on or end."""

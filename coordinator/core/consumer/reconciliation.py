@@ -3,22 +3,27 @@
 Counterpart in Kafka: `CurrentAssignmentBuilder`.
 """
 
-from collections.abc import Callable, Container, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 from coordinator.core.consumer.member import CurrentAssignment, MemberState
 from coordinator.core.consumer.topic_partitions import NO_PARTITIONS, EpochsByPartition, TopicPartitions, has_any
 
+NO_OWNERS: Final[Mapping[int, str]] = {}
+NO_PENDING: Final[Mapping[int, int]] = {}
 
-class Reconciliation(NamedTuple):
+
+@dataclass(slots=True)
+class Reconciliation:
     """What the next step of a member depends on."""
 
     target_epoch: int
     target: TopicPartitions
     subscribed: Container[bytes]
     """The ids of the topics that exist and that the member subscribes to."""
-    is_free: Callable[[bytes, int], bool]
-    """(topic id, partition) → whether no member may use it or has it pending."""
+    owners: Mapping[bytes, Mapping[int, str]]
+    """Topic id → partition → the member that may use it or has it pending."""
     owned: Sequence[Any] | None
     """What the member says it owns (structs with `topic_id` and `partitions`); None: it does not say."""
     has_subscription_changed: bool
@@ -70,19 +75,22 @@ def _next(current: CurrentAssignment, asked: Reconciliation) -> CurrentAssignmen
     for topic_id, partitions in current.assigned.items():
         wanted = asked.target.get(topic_id, ()) if topic_id in asked.subscribed else ()
         _split(topic_id, partitions, frozenset(wanted), kept, revoked)
-    if asked.still_owns(revoked):
+    if revoked and asked.still_owns(revoked):
         return CurrentAssignment(current.epoch, current.epoch, MemberState.UNREVOKED_PARTITIONS, kept, revoked)
     has_unreleased = False
     for topic_id, wanted in asked.target.items():
         if topic_id not in asked.subscribed:
             continue
-        of_topic = kept.get(topic_id, {})
-        own_pending = current.pending.get(topic_id, {})
-        missing = [index for index in wanted if index not in of_topic]
-        added = [index for index in missing if index in own_pending or asked.is_free(topic_id, index)]
+        of_topic = kept.get(topic_id)
+        missing = [index for index in wanted if index not in of_topic] if of_topic else wanted
+        if not missing:
+            continue
+        own_pending, owners = current.pending.get(topic_id, NO_PENDING), asked.owners.get(topic_id, NO_OWNERS)
+        added = [index for index in missing if index not in owners or index in own_pending]
         has_unreleased = has_unreleased or len(added) < len(missing)
         if added:
-            kept[topic_id] = {**of_topic, **dict.fromkeys(added, asked.target_epoch)}
+            gained = dict.fromkeys(added, asked.target_epoch)
+            kept[topic_id] = {**of_topic, **gained} if of_topic else gained
     state = MemberState.UNRELEASED_PARTITIONS if has_unreleased else MemberState.STABLE
     assigned = kept or NO_PARTITIONS
     return CurrentAssignment(asked.target_epoch, current.epoch, state, assigned, NO_PARTITIONS)
