@@ -256,7 +256,7 @@ docs: build ## generate the pages of docs that are made from the code: commands,
 
 # MkDocs has packages of its own: the server needs none of them.
 SITE := $(VENV)/site
-.PHONY: docs-site lock-site
+.PHONY: docs-site lock-site transcript
 
 docs-site: $(SITE)/.done ## the documentation as a site in build/site, which needs no web server: built from docs, and each link checked
 	@NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --strict --clean
