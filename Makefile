@@ -251,12 +251,33 @@ testing-examples: build ## tests of a Go, a Node and a Java consumer against `co
 		else echo "left out: npm is missing"; fi
 	@if command -v mvn > /dev/null; then cd interop/testing/java && mvn -q -B test; else echo "left out: mvn is missing"; fi
 
-docs: build ## generate docs/configuration.md, docs/protocol.md, docs/states.md, docs/audit.md and docs/metrics.md
-	@$(BIN)/python docs/make_protocol.py
-	@$(BIN)/python docs/make_configuration.py
-	@$(BIN)/python docs/make_states.py
-	@$(BIN)/python docs/make_audit.py
-	@$(BIN)/python docs/make_metrics.py
+docs: build ## generate the pages of docs that are made from the code: commands, settings, messages, metrics, events, protocol, states, the list of decisions
+	@for page in protocol configuration states audit metrics commands messages decisions; do $(BIN)/python "docs/make_$$page.py"; done
+
+# MkDocs has packages of its own: the server needs none of them.
+SITE := $(VENV)/site
+.PHONY: docs-site lock-site transcript
+
+docs-site: $(SITE)/.done ## the documentation as a site in build/site, which needs no web server: built from docs, and each link checked
+	@NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --strict --clean
+	@$(SITE)/bin/python docs/site/check.py build/site
+
+$(SITE)/.done: docs/site/requirements.lock | python
+	@$(PYTHON) -m venv $(SITE)
+	@$(SITE)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r docs/site/requirements.lock
+	@touch $@
+
+lock-site: python ## resolve the versions for docs/site/requirements.in, and write docs/site/requirements.lock
+	@scratch=$$(mktemp -d); trap 'rm -rf "$$scratch"' EXIT; \
+	$(PYTHON) -m venv "$$scratch/venv"; \
+	"$$scratch/venv/bin/python" -m pip install --quiet --disable-pip-version-check uv; \
+	{ grep '^#' docs/site/requirements.lock; \
+	  "$$scratch/venv/bin/uv" pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header docs/site/requirements.in; \
+	} > "$$scratch/lock"; \
+	cp "$$scratch/lock" docs/site/requirements.lock
+
+transcript: build ## run the commands of the tutorial, and write down what they print: docs/tutorials/from-install-to-why.md
+	@$(BIN)/python docs/make_transcript.py
 
 # Parts of it: TARGET=ours or kafka, ONLY=client,…, SCENARIOS=name,…
 interop: build-tests ## play each scenario with each stock client, here and on Apache Kafka, and write docs/interop.md

@@ -110,7 +110,7 @@ def allowed(key: ConfigKey[Any]) -> str:
     if isinstance(key.default, tuple):
         return f"a list of {', '.join(f'`{word}`' for word in key.one_of)}"
     if key.one_of:
-        return ", ".join(f"`{word}`" for word in key.one_of)
+        return ", ".join(f"`{word}`" if word else "empty" for word in key.one_of)
     if isinstance(key.default, bool):
         return "`true`, `false`"
     if key.at_least is None:

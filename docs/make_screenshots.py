@@ -31,6 +31,8 @@ from tests.wire_client import WireClient  # noqa: E402
 IMAGES: Final = ROOT / "docs" / "images"
 BYTES_MAX: Final = 150_000
 """Of one picture, so that the repository stays small."""
+SIZES: Final = {"overview": (1440, 800), "group": (1440, 820), "member": (1440, 860), "phone": (390, 1100)}
+"""Width and height of each picture in pixels."""
 
 GROUP: Final = "billing"
 TOPIC: Final = "orders"
@@ -141,16 +143,16 @@ def take_pictures(url: str) -> None:
     member_id = group["members_now"][0]["member"]["member_id"]
     middle = group["generations"][len(group["generations"]) // 2]["generation_id"]
     views = (
-        ("overview", "#/", 1440, 800, "light"),
-        ("group", f"#/groups/{GROUP}/generations/{middle}", 1440, 820, "light"),
-        ("member", f"#/groups/{GROUP}/members/{quote(member_id, safe='')}", 1440, 860, "dark"),
-        ("phone", f"#/groups/{GROUP}", 390, 1100, "dark"),
+        ("overview", "#/", "light"),
+        ("group", f"#/groups/{GROUP}/generations/{middle}", "light"),
+        ("member", f"#/groups/{GROUP}/members/{quote(member_id, safe='')}", "dark"),
+        ("phone", f"#/groups/{GROUP}", "dark"),
     )
     IMAGES.mkdir(exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
-        for name, address, width, height, scheme in views:
-            picture = take_picture(browser, f"{url}?still{address}", width, height, scheme)
+        for name, address, scheme in views:
+            picture = take_picture(browser, f"{url}?still{address}", *SIZES[name], scheme)
             if len(picture) > BYTES_MAX:
                 sys.exit(f"{name}.png would have {len(picture):,} bytes, more than {BYTES_MAX:,}")
             (IMAGES / f"{name}.png").write_bytes(picture)

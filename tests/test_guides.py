@@ -40,9 +40,10 @@ def test_a_snippet_runs(snippet: Snippet, tmp_path: Path) -> None:
     command = commands()[snippet.language](snippet.text, tmp_path)
     commands_folder = tmp_path / "bin"
     commands_folder.mkdir()
-    installed = commands_folder / "coordinator"
-    installed.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m coordinator.cli "$@"\n')
-    installed.chmod(0o755)
+    for name, arguments in (("coordinator", "-m coordinator.cli"), ("python", "")):
+        installed = commands_folder / name
+        installed.write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments} "$@"\n')
+        installed.chmod(0o755)
     environment = os.environ | {"PYTHONPATH": str(ROOT), "PATH": f"{commands_folder}{os.pathsep}{os.environ['PATH']}"}
     run = subprocess.run(
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=SNIPPET_SECONDS, check=False

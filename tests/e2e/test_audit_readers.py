@@ -1,4 +1,4 @@
-"""The audit topic, read as README says: by the stock client, with the packages that README names."""
+"""The audit topic, read as docs/audit.md says: by the stock client, with the packages that it names."""
 
 import pytest
 from kafka import KafkaConsumer, TopicPartition
