@@ -24,7 +24,7 @@ COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -t
 COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help image-check manifests-check wheels audit-cases build build-tests demo cluster-demo cluster-front-demo cluster-rounds run debug check test test-computing test-realtime test-spark compare-acls compare-requests conformance-kafka crash rolling-restart eos eos-java flink-sink folder-swap franz-go-tests fuzz interop interop-ci kafka-tools screenshots simulate simulate-cluster streams mutate nightly relay-kafka tests-of lint format docs hostile bench bench-acls bench-assignors bench-broker bench-cleaner bench-cluster bench-consumer-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-partitions bench-pipeline bench-relay bench-testkit bench-timers bench-wire lock testing-examples clean java python
+.PHONY: help image-check manifests-check wheels audit-cases build build-tests demo cluster-demo cluster-front-demo cluster-rounds run debug check test test-computing test-realtime test-spark compare-acls compare-requests conformance-kafka crash rolling-restart upgrade-check upgrade-folder eos eos-java flink-sink folder-swap franz-go-tests fuzz interop interop-ci kafka-tools screenshots simulate simulate-cluster streams mutate nightly relay-kafka tests-of lint format docs hostile bench bench-acls bench-assignors bench-broker bench-cleaner bench-cluster bench-consumer-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-partitions bench-pipeline bench-relay bench-testkit bench-timers bench-wire lock testing-examples clean java python
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -92,6 +92,12 @@ relay-kafka: build-tests ## stock clients on a real Kafka through the relay: rec
 
 cluster-rounds: build-tests java ## faults of nodes and brokers for ROUNDS (100), under stock clients of four libraries (Java, Maven, Go)
 	@$(BIN)/python -m tests.cluster.rounds --rounds $(ROUNDS) $(if $(SEED),--seed $(SEED))
+
+upgrade-check: build-tests ## data folders of earlier releases, opened by this version; a newer one is refused
+	@$(BIN)/python -m pytest -q tests/upgrade
+
+upgrade-folder: build-tests ## keep a data folder of VERSION, for later releases to open (docs/releasing.md)
+	@$(BIN)/python -m tests.upgrade.make_folder $(VERSION)
 
 rolling-restart: RESTARTS ?= 3
 rolling-restart: build-tests java ## restart the server RESTARTS (3) times under 500 members of four client libraries: what they notice (Java, Maven, Go)

@@ -10,15 +10,20 @@ from typing import Final
 from _wire.checksums import checksum
 from coordinator.log.errors import DataDirectoryError
 from coordinator.log.files import FileSystem, read_file, write_file_atomically
+from coordinator.logger import logger
 
 META_PROPERTIES: Final = "meta.properties"
 META_VERSION = "1"
 FORMAT_PROPERTY = "coordinator.format.version"
-FORMAT_VERSION = "2"
+FORMAT_VERSION = "3"
 """The version of the format of this server. META_VERSION is the version of Kafka's meta.properties.
 
-Version 2: groups are stored in the same partitions as on Kafka. Version 1 did not have this property.
+Version 3 (0.3.0): the audit has events about the coordinator itself, and the metadata log and groups have records that
+0.2.0 does not know. Version 2: groups are stored in the same partitions as on Kafka. Version 1 did not have this
+property.
 """
+OLDER_FORMATS: Final = frozenset({"2"})
+"""What this version reads as it is. A start writes FORMAT_VERSION: from then on older versions refuse the folder."""
 NODE_ID: Final = re.compile("[0-9]{1,10}")
 CHECKSUM_PROPERTY = "coordinator.checksum"
 IMPORT: Final = "import-kafka"
@@ -53,7 +58,11 @@ def load_properties(fs: FileSystem, root: Path, node_id: int, cluster_id: str | 
         raise DataDirectoryError(
             f"data directory {root} belongs to cluster {properties['cluster.id']}, not to {cluster_id}"
         )
-    if properties.get(FORMAT_PROPERTY) != FORMAT_VERSION:
+    found = properties.get(FORMAT_PROPERTY)
+    if found in OLDER_FORMATS:
+        logger.info("data folder upgraded", directory=str(root), format_before=found, format=FORMAT_VERSION)
+        return write_properties(fs, root, properties, is_ours=True)
+    if found != FORMAT_VERSION:
         raise DataDirectoryError(
             f"data directory {root} was written by another version of this server or by Kafka (in {path},"
             f" {FORMAT_PROPERTY} is {properties.get(FORMAT_PROPERTY, 'missing')}, not {FORMAT_VERSION}); use an empty"

@@ -14,6 +14,7 @@ from _wire.records import CorruptBatch
 from coordinator.log.config import LogConfig
 from coordinator.log.data_dirs.checkpoints import read_checkpoint, write_checkpoint
 from coordinator.log.data_dirs.directory import LogDirectory
+from coordinator.log.data_dirs.meta_properties import FORMAT_VERSION
 from coordinator.log.data_dirs.partition_metadata import read_topic_id
 from coordinator.log.disk_threads import run_in_threads, run_in_turn
 from coordinator.log.errors import DataDirectoryError, InvalidTopicName, LogFlushError, ReservedTopicName
@@ -43,7 +44,7 @@ def test_a_new_directory_gets_kafkas_properties(root):
         "directory.id": with_ids.directory_id,
         "node.id": "3",
         "version": "1",
-        "coordinator.format.version": "2",
+        "coordinator.format.version": "3",
         "coordinator.checksum": properties(root)["coordinator.checksum"],
     }
     with_ids.close()
@@ -102,14 +103,14 @@ def test_damaged_properties_are_rejected(root, content, reason):
 
 @pytest.mark.parametrize(
     ("line", "found"),
-    [("", "missing"), ("coordinator.format.version=1\n", "1"), ("coordinator.format.version=3\n", "3")],
+    [("", "missing"), ("coordinator.format.version=1\n", "1"), ("coordinator.format.version=4\n", "4")],
 )
 def test_a_directory_of_another_format_is_rejected_in_one_line(root, line, found):
     """Kafka's own is one: its metadata log holds other records."""
     root.mkdir()
     content = f"#\n#Fri Nov 21 09:34:02 UTC 2025\ncluster.id=abc\nnode.id=1\nversion=1\n{line}"
     (root / "meta.properties").write_text(content)
-    with pytest.raises(DataDirectoryError, match=f"is {found}, not 2\\); use an empty data directory, ") as problem:
+    with pytest.raises(DataDirectoryError, match=f"is {found}, not {FORMAT_VERSION}\\); use an empty data directory, ") as problem:
         LogDirectory.open(root)
     assert str(root) in str(problem.value)
     assert "\n" not in str(problem.value)

@@ -1,0 +1,1 @@
+"""Data folders of earlier releases, which this one opens."""
