@@ -110,7 +110,8 @@ def test_a_directory_of_another_format_is_rejected_in_one_line(root, line, found
     root.mkdir()
     content = f"#\n#Fri Nov 21 09:34:02 UTC 2025\ncluster.id=abc\nnode.id=1\nversion=1\n{line}"
     (root / "meta.properties").write_text(content)
-    with pytest.raises(DataDirectoryError, match=f"is {found}, not {FORMAT_VERSION}\\); use an empty data directory, ") as problem:
+    told = f"is {found}, not {FORMAT_VERSION}\\); use an empty data directory, "
+    with pytest.raises(DataDirectoryError, match=told) as problem:
         LogDirectory.open(root)
     assert str(root) in str(problem.value)
     assert "\n" not in str(problem.value)
