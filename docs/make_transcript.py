@@ -69,7 +69,7 @@ class Shell:
         assert self._bash.stdin is not None and self._bash.stdout is not None
         self._bash.stdin.write(f"{command.replace(SHOWN, self._address)}\necho '{END}' $?\n")
         self._bash.stdin.flush()
-        lines = []
+        lines: list[str] = []
         for line in self._bash.stdout:
             if line.startswith(END):
                 return "".join(lines).replace(self._address, SHOWN), int(line.removeprefix(END))
