@@ -1,5 +1,7 @@
 """Actions of the page against a real server, and the ways in which they are refused."""
 
+from collections.abc import Mapping
+
 import pytest
 from starlette.testclient import TestClient
 
@@ -43,7 +45,7 @@ def group(server, request):
     return group_id
 
 
-def commit(server, group_id, offsets, topic="orders"):
+def commit(server: RunningServer, group_id: str, offsets: Mapping[int, int], topic: str = "orders") -> None:
     partitions = [
         OffsetCommitRequestPartition(partition_index=index, committed_offset=offset)
         for index, offset in offsets.items()
