@@ -47,6 +47,7 @@ NOT_A_GROUP: Final = {
     "coordinator/audit/classic.py": {"state.members.pop"},  # what the audit knows of the group
     "coordinator/audit/consumer.py": {"state.members.clear", "state.remove_member"},  # the same
     "coordinator/core/consumer/heartbeat.py": {"response.assignment"},  # a message
+    "coordinator/core/consumer/member_update.py": {"group.found_subscription"},  # remembered; follows from the topics
     "coordinator/core/offsets/fetch.py": {"answer.metadata"},  # a message
     "coordinator/core/offsets/records.pyx": {  # offsets and messages
         "answer.metadata",
