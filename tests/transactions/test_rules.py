@@ -94,6 +94,7 @@ def test_while_markers_are_written_the_next_one_waits(world):
     assert state(world) == "PrepareCommit"
     assert world.initialize().error_code == ErrorCode.CONCURRENT_TRANSACTIONS
     assert world.add("t", first.producer_id, 1, orders(0)) == ErrorCode.CONCURRENT_TRANSACTIONS
+    assert world.add("t", first.producer_id, 1, offsets(1), only_verify=True) == ErrorCode.CONCURRENT_TRANSACTIONS
     for committed in (True, False):
         assert world.end("t", first.producer_id, 0, committed=committed).error_code == ErrorCode.CONCURRENT_TRANSACTIONS
     world.groups_error = NONE
@@ -512,6 +513,7 @@ def test_a_transaction_that_began_in_the_future_times_out(world):
     shard.machine.transactions["t"] = world.transaction("t")._replace(started_ms=ahead_ms)
     world.advance(20_000)
     assert state(world) == "Ongoing"
+    assert world.transaction("t").started_ms <= world.now_ms(), "its timeout counts from now on"
     world.restart()
     world.advance(TIMEOUT_MS)
     assert state(world) == "CompleteAbort"
