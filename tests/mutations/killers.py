@@ -19,7 +19,7 @@ class Killers:
         return self._tests.get(mutant.name)
 
     def remember(self, mutant: Mutant, test: str) -> None:
-        if "::" not in test or self._tests.get(mutant.name) == test:
+        if "::" not in test or " " in test.partition("[")[0] or self._tests.get(mutant.name) == test:
             return
         with self._lock:
             self._tests[mutant.name] = test

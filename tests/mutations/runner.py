@@ -18,6 +18,8 @@ from tests.mutations.uses import module_of
 
 BASELINE_SECONDS: Final = 1_800
 """For a round without a mutant, while it is recorded what the tests execute."""
+LEAST_SECONDS: Final = 60.0
+"""For a round with a mutant, however short it is without."""
 SLOWDOWN: Final = 3
 """With a mutant a round has this times what the longest one takes without: a mutant may also make everything slow."""
 FIRST_TESTS: Final = 40
@@ -67,7 +69,7 @@ class MutantRunner:
         self._rounds = rounds
         self._killers = killers
         self._executed = executed
-        self._seconds = 0.0
+        self._seconds = LEAST_SECONDS
 
     def record(self, pool: Executor, folder: Path) -> None:
         """Run all rounds without a mutant, and record what each test executes.
