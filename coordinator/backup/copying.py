@@ -10,6 +10,7 @@ import os
 import struct
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +24,7 @@ from coordinator.backup.manifest import (
     BackupError,
     Manifest,
     Progress,
+    flush_folders,
     sha256_of,
 )
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
@@ -30,7 +32,7 @@ from coordinator.log.data_dirs.checkpoints import CLEANER_OFFSETS, GROUP_AUDIT, 
 from coordinator.log.data_dirs.coordinator_epoch import COORDINATOR_EPOCH
 from coordinator.log.data_dirs.meta_properties import META_PROPERTIES, parse_properties
 from coordinator.log.errors import DataDirectoryError
-from coordinator.log.files import DIRECTORY_MODE
+from coordinator.log.files import DIRECTORY_MODE, DiskFileSystem, write_file_atomically
 from coordinator.log.names import METADATA_LOG, folder_name, parse_folder_name
 from coordinator.log.segments.batch_header import LENGTH_BYTES, LENGTH_END, OFFSET_BYTES
 from coordinator.log.segments.files import CLEANED_SUFFIX, DELETED_SUFFIX, SWAP_SUFFIX
@@ -105,7 +107,9 @@ def back_up(
         directories=[str(each) for each in directories],
         files=files,
     )
-    _write_manifest(target, manifest)
+    fs = DiskFileSystem()
+    flush_folders(fs, target)
+    write_file_atomically(fs, target / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1))
     return manifest
 
 
@@ -115,11 +119,11 @@ def size_of(directories: Sequence[Path]) -> int:
     Raises:
         OSError: a folder cannot be read.
     """
-    return sum(
-        entry.stat().st_size
-        for _, directory, topic, partition in _logs_of(directories)
-        for entry in os.scandir(directory / folder_name(topic, partition))
-    )
+    size = 0
+    for _, directory, topic, partition in _logs_of(directories):
+        with suppress(FileNotFoundError):  # deleted meanwhile
+            size += sum(entry.stat().st_size for entry in os.scandir(directory / folder_name(topic, partition)))
+    return size
 
 
 def _properties_of(directory: Path) -> dict[str, str]:
@@ -206,7 +210,7 @@ def _inodes(folder: Path) -> dict[str, int]:
 
 def _copy(source: Path, target: Path, progress: Progress) -> None:
     """Copy what the file has now, and no more: it may grow meanwhile."""
-    with source.open("rb", buffering=0) as reading, target.open("xb", buffering=0) as writing:
+    with source.open("rb", buffering=0) as reading, target.open("xb") as writing:
         left = os.fstat(reading.fileno()).st_size
         while left and (block := reading.read(min(left, BLOCK_BYTES))):
             writing.write(block)
@@ -244,20 +248,6 @@ def _described(target: Path, path: str) -> BackedUpFile:
     finally:
         os.close(descriptor)
     return BackedUpFile(path, size, sha256_of(copied))
-
-
-def _write_manifest(target: Path, manifest: Manifest) -> None:
-    temporary = target / f"{MANIFEST}.tmp"
-    with temporary.open("xb") as file:
-        file.write(msgspec.json.format(msgspec.json.encode(manifest), indent=1))
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.rename(target / MANIFEST)
-    descriptor = os.open(target, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _remove(folder: Path) -> None:

@@ -1,11 +1,14 @@
 """`backup.json`: what a backup holds. It is written last, so a backup without it is incomplete."""
 
 import hashlib
+import os
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 import msgspec
+
+from coordinator.log.files import FileSystem
 
 MANIFEST: Final = "backup.json"
 FORMAT: Final = 1
@@ -96,3 +99,13 @@ def sha256_of(path: Path, progress: Progress = lambda _: None) -> str:
             digest.update(block)
             progress(len(block))
     return digest.hexdigest()
+
+
+def flush_folders(fs: FileSystem, root: Path) -> None:
+    """Return when the names of all files below a folder are on stable storage.
+
+    Raises:
+        OSError: a folder cannot be flushed.
+    """
+    for folder, _, _ in os.walk(root):
+        fs.flush_directory(Path(folder))

@@ -13,6 +13,7 @@ from coordinator.backup.manifest import (
     BackupError,
     Manifest,
     Progress,
+    flush_folders,
     read_manifest,
     sha256_of,
 )
@@ -69,7 +70,7 @@ def restore(backup: Path, directories: Sequence[Path], progress: Progress = lamb
         for each in manifest.files:
             _restore_file(backup, each, directories, progress)
         for number, directory in enumerate(directories):
-            _sync_folders(directory)
+            flush_folders(fs, directory)
             write_properties(fs, directory, _properties_of(backup / str(number) / META_PROPERTIES), is_ours=True)
     finally:
         for lock in locks:
@@ -161,12 +162,3 @@ def _blocks(path: Path) -> Iterator[bytes]:
     with path.open("rb") as reading:
         while block := reading.read(BLOCK_BYTES):
             yield block
-
-
-def _sync_folders(directory: Path) -> None:
-    for folder, _, _ in os.walk(directory):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

@@ -9,7 +9,7 @@ import click
 from coordinator import __version__
 from coordinator.backup.copying import back_up, size_of
 from coordinator.backup.manifest import BackupError
-from coordinator.cli.progress import copying_bar, sized
+from coordinator.cli.progress import progress_bar, sized
 from coordinator.cli.terminal import INTERRUPTED
 from coordinator.printable import printable
 
@@ -34,7 +34,7 @@ def command(target: Path, directories: list[Path]) -> None:
     the data folder. `coordinator restore` puts it back.
     """
     try:
-        with copying_bar(size_of(directories)) as progress:
+        with progress_bar("copying", size_of(directories)) as progress:
             manifest = back_up(directories, target, __version__, lambda: time.time_ns() // 1_000_000, progress)
     except (BackupError, OSError) as problem:
         raise click.ClickException(printable(str(problem))) from problem

@@ -15,6 +15,7 @@ from coordinator.cli.error_lines import ErrorLines
 from coordinator.cli.log_dump import command as dump_command
 from coordinator.cli.log_forget import command as forget_command
 from coordinator.cli.log_kafka import export_command, import_command
+from coordinator.cli.progress import progress_bar
 from coordinator.cli.terminal import INTERRUPTED
 from coordinator.config.key import INT64_MAX
 from coordinator.log.config import LogConfig
@@ -38,7 +39,6 @@ from coordinator.printable import printable
 DATA_FOLDER: Final = click.argument(
     "folder", metavar="DIR", type=click.Path(path_type=Path, exists=True, file_okay=False)
 )
-BAR_STEPS: Final = 200
 
 
 @click.group
@@ -90,15 +90,9 @@ def verify(folders: tuple[Path, ...], topic: str | None, partition: int | None, 
         found = [] if unreadable is None else [unreadable]
         found.extend(_partitions_twice(keys))
         size = sum(log_bytes(fs, folder, of_folder) for folder, of_folder in keys.items())
-        with click.progressbar(
-            length=size,
-            label="reading",
-            file=sys.stderr,
-            hidden=not sys.stderr.isatty(),
-            update_min_steps=max(1, size // BAR_STEPS),
-        ) as bar:
+        with progress_bar("reading", size) as progress:
             for folder, of_folder in keys.items():
-                found.extend(Verifier(fs, folder, topics, bar.update, totals).run(of_folder))
+                found.extend(Verifier(fs, folder, topics, progress, totals).run(of_folder))
     for problem in found:
         click.echo(_line(problem, folders[0] if len(folders) == 1 else None, as_json))
     wrong = sum(not problem.is_known for problem in found)

@@ -61,14 +61,17 @@ def import_command(file: Path, group_id: str | None, execute: bool, bootstrap: B
         if not found:
             raise ClientError(f"{file} has no offsets" + (f" of group {group_id}" if group_id else ""))
         plans = {each: plan_reset(bootstrap, each, Target(offsets=offsets)) for each, offsets in sorted(found.items())}
+        busy = [each for each, plan in plans.items() if plan.members]
+        if execute and busy:
+            raise ClientError(f"{_to_be_stopped(busy)}; nothing was changed")
         if execute:
             for each, plan in plans.items():
                 change_offsets(bootstrap, each, plan.offsets)
         records = [record for each, plan in plans.items() for record in offset_changes(each, plan.offsets)]
         print_records(records, ("group", *COLUMNS), output, "")
     if output == TABLE and not execute:
-        busy = [printable(each) for each, plan in plans.items() if plan.members]
-        if busy:
-            click.echo(f"{counted(len(busy), 'group')} with members: stop the consumers of {', '.join(busy)} first")
-        else:
-            click.echo("nothing is changed yet: add --execute")
+        click.echo(_to_be_stopped(busy) if busy else "nothing is changed yet: add --execute")
+
+
+def _to_be_stopped(busy: list[str]) -> str:
+    return f"{counted(len(busy), 'group')} with members: stop the consumers of {', '.join(map(printable, busy))} first"

@@ -1,4 +1,4 @@
-"""The progress of commands that copy much."""
+"""The progress of commands that read or copy much."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -12,11 +12,11 @@ UNITS: Final = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
 @contextmanager
-def copying_bar(size_bytes: int) -> Iterator[Callable[[int], object]]:
+def progress_bar(label: str, size_bytes: int) -> Iterator[Callable[[int], None]]:
     """Show on a terminal how much is done. What is entered is called with the bytes since the last call."""
     with click.progressbar(
         length=size_bytes,
-        label="copying",
+        label=label,
         file=sys.stderr,
         hidden=not sys.stderr.isatty(),
         update_min_steps=max(1, size_bytes // BAR_STEPS),

@@ -8,7 +8,7 @@ import click
 
 from coordinator.backup.manifest import BackupError, read_manifest
 from coordinator.backup.restoring import restore, verify
-from coordinator.cli.progress import copying_bar, sized
+from coordinator.cli.progress import progress_bar, sized
 from coordinator.cli.terminal import INTERRUPTED
 from coordinator.printable import printable
 
@@ -31,7 +31,9 @@ def command(backup: Path, directories: str | None, only_verify: bool) -> None:
     if only_verify == (directories is not None):
         raise click.UsageError("give either --data-dir or --verify")
     try:
-        with copying_bar(read_manifest(backup).size_bytes) as progress:
+        with progress_bar(
+            "reading" if directories is None else "copying", read_manifest(backup).size_bytes
+        ) as progress:
             if directories is None:
                 manifest = verify(backup, progress)
             else:

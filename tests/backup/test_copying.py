@@ -8,8 +8,9 @@ import pytest
 
 from coordinator.backup import copying
 from coordinator.backup.copying import back_up
-from coordinator.backup.manifest import BackupError, Manifest
+from coordinator.backup.manifest import MANIFEST, BackupError, Manifest
 from coordinator.backup.restoring import restore, verify
+from coordinator.log.files import DiskFileSystem
 from tests.backup.folders import GROUP, TOPIC, commit, committed, filled_folder, log_end_offset, produce
 from tests.log.batches import batch
 from tests.servers import RunningServer
@@ -188,6 +189,27 @@ def test_a_batch_that_is_being_written_is_cut_off(tmp_path: Path):
         target = tmp_path / f"backup-{torn}"
         backed_up([data], target)
         assert (target / "0" / f"{TOPIC}-0" / LOG).read_bytes() == whole
+
+
+def test_all_names_are_on_stable_storage_before_the_backup_is_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    data, flushed = filled_folder(tmp_path), set[Path]()
+    target = tmp_path / "backup"
+
+    def flush(fs: DiskFileSystem, folder: Path) -> None:
+        if not (target / MANIFEST).exists():
+            flushed.add(folder)
+
+    monkeypatch.setattr(DiskFileSystem, "flush_directory", flush)
+    backed_up([data], target)
+    assert flushed == {target, *(path for path in target.rglob("*") if path.is_dir())}
+
+
+def test_a_log_that_is_gone_has_no_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    data = filled_folder(tmp_path)
+    size = copying.size_of([data])
+    logs = copying._logs_of([data])
+    monkeypatch.setattr(copying, "_logs_of", lambda _: [*logs, (0, data, "deleted", 0)])
+    assert copying.size_of([data]) == size > 0
 
 
 def test_what_is_no_batch_stays(tmp_path: Path):

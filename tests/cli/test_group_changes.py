@@ -116,6 +116,22 @@ def test_what_is_exported_is_imported(topic_server: RunningServer, group: str, t
     assert same.output.splitlines()[1].split() == [TOPIC, "0", "6", "2"]
 
 
+def test_an_import_changes_nothing_if_one_of_the_groups_has_members(
+    topic_server: RunningServer, group: str, tmp_path: Path
+):
+    busy = f"zz-{group}"  # it would be the last one
+    file = tmp_path / "offsets.csv"
+    file.write_text(f"{group},{TOPIC},0,6\n{busy},{TOPIC},0,6\n", encoding="utf-8")
+    with WireClient(topic_server.bootstrap) as client:
+        client.join_alone(busy)
+        refused = run(topic_server, "offsets", "import", str(file), "--execute")
+        shown = run(topic_server, "offsets", "import", str(file))
+    told = f"1 group with members: stop the consumers of {busy} first"
+    assert (refused.exit_code, refused.output) == (1, f"Error: {told}; nothing was changed\n")
+    assert shown.output.endswith(f"{told}\n")
+    assert now(topic_server, group) == 4
+
+
 def test_a_group_is_deleted_when_that_is_confirmed(topic_server: RunningServer, group: str):
     asked = run(topic_server, "groups", "delete", group, text="n\n")
     assert f"delete group {group} with 1 committed offset? [y/N]: n\nnothing is deleted\n" in asked.output

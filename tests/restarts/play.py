@@ -30,7 +30,7 @@ MEMBER_OPTIONS: Final = OPTIONS | {
     "properties": {"metadata.recovery.strategy": "none"},
 }
 """As clients of Kafka have them when nothing is set, but for one: Java 4 forgets the topics when its only broker is
-away, and the leader of a group may then ask for a rebalance (KIP-1102). Java 3 has no such `rebootstrap`."""
+away, and the leader of a group may then ask for a rebalance (KIP-899). Java 3 has no such `rebootstrap`."""
 
 REBALANCE_EVENTS: Final = ("assigned", "revoked", "lost")
 
