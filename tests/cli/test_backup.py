@@ -1,13 +1,16 @@
 """`coordinator backup` and `coordinator restore`, as a terminal shows them."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from coordinator.backup.manifest import MANIFEST
 from coordinator.cli import main
 from coordinator.cli.progress import sized
-from tests.backup.folders import filled_folder
+from tests.backup.folders import TOPIC, filled_folder
 
 
 def run(*arguments: str | Path) -> Result:
@@ -27,6 +30,21 @@ def test_a_backup_is_made_checked_and_put_back(tmp_path: Path):
     assert restored.output.endswith(f"; serve it with --data-dir {tmp_path}/restored\n")
     verified = run("log", "verify", tmp_path / "restored")
     assert verified.exit_code == 0, verified.output
+
+
+def test_a_file_that_cannot_be_written_whole_is_no_backup(tmp_path: Path):
+    """As on a full disk, the system takes a part of the bytes, and refuses the rest."""
+    data, target = filled_folder(tmp_path), tmp_path / "backup"
+    segment = data / f"{TOPIC}-0" / "00000000000000000000.log"
+    segment.write_bytes(segment.read_bytes() * 600)
+    arguments = ["backup", str(target), "--data-dir", str(data)]
+    limited = ["/bin/sh", "-c", 'ulimit -f 200 && exec "$@"', "sh"]  # blocks of 512 bytes
+    command = [*limited, sys.executable, "-m", "coordinator.cli", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "File too large" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (target / MANIFEST).exists()
 
 
 @pytest.mark.parametrize(
