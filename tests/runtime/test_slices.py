@@ -215,6 +215,20 @@ def test_work_that_is_cancelled_while_it_is_suspended_lets_the_others_go_on(loop
     loop.run("next")
 
 
+def test_suspended_work_goes_on_when_work_of_another_address_ends_that_held_much(loop):
+    def holding(size: int, steps: int) -> Steps[str]:
+        for _ in range(steps):
+            loop.now += 0.001
+            yield size
+        return "victim"
+
+    loop.slices.start(holding(2 * HELD_BYTES_MAX, 50), lambda _: None, unexpected, "10.0.0.66")
+    oldest = loop.slices.start(holding(2 * MUCH_BYTES, 100_000), unexpected, unexpected, "10.0.0.1")
+    loop.slices.start(holding(2 * MUCH_BYTES, 20), loop.done.append, unexpected, "10.0.0.1")
+    loop.run("victim")
+    assert not oldest.has_ended
+
+
 def test_cancelled_work_takes_no_more_steps_and_tells_nobody(loop):
     work = loop.slices.start(loop.work(50, "x"), unexpected, unexpected, "client")
     taken = len(loop.trace)

@@ -263,6 +263,17 @@ def test_an_aborted_transaction_is_told_after_any_restart(world):
         assert world.visible() == []
 
 
+def test_an_aborted_transaction_is_listed_once_after_clean_restarts_without_a_snapshot(world):
+    producer_id = begun(world)
+    world.end("t", producer_id, 0, committed=False)
+    for _ in range(2):
+        world.restart(clean=True)
+        at_once(world.broker.load(world.log()))
+        assert world.log().newest_producer_snapshot() == (0, [])
+        (segment,) = world.log().segments
+        assert [entry.producer_id for entry in segment.transaction_index.entries] == [producer_id]
+
+
 def test_after_a_clean_stop_only_the_end_of_a_log_is_read(world, monkeypatch):
     producer_id = begun(world)
     for sequence in range(1, 8):

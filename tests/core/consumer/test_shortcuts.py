@@ -109,6 +109,16 @@ def test_who_joins_as_others_do_counts_with_what_the_members_subscribe_to_then(m
     assert asked[-1].members.keys() == {"a", "c"} and asked[-1].is_homogeneous
 
 
+def test_what_was_found_of_a_subscription_is_not_used_for_another_one() -> None:
+    world = World(topics={"t": 1, "u": 1})
+    world.enter("a", "t")
+    world.enter("b", "u")
+    for _ in range(2):
+        for name in ("a", "b"):
+            world.beat(name, world.epoch(name), owned=world.assigned(name))
+    assert (world.assigned("a"), world.assigned("b")) == ({"t": [0]}, {"u": [0]})
+
+
 def test_what_was_found_of_a_subscription_holds_until_topics_change() -> None:
     world = World(topics={"t": 2})
     for name in ("a", "b"):
