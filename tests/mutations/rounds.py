@@ -52,6 +52,10 @@ TESTS: Final = (
         *(f"tests/server/test_{each}.py" for each in ("tls_transport", "tls", "tls_handshakes")),
     ),
     (
+        *(f"tests/broker/test_{each}.py" for each in ("broker_configs", "config_changes", "dynamic_configs")),
+        *("tests/server/test_settings_reload.py", "tests/cli/test_config.py", "tests/cli/test_reload_signal.py"),
+    ),
+    (
         *(f"tests/cluster/{each}" for each in ("log", "nodes", "handlers", "rights", "sentinels")),
         *("tests/cluster/test_leads.py", "tests/cluster/test_lease_checks.py", "tests/cluster/test_held_groups.py"),
     ),
