@@ -9,6 +9,8 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parent.parent
 FREE_TO_ALL: Final = (
+    "msgspec",
+    "msgspec.structs",
     "coordinator",
     "coordinator.internal_topics",
     "coordinator.deadlines",
@@ -31,12 +33,12 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.core.consumer": "_wire coordinator.config coordinator.core coordinator.patterns xxhash",
         "coordinator.core.transactions": "_wire coordinator.config coordinator.core coordinator.patterns",
         "coordinator.log": "_wire coordinator.config crc32c",
-        "coordinator.metadata": "_wire coordinator.log coordinator.security.sasl.scram_credentials msgspec",
+        "coordinator.metadata": "_wire coordinator.log coordinator.security.sasl.scram_credentials",
         "coordinator.kafka_folder": "_wire coordinator.config coordinator.log coordinator.metadata"
         " coordinator.security.sasl.scram_credentials",
-        "coordinator.backup": "coordinator.log msgspec",
+        "coordinator.backup": "coordinator.log",
         "coordinator.quotas": "_wire coordinator.metadata coordinator.config",
-        "coordinator.audit": "_wire coordinator.core msgspec",
+        "coordinator.audit": "_wire coordinator.core",
         "coordinator.runtime": "_wire coordinator.core.causes coordinator.core.decision coordinator.core.event"
         " coordinator.core.operation coordinator.core.partitioning coordinator.core.stored"
         " coordinator.core.stored_batch coordinator.log coordinator.timers greenlet",
@@ -60,29 +62,29 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.cluster": "_wire coordinator.client coordinator.security coordinator.config coordinator.core"
         " coordinator.audit coordinator.log.errors coordinator.runtime coordinator.groups coordinator.server"
         " coordinator.metadata.image coordinator.metrics coordinator.admin coordinator.timers"
-        " coordinator.transactions.coordinator coordinator.internal_topics coordinator.listen_address msgspec",
+        " coordinator.transactions.coordinator coordinator.internal_topics coordinator.listen_address",
         "coordinator.cluster.brokers": "_wire coordinator.client.bootstrap coordinator.client.login"
         " coordinator.client.security",
         "coordinator.cluster.log": "_wire coordinator.cluster.brokers coordinator.audit.schema coordinator.core.stored"
-        " coordinator.core.stored_batch coordinator.log.config coordinator.runtime msgspec",
-        "coordinator.cluster.nodes": "_wire coordinator.cluster.brokers msgspec",
+        " coordinator.core.stored_batch coordinator.log.config coordinator.runtime",
+        "coordinator.cluster.nodes": "_wire coordinator.cluster.brokers",
         "coordinator.cluster.sentinels": "_wire coordinator.cluster.brokers",
         "coordinator.cluster.relay": "_wire coordinator.core coordinator.runtime.slices coordinator.runtime.pauses"
         " coordinator.listen_address coordinator.server.acceptor coordinator.server.connection"
         " coordinator.server.connection_rate coordinator.server.descriptors coordinator.server.limits"
         " coordinator.security.principal",
         "coordinator.client": "_wire coordinator.core coordinator.audit.schema coordinator.patterns coordinator.config"
-        " coordinator.security msgspec kafka scramp",
-        "coordinator.explain": "coordinator.audit.schema coordinator.core.causes msgspec",
+        " coordinator.security kafka scramp",
+        "coordinator.explain": "coordinator.audit.schema coordinator.core.causes",
         "coordinator.pipeline": "_wire coordinator.audit.schema coordinator.core.causes"
-        " coordinator.core.consumer_protocol coordinator.client coordinator.explain msgspec"
+        " coordinator.core.consumer_protocol coordinator.client coordinator.explain"
         " pyarrow deltalake pyspark py4j delta rich",
-        "coordinator.dashboard": "coordinator.audit.schema coordinator.client coordinator.explain msgspec starlette",
+        "coordinator.dashboard": "coordinator.audit.schema coordinator.client coordinator.explain starlette",
         "coordinator.faults": "_wire coordinator.runtime.slices coordinator.server coordinator.runtime coordinator.core"
-        " coordinator.config msgspec",
+        " coordinator.config",
         "coordinator.testing": "_wire coordinator.faults coordinator.server coordinator.explain coordinator.client"
         " coordinator.groups coordinator.runtime coordinator.audit coordinator.broker coordinator.core coordinator.log"
-        " coordinator.timers coordinator.config coordinator.listen_address msgspec pytest starlette uvloop",
+        " coordinator.timers coordinator.config coordinator.listen_address pytest starlette uvloop",
         "coordinator.demo": ANYTHING,
         "coordinator.cli": ANYTHING,
         "coordinator.patterns": "re2",

@@ -5,9 +5,9 @@ in it, or calling a method that changes a group is an error outside of the modul
 """
 
 import ast
+import inspect
 import re
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
 from typing import Final
 
@@ -95,7 +95,7 @@ PARTS_OF_A_GROUP: Final = (
     CommittedOffsets,
 )
 
-FIELDS: Final = frozenset(field.name for each in PARTS_OF_A_GROUP for field in fields(each))
+FIELDS: Final = frozenset(name for each in PARTS_OF_A_GROUP for name in inspect.get_annotations(each))
 CONTAINER_CHANGES: Final = frozenset({
     "add", "append", "clear", "difference_update", "discard", "extend", "insert", "intersection_update", "pop",
     "popitem", "put", "remove", "reverse", "setdefault", "sort", "symmetric_difference_update", "update",

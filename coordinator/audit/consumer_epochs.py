@@ -5,6 +5,7 @@ members have reconciled supersedes it. A target that is computed beside the requ
 starts while the next one waits for its own.
 """
 
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from coordinator.audit import schema
@@ -150,7 +151,7 @@ def forget_asked_target(state: GroupAuditState) -> None:
         state.asked_target = None
 
 
-PROJECTIONS: Final = {
+PROJECTIONS: Final[Mapping[type, tuple[Projection, ...]]] = {
     events.GroupEpochBumped: (
         Projection(schema.RebalanceSuperseded, _superseded),
         Projection(schema.RebalanceStarted, _rebalance_started),

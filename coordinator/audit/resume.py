@@ -4,7 +4,6 @@ Kafka has no counterpart, because it has no audit topic.
 """
 
 from collections.abc import Generator, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import reduce
 from itertools import chain
 from operator import xor
@@ -108,8 +107,7 @@ def state_key(group: Group[Any]) -> StateKey:
     return membership.generation_id, membership.state, fingerprint(marks)
 
 
-@dataclass(slots=True)
-class AuditCursor:
+class AuditCursor(msgspec.Struct):
     """The last event of a group, and the `seq` of the last event of each state that may be stored."""
 
     seq: int = 0
@@ -119,11 +117,11 @@ class AuditCursor:
     group_type: str = CLASSIC_NAME
     members: int = 0
     """Fingerprint of the members."""
-    marks: dict[str, Hashable] = field(default_factory=dict)
+    marks: dict[str, Hashable] = msgspec.field(default_factory=dict)
     """Member id → mark, of those members whose mark is more than their id."""
     knows_members: bool = False
     """False until an event names all members, because earlier events may be deleted or precede the checkpoint."""
-    last_seq_by_state: dict[StateKey, int] = field(default_factory=dict)
+    last_seq_by_state: dict[StateKey, int] = msgspec.field(default_factory=dict)
     """In ascending order of `seq`."""
 
     has_unstored_change: bool = False

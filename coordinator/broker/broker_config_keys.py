@@ -5,10 +5,11 @@ effect.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
+
+import msgspec
 
 from coordinator.broker.resource_config_key import ConfigType, InvalidResourceConfig, ResourceConfigKey
 from coordinator.broker.topic_config_keys import gzip_level
@@ -86,8 +87,7 @@ _CLASSES: Final = {
 """The class that every Kafka has. Another one would be a plug-in of it, which this server cannot have."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class BrokerConfigKey:
+class BrokerConfigKey(msgspec.Struct, frozen=True, eq=False):
     """A config that can change while a broker runs."""
 
     key: ResourceConfigKey

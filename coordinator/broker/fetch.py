@@ -1,10 +1,11 @@
 """Fetch: read batches from logs, at once or when enough bytes have been appended (KafkaApis, DelayedFetch)."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 from typing import Final, NamedTuple
+
+import msgspec
 
 from _wire.errors import ErrorCode
 from _wire.messages.fetch import (
@@ -50,8 +51,7 @@ class FetchTimeoutKey(NamedTuple):
     fetch: "DelayedFetch"
 
 
-@dataclass(slots=True)
-class Available:
+class Available(msgspec.Struct):
     """What a delayed fetch would get of one partition."""
 
     at_most_bytes: int
@@ -71,8 +71,7 @@ class Available:
         return self.bytes - before
 
 
-@dataclass(eq=False, slots=True)
-class DelayedFetch:
+class DelayedFetch(msgspec.Struct, eq=False):
     """A fetch that waits for `min_bytes`. `respond` is called once, unless the fetch is cancelled.
 
     The records are counted while it waits, and read once, at its end.

@@ -6,10 +6,11 @@ done in turns of 2 ms. Without a thread all of the work is.
 """
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
 from time import monotonic, perf_counter
 from typing import Final
 from weakref import WeakKeyDictionary, WeakSet
+
+import msgspec
 
 from coordinator.broker.cleaner_thread import CleanerThread, Pace
 from coordinator.broker.partitions import Partitions
@@ -47,18 +48,15 @@ RETRY_MS: Final = 300_000
 """How long a log is left alone whose files could not be read or written, or that has a transaction open."""
 
 
-@dataclass(frozen=True, slots=True)
-class CleanKey:
+class CleanKey(msgspec.Struct, frozen=True):
     """The timer key of the next look for dirty logs."""
 
 
-@dataclass(frozen=True, slots=True)
-class CleanTurnKey:
+class CleanTurnKey(msgspec.Struct, frozen=True):
     """The timer key of the next turn of a cleaning under way."""
 
 
-@dataclass(slots=True)
-class CleanerCounts:
+class CleanerCounts(msgspec.Struct):
     """What the cleaner has done since the start."""
 
     cleanings: int = 0

@@ -4,8 +4,9 @@ Counterpart in Kafka: `ProducerStateManager`, `ProducerAppendInfo`, `Verificatio
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
+
+import msgspec
 
 from _wire.errors import ErrorCode
 from _wire.records import BatchHeader
@@ -34,8 +35,7 @@ def has_producer_id(batch: BatchHeader) -> bool:
     return batch.producer_id > NO_PRODUCER_ID
 
 
-@dataclass(slots=True)
-class ProducerLimits:
+class ProducerLimits(msgspec.Struct):
     """How many producers one partition remembers, and how long in ms after the last timestamp of their batches."""
 
     expiration_ms: int
@@ -46,8 +46,7 @@ class ProducerLimits:
         return cls(config[PRODUCER_ID_EXPIRATION_MS], config[PRODUCER_IDS_PER_PARTITION_MAX])
 
 
-@dataclass(slots=True)
-class AppendedBatch:
+class AppendedBatch(msgspec.Struct):
     """A batch that is in the log. Nothing changes it."""
 
     base_sequence: int
@@ -60,8 +59,7 @@ class AppendedBatch:
         return self.base_offset + ((self.last_sequence - self.base_sequence) & SEQUENCE_MASK)
 
 
-@dataclass(slots=True)
-class ProducerState:
+class ProducerState(msgspec.Struct):
     """The epoch of one producer, the greatest timestamp of its last batch, and its last batches, oldest first.
 
     It has no batches if a marker has raised its epoch since the last one. `first_offset` is where its open transaction
@@ -403,7 +401,7 @@ class ProducerStates:
         if batch.base_offset < last.base_offset:
             appended = AppendedBatch(batch.base_sequence, batch.last_sequence, batch.base_offset)
             batches = (*earlier[2 - BATCHES_REMEMBERED :], appended, last)
-            self._producers[batch.producer_id] = replace(producer, batches=batches)
+            self._producers[batch.producer_id] = msgspec.structs.replace(producer, batches=batches)
 
 
 def snapshot_entries(producers: Iterable[tuple[int, ProducerState]]) -> Iterator[SnapshotEntry]:

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final
+
+import msgspec
 
 from coordinator.config.key import INT16_MAX, INT32_MAX, INT64_MAX, ConfigKey
 
@@ -37,8 +38,7 @@ class InvalidResourceConfig(ValueError):
     """A config is unknown, or its value is not allowed. The message is Kafka's, where Kafka has one."""
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerDefault:
+class BrokerDefault(msgspec.Struct, frozen=True):
     """The setting of the broker that a config falls back to, and how many of its units one of it is."""
 
     key: ConfigKey[Any]
@@ -49,8 +49,7 @@ class BrokerDefault:
         return str(value * self.factor) if self.factor > 1 and value >= 0 else self.key.format(value)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class ResourceConfigKey:
+class ResourceConfigKey(msgspec.Struct, frozen=True, eq=False):
     """One config of topics or of groups.
 
     `at_least` and `at_most` are inclusive; `check` raises InvalidResourceConfig for the rest.

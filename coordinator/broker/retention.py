@@ -5,9 +5,10 @@ The topics that Kafka compacts are left alone. Of the audit topic, the last even
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple
+
+import msgspec
 
 from coordinator.broker.partitions import Partitions
 from coordinator.config.log_keys import LOG_RETENTION_CHECK_INTERVAL_MS
@@ -31,13 +32,11 @@ NEXT_TURN_MS: Final = 2
 """The pause between two turns."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckKey:
+class CheckKey(msgspec.Struct, frozen=True):
     """The timer key of the next check."""
 
 
-@dataclass(frozen=True, slots=True)
-class TurnKey:
+class TurnKey(msgspec.Struct, frozen=True):
     """The timer key of the next turn of work under way."""
 
 

@@ -1,8 +1,10 @@
 """Computes which partitions would move if a group were reassigned with another assignor or other members."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from coordinator.client.groups import DescribedConsumers
 from coordinator.client.wire import ClientError
@@ -102,7 +104,10 @@ def _assign_until_stable(
         if assignor.rebalance_protocol is RebalanceProtocol.EAGER or not revoked:
             return assignment, rounds
         latest = max(each.generation_id for each in members) + 1
-        members = [replace(each, owned_partitions=assignment[each.member_id], generation_id=latest) for each in members]
+        members = [
+            msgspec.structs.replace(each, owned_partitions=assignment[each.member_id], generation_id=latest)
+            for each in members
+        ]
     raise AssertionError(f"{assignor.name} is not stable after {ROUNDS_MAX} rounds")
 
 

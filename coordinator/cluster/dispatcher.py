@@ -4,8 +4,9 @@ A client has one connection to a broker behind its own. Logins are forwarded on 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
+
+import msgspec
 
 from _wire.errors import ErrorCode, MalformedMessage
 from _wire.headers import decode_request_header, decode_response_header, encode_response
@@ -40,8 +41,7 @@ PRODUCE: Final = ProduceRequest.API_KEY
 API_VERSIONS: Final = ApiVersionsRequest.API_KEY
 
 
-@dataclass(slots=True)
-class Login:
+class Login(msgspec.Struct):
     """A login that a client began."""
 
     mechanism: str

@@ -1,8 +1,9 @@
 """Building of what takes requests from clients: a node's own port, and a port for each broker."""
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from coordinator.cluster.client_upstreams import ClientUpstreams
 from coordinator.cluster.dispatcher import ClusterDispatcher
@@ -48,8 +49,7 @@ WITHOUT_LOGIN: Final = {
 """A login is passed on to a broker, like all that a client sends."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterFront:
+class ClusterFront(msgspec.Struct, frozen=True, kw_only=True):
     """The ports of a node in front of a cluster."""
 
     dispatcher: ClusterDispatcher
@@ -68,8 +68,7 @@ class ClusterFront:
         self.rights.close()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FrontParts:
+class FrontParts(msgspec.Struct, frozen=True, kw_only=True):
     """What the ports of a node are made of."""
 
     config: Config

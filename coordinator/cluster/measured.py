@@ -1,8 +1,9 @@
 """What a node in front of a cluster has that is read at each scrape."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from coordinator.cluster.parts import ClusterGroups, ClusterLinks
 from coordinator.server.node_loop import NodeLoop
@@ -12,8 +13,7 @@ if TYPE_CHECKING:
     from coordinator.metrics.timing import TimeHistogram
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeasuredParts:
+class MeasuredParts(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of a node that metrics are about."""
 
     loop: NodeLoop

@@ -3,8 +3,9 @@
 import random
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from coordinator.cluster.brokers.brokers import Brokers
 from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator, make_cluster_group_coordinator
@@ -38,8 +39,7 @@ if TYPE_CHECKING:
 MS_PER_MINUTE = 60_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterLinks:
+class ClusterLinks(msgspec.Struct, frozen=True, kw_only=True):
     """What connects a node to the cluster, and to the other nodes."""
 
     brokers: Brokers
@@ -50,8 +50,7 @@ class ClusterLinks:
     leads: PartitionLeads
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterGroups:
+class ClusterGroups(msgspec.Struct, frozen=True, kw_only=True):
     """The group coordinator of a node, and which groups are the nodes'."""
 
     owner: Owner

@@ -6,9 +6,10 @@ Each one is declared once. Parsing, validation and docs/configuration.md are der
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final, Generic, TypeVar
+
+import msgspec
 
 from coordinator.config.password import Password
 
@@ -45,8 +46,7 @@ class Scope(Enum):
     """One listener, and one SASL mechanism of it: `listener.name.NAME.MECHANISM.KEY`."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class ConfigKey(Generic[T]):
+class ConfigKey(msgspec.Struct, Generic[T], frozen=True, eq=False):
     """One setting. `at_least` and `at_most` are inclusive bounds of a number; `one_of` lists the allowed words.
 
     The default of a list is a tuple. A list has no word twice. With `one_of` it has one word at least; without, its
@@ -61,7 +61,7 @@ class ConfigKey(Generic[T]):
     one_of: tuple[str, ...] = ()
     is_case_insensitive: bool = False
     """Whether a word may be written in any case. Its value is the one of `one_of`."""
-    aliases: Mapping[str, str] = field(default_factory=dict)
+    aliases: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Other names of words of a list."""
     scope: Scope = Scope.BROKER
 

@@ -4,8 +4,9 @@ Names of listeners and mechanisms are written in lower case there, as on Kafka (
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any, Final, NamedTuple, TypeVar
+
+import msgspec
 
 from coordinator.config.key import ConfigError, ConfigKey, Scope
 
@@ -69,7 +70,7 @@ def find_override(name: str, listeners: Iterable[str], keys: Mapping[str, Config
 
 def parse_override(override: Override, text: str) -> Any:
     """Parse the value as that of the key. Raises ConfigError, with the whole name of the setting."""
-    return replace(override.key, name=override.place + override.key.name).parse(text)
+    return msgspec.structs.replace(override.key, name=override.place + override.key.name).parse(text)
 
 
 class ListenerConfig:

@@ -4,8 +4,9 @@ A server.properties of Kafka, with KRaft or with ZooKeeper, is taken as it is.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
+
+import msgspec
 
 from coordinator.config.given import Given, Layer
 from coordinator.config.kafka_names import is_of_kafka
@@ -23,16 +24,15 @@ NAMES_SHOWN_MAX: Final = 100
 """In one line."""
 
 
-@dataclass(slots=True)
-class Understood:
+class Understood(msgspec.Struct):
     """Settings by name, sorted into kinds."""
 
-    used: dict[str, Given] = field(default_factory=dict)
+    used: dict[str, Given] = msgspec.field(default_factory=dict)
     """What the server is started with."""
-    unused: dict[str, Given] = field(default_factory=dict)
+    unused: dict[str, Given] = msgspec.field(default_factory=dict)
     """Kafka has them, and nothing here reads them."""
-    unknown: dict[str, Given] = field(default_factory=dict)
-    otherwise: list[tuple[Given, str]] = field(default_factory=list)
+    unknown: dict[str, Given] = msgspec.field(default_factory=dict)
+    otherwise: list[tuple[Given, str]] = msgspec.field(default_factory=list)
     """What is used in another way than it was given, and how."""
 
     @property

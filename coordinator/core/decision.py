@@ -1,8 +1,9 @@
 """The result of an operation: events, replies and effects. Making a decision changes nothing."""
 
 from collections.abc import Callable, Collection, Container
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol
+
+import msgspec
 
 from coordinator.config.settings import Config
 from coordinator.core.address_limits import AddressLimits
@@ -76,8 +77,7 @@ class Environment(NamedTuple):
         return self.addresses is None or self.addresses.transactional_ids.is_allowed(client_host)
 
 
-@dataclass(slots=True)
-class OperationContext:
+class OperationContext(msgspec.Struct):
     """Who asks for an operation, in which version, and when it is decided.
 
     `request_id` is the address of the reply; None if no reply is needed. `now_ms` is set when the operation is
@@ -128,8 +128,7 @@ class OperationContext:
         return UNKNOWN_CLIENT
 
 
-@dataclass(slots=True)
-class Reply:
+class Reply(msgspec.Struct, frozen=True):
     """The response to a request: a message of `_wire.messages`."""
 
     request_id: int
@@ -143,12 +142,8 @@ class Effect(Protocol):
         """Make the change in `target`, which the state machine of the shard provides."""
 
 
-@dataclass(slots=True)
-class Decision:
-    """The result of an operation. It is not changed once it is made.
-
-    The class is not frozen because that would make each decision several times as expensive to create.
-    """
+class Decision(msgspec.Struct, frozen=True):
+    """The result of an operation."""
 
     events: tuple[Event, ...] = ()
     replies: tuple[Reply, ...] = ()

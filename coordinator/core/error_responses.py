@@ -1,15 +1,15 @@
 """Makes the responses of APIs that report an error for each partition, by one description of each API."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from _wire.errors import ErrorCode
 from _wire.primitives import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorForEachPartition:
+class ErrorForEachPartition(msgspec.Struct, frozen=True):
     """Makes the response that has the same error for every partition of a request.
 
     `partition(index, error)` makes the entry of a partition. `topics` and `partitions` are the fields that hold the

@@ -4,9 +4,10 @@ Counterpart in Kafka: the read and write operations of `CoordinatorRuntime`.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Final, NamedTuple
+
+import msgspec
 
 from _wire.errors import ErrorCode
 from coordinator.core.decision import NOTHING, Decision, OperationContext
@@ -32,8 +33,7 @@ class Answer(NamedTuple):
     rejected: ErrorCode | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(msgspec.Struct, frozen=True):
     """One kind of operation.
 
     `decide(group or groups, request, context)` reads and changes nothing. `error_response(request, error, api_version)`

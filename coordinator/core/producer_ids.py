@@ -1,7 +1,8 @@
 """How decisions assign producer ids: they read which one is next, and an effect of the decision takes it."""
 
-from dataclasses import dataclass
 from typing import Final, Protocol
+
+import msgspec
 
 
 class ProducerIds(Protocol):
@@ -38,8 +39,7 @@ class _NobodyReserves:
 NO_PRODUCER_IDS: Final[ProducerIds] = _NobodyReserves()
 
 
-@dataclass(frozen=True, slots=True)
-class ProducerIdAssigned:
+class ProducerIdAssigned(msgspec.Struct, frozen=True):
     """The decision has assigned this producer id, which was the next one."""
 
     producer_id: int
@@ -50,8 +50,7 @@ class ProducerIdAssigned:
             raise AssertionError(f"producer id {self.producer_id} was assigned, but {allocated} was next")
 
 
-@dataclass(frozen=True, slots=True)
-class ProducerIdMissing:
+class ProducerIdMissing(msgspec.Struct, frozen=True):
     """The decision would have assigned a producer id, but none was reserved."""
 
     def apply(self, producer_ids: ProducerIds, key: str, now_ms: int) -> None:

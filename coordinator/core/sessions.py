@@ -1,7 +1,8 @@
 """The sessions of members: how decisions read them, and the changes that decisions make."""
 
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from coordinator.deadlines import FAR_FUTURE_MS
 
@@ -49,8 +50,7 @@ class SessionTable(Protocol):
     def end(self, group_id: str, member_id: str) -> bool: ...
 
 
-@dataclass(slots=True)
-class SessionStarted:
+class SessionStarted(msgspec.Struct, frozen=True):
     """A session begins that ends after `first_timeout_ms`; from its first heartbeat on it lasts `timeout_ms`.
 
     `may_heartbeat` is false for a pending member id: no heartbeat renews its session.
@@ -74,8 +74,7 @@ class SessionStarted:
         )
 
 
-@dataclass(slots=True)
-class SessionRenewed:
+class SessionRenewed(msgspec.Struct, frozen=True):
     """The member sent a request: its session ends `timeout_ms` from now, and its heartbeats are closed."""
 
     member_id: str
@@ -85,8 +84,7 @@ class SessionRenewed:
         sessions.renew(group_id, self.member_id, self.timeout_ms, now_ms)
 
 
-@dataclass(slots=True)
-class SessionEnded:
+class SessionEnded(msgspec.Struct, frozen=True):
     """The member, or the pending member id, is gone."""
 
     member_id: str
@@ -95,8 +93,7 @@ class SessionEnded:
         sessions.end(group_id, self.member_id)
 
 
-@dataclass(slots=True)
-class HeartbeatsOpened:
+class HeartbeatsOpened(msgspec.Struct, frozen=True):
     """ConsumerGroupHeartbeats of the member that ask for nothing renew its session and do nothing else.
 
     They say at most what the member owns. That holds until `until_ms`, until an event changes its group that is no

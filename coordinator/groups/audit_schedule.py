@@ -4,8 +4,9 @@ Kafka has no counterpart, because it has no audit topic.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
+
+import msgspec
 
 from coordinator.config.audit_keys import GROUP_AUDIT_LINGER_MS, GROUP_AUDIT_OFFSETS_INTERVAL_MS
 from coordinator.config.settings import Config
@@ -35,8 +36,7 @@ class WritesCheckpoints(Protocol):
         """Make them last; a failure is logged."""
 
 
-@dataclass(slots=True)
-class CommitReport:
+class CommitReport(msgspec.Struct):
     """An interval of a partition in which offset commits are counted."""
 
     shard: Shard[GroupStateMachine]
@@ -45,7 +45,7 @@ class CommitReport:
     """The end of `__consumer_offsets` when the interval began."""
     timer: int
     """The timer that ends the interval, or that of the next slice of the report."""
-    group_ids: list[str] = field(default_factory=list)
+    group_ids: list[str] = msgspec.field(default_factory=list)
     """The groups still to be reported; empty until the interval ends."""
     next_start_ms: int = 0
     next_first_log_offset: int = 0

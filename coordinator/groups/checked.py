@@ -8,8 +8,10 @@ happens, and not later by a client or a restart. They raise and are no `assert` 
 import os
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from typing import Any, Final, cast
+
+import msgspec
 
 from coordinator.core.address_limits import AddressLimits
 from coordinator.core.consumer.settings import ConsumerGroupSettings
@@ -110,7 +112,7 @@ class CheckedStateMachine(GroupStateMachine):
             group, before, kind = self.groups.get(event.key), EMPTY, None
             if group is not None:
                 before, kind = group.membership.state, group.kind
-            super().apply(key, replace(decision, events=(event,), effects=()), now_ms)
+            super().apply(key, msgspec.structs.replace(decision, events=(event,), effects=()), now_ms)
             group = group or self.groups[event.key]
             if kind is None or kind is group.kind:
                 check_transition(event, before, group)
@@ -273,6 +275,8 @@ def values_of(value: Any) -> Any:
 
     Without what only explains a member: a commit notes when it came, and that has no consequence.
     """
+    if isinstance(value, msgspec.Struct):
+        return type(value), *(values_of(getattr(value, name)) for name in value.__struct_fields__)
     if is_dataclass(value):
         return type(value), *(values_of(getattr(value, field.name)) for field in fields(value) if field.compare)
     if isinstance(value, dict):

@@ -36,9 +36,11 @@ EFFECTS_PER_STEP: Final = 1_000
 OPERATIONS_PER_STEP: Final = 30
 """As many operations take as long."""
 
-PENDING_MEMBER_ADDED: Final = frozenset(event for kind in KINDS.values() for event in kind.events.pending_member_added)
+PENDING_MEMBER_ADDED: Final[frozenset[type]] = frozenset(
+    event for kind in KINDS.values() for event in kind.events.pending_member_added
+)
 
-NOTED_EVENTS: Final = frozenset(
+NOTED_EVENTS: Final[frozenset[type]] = frozenset(
     {
         TransactionalOffsetsCommitted,
         TransactionCompleted,

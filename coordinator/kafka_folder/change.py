@@ -10,9 +10,10 @@
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from coordinator.log.data_dirs.directory import LOCK
 from coordinator.log.data_dirs.meta_properties import (
@@ -32,8 +33,7 @@ NEW_FOLDER: Final = renamed_folder(METADATA_FOLDER, "new", STRAY_SUFFIX)
 """Where the new metadata log is made before it gets its name."""
 
 
-@dataclass(slots=True)
-class FolderChange:
+class FolderChange(msgspec.Struct):
     """All log.dirs of one node, whose owner (Kafka or this server) changes."""
 
     fs: DiskFileSystem

@@ -7,9 +7,10 @@ import base64
 import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
+
+import msgspec
 
 from coordinator.config.key import INT32_MAX
 from coordinator.kafka_folder.change import METADATA_FOLDER, NEW_FOLDER, FolderChange, locked
@@ -88,8 +89,7 @@ class Acceptance(NamedTuple):
     """The name is a node id, or empty for what is set for all brokers."""
 
 
-@dataclass(slots=True)
-class Imported:
+class Imported(msgspec.Struct):
     """What an import has found."""
 
     topics: int = 0
@@ -97,7 +97,7 @@ class Imported:
     quotas: int = 0
     acls: int = 0
     scram_credentials: int = 0
-    left_out: list[str] = field(default_factory=list)
+    left_out: list[str] = msgspec.field(default_factory=list)
     """Configs that this server does not have: `topic: name=value`, `group ID: name=value`, or `broker ID: name`."""
     was_interrupted: bool = False
     """Whether this was the end of an import that was interrupted; then nothing was counted."""

@@ -3,9 +3,10 @@
 import re
 import struct
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from _wire.errors import MalformedMessage
 from _wire.records import BatchHeader, build_batch, parse_records
@@ -98,7 +99,7 @@ class KafkaImage:
                 partitions = self.partitions.get(record.topic_id, {})
                 before = partitions.get(record.partition)
                 if before is not None:
-                    partitions[record.partition] = replace(
+                    partitions[record.partition] = msgspec.structs.replace(
                         before,
                         replicas=before.replicas if record.replicas is None else record.replicas,
                         directories=before.directories if record.directories is None else record.directories,

@@ -8,6 +8,8 @@ import struct
 from dataclasses import dataclass, field
 from typing import Final
 
+import msgspec
+
 FRAME_VERSION: Final = 1
 VARINT_BYTES_MAX: Final = 5
 TOPIC, PARTITION, CONFIG, PARTITION_CHANGE, REMOVE_TOPIC = 2, 3, 4, 5, 9
@@ -42,16 +44,14 @@ class KafkaMetadataError(ValueError):
     """A record of Kafka's metadata log cannot be read."""
 
 
-@dataclass(frozen=True, slots=True)
-class KafkaTopic:
+class KafkaTopic(msgspec.Struct, frozen=True):
     """TopicRecord."""
 
     name: str
     topic_id: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class KafkaPartition:
+class KafkaPartition(msgspec.Struct, frozen=True):
     """PartitionRecord. `directories` are ids of 16 bytes."""
 
     topic_id: bytes
@@ -61,8 +61,7 @@ class KafkaPartition:
     leader_epoch: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class KafkaPartitionChange:
+class KafkaPartitionChange(msgspec.Struct, frozen=True):
     """PartitionChangeRecord: replicas and directories of a partition; None: they stay."""
 
     topic_id: bytes
@@ -71,8 +70,7 @@ class KafkaPartitionChange:
     directories: tuple[bytes, ...] | None
 
 
-@dataclass(frozen=True, slots=True)
-class KafkaConfig:
+class KafkaConfig(msgspec.Struct, frozen=True):
     """ConfigRecord. `resource_type` is that of the protocol: 2 topic, 4 broker, 32 group.
 
     Without a value the config was removed.
@@ -84,23 +82,20 @@ class KafkaConfig:
     value: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class KafkaRemovedTopic:
+class KafkaRemovedTopic(msgspec.Struct, frozen=True):
     """RemoveTopicRecord."""
 
     topic_id: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class KafkaFeature:
+class KafkaFeature(msgspec.Struct, frozen=True):
     """FeatureLevelRecord."""
 
     name: str
     level: int
 
 
-@dataclass(frozen=True, slots=True)
-class KafkaQuota:
+class KafkaQuota(msgspec.Struct, frozen=True):
     """ClientQuotaRecord. Without a value it was removed."""
 
     entity: tuple[tuple[str, str | None], ...]
@@ -120,23 +115,20 @@ class KafkaScramCredential:
     iterations: int
 
 
-@dataclass(frozen=True, slots=True)
-class KafkaRemovedScramCredential:
+class KafkaRemovedScramCredential(msgspec.Struct, frozen=True):
     """RemoveUserScramCredentialRecord."""
 
     name: str
     mechanism: int
 
 
-@dataclass(frozen=True, slots=True)
-class KafkaProducerIds:
+class KafkaProducerIds(msgspec.Struct, frozen=True):
     """ProducerIdsRecord."""
 
     next_producer_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class KafkaAcl:
+class KafkaAcl(msgspec.Struct, frozen=True):
     """AccessControlEntryRecord. `acl_id` has 16 bytes."""
 
     acl_id: bytes
@@ -149,15 +141,13 @@ class KafkaAcl:
     permission_type: int
 
 
-@dataclass(frozen=True, slots=True)
-class KafkaRemovedAcl:
+class KafkaRemovedAcl(msgspec.Struct, frozen=True):
     """RemoveAccessControlEntryRecord."""
 
     acl_id: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class KafkaTransaction:
+class KafkaTransaction(msgspec.Struct, frozen=True):
     """Begin-, End- or AbortTransactionRecord of the metadata log itself (KIP-866): its API key."""
 
     api_key: int

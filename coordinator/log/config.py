@@ -1,7 +1,8 @@
 """The settings of one log, with the names of Kafka's topic configs."""
 
-from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+import msgspec
 
 from coordinator.config.key import INT64_MAX
 
@@ -15,8 +16,7 @@ class TargetCompression(NamedTuple):
     """0 where the compression has no levels."""
 
 
-@dataclass(frozen=True, slots=True)
-class LogConfig:
+class LogConfig(msgspec.Struct, frozen=True):
     """The defaults are Kafka's (org.apache.kafka.common.config.TopicConfig)."""
 
     segment_bytes: int = 1 << 30  # segment.bytes

@@ -2,10 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Protocol
+
+import msgspec
 
 from coordinator.log.errors import LogFlushError
 from coordinator.log.files import FileSystem
@@ -65,13 +67,12 @@ class Flush:
                 raise LogFlushError(f"{self.log.name}: fsync failed: {error}") from error
 
 
-@dataclass(slots=True)
-class Unflushed:
+class Unflushed(msgspec.Struct):
     """What of a log no flush has covered yet, besides its active segment."""
 
-    segments: list[Segment] = field(default_factory=list)
+    segments: list[Segment] = msgspec.field(default_factory=list)
     """Those that were rolled."""
-    directories: list[Path] = field(default_factory=list)
+    directories: list[Path] = msgspec.field(default_factory=list)
 
     def fsync_later(self, folder: Path) -> None:
         """Remember to fsync a directory. Call this before an entry is created in it.
@@ -93,8 +94,7 @@ class Unflushed:
         return segments, directories
 
 
-@dataclass(frozen=True, slots=True)
-class Finish:
+class Finish(msgspec.Struct, frozen=True):
     """What a clean stop still has to make safe of a log: records, and indexes that no flush has covered."""
 
     flush: Flush | None

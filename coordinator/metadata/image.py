@@ -4,9 +4,10 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
 from sys import intern
 from typing import Final
+
+import msgspec
 
 from coordinator.internal_topics import INTERNAL_TOPICS
 from coordinator.log.names import check_topic_name, collision_key
@@ -41,14 +42,13 @@ def quota_entity(names: Mapping[str, str | None]) -> QuotaEntity:
     return tuple(sorted(names.items()))
 
 
-@dataclass(frozen=True, slots=True)
-class Topic:
+class Topic(msgspec.Struct, frozen=True):
     """A topic with the partitions 0 to `partitions` - 1. `topic_id` has 16 bytes."""
 
     name: str
     topic_id: bytes
     partitions: int
-    configs: Mapping[str, str] = field(default_factory=dict)
+    configs: Mapping[str, str] = msgspec.field(default_factory=dict)
     directories: Sequence[str] = ()
     """The id of the log directory of each partition, empty if it has none; no ids if there is only one directory."""
 
@@ -141,14 +141,14 @@ class MetadataImage:
                 self.created_version = self.topics_version
             case PartitionsRecord():
                 before = self.topics[record.name]
-                topic = replace(before, partitions=record.partitions)
+                topic = msgspec.structs.replace(before, partitions=record.partitions)
                 if record.directories:
                     topic = self._moved(topic, record.directories)
                 self.partitions += topic.partitions - before.partitions
                 self.topics_version += 1
                 self.topics[topic.name] = self.topics_by_id[topic.topic_id] = topic
             case TopicConfigsRecord():
-                topic = replace(self.topics[record.name], configs=dict(record.configs))
+                topic = msgspec.structs.replace(self.topics[record.name], configs=dict(record.configs))
                 self.topics[topic.name] = self.topics_by_id[topic.topic_id] = topic
             case GroupConfigsRecord():
                 _change_configs(self.group_configs, record)
@@ -200,7 +200,7 @@ class MetadataImage:
     def _moved(self, topic: Topic, directories: Sequence[str]) -> Topic:
         self.partitions_by_directory.subtract(topic.directories)
         self.partitions_by_directory.update(directories)
-        return replace(topic, directories=_interned(directories))
+        return msgspec.structs.replace(topic, directories=_interned(directories))
 
     def snapshot(self) -> Iterator[MetadataRecord]:
         """Iterate over records that make an image like this one of an empty one.

@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from heapq import nlargest
 from itertools import chain
 from typing import Any, Final
+
+import msgspec
 
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.states import GroupState
@@ -20,16 +21,15 @@ Pause = Callable[[], Awaitable[None]]
 """Gives other work its turn."""
 
 
-@dataclass(slots=True)
-class Census:
+class Census(msgspec.Struct):
     """What all groups come to, and the groups that have series of their own."""
 
     groups: int = 0
-    states: Counter[tuple[str, GroupState]] = field(default_factory=Counter)
+    states: Counter[tuple[str, GroupState]] = msgspec.field(default_factory=Counter)
     """(kind of group, state) → groups."""
     members: int = 0
     offsets: int = 0
-    top: list[str] = field(default_factory=list)
+    top: list[str] = msgspec.field(default_factory=list)
 
     def groups_of(self, kind: str) -> int:
         """The groups of a kind."""

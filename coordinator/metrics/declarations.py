@@ -4,9 +4,10 @@ Names are those that the Prometheus JMX exporter gives Kafka's MBeans with its u
 with `_total`. What Kafka does not have begins with `coordinator_`, and its times are in seconds.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+import msgspec
 
 from coordinator.core.groups.kind import CLASSIC_NAME, CONSUMER_NAME
 from coordinator.core.groups.kinds import KINDS
@@ -20,8 +21,7 @@ class Kind(StrEnum):
     HISTOGRAM = "histogram"
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(msgspec.Struct, frozen=True):
     """One metric. `jmx` is Kafka's MBean and attribute, empty for a metric that Kafka does not have."""
 
     name: str

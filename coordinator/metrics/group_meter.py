@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from math import exp2, log2
 from typing import Any, Final
+
+import msgspec
 
 from coordinator.core.causes import Cause
 from coordinator.core.groups.event import GroupEvent
@@ -23,11 +24,10 @@ HALF_LIFE_MS: Final = 600_000
 """A rebalance counts half as much for the rank of its group after this time."""
 
 
-@dataclass(slots=True)
-class GroupRecord:
+class GroupRecord(msgspec.Struct):
     """The rebalances of one group since the start of the server."""
 
-    rebalances: Counter[Cause] = field(default_factory=Counter)
+    rebalances: Counter[Cause] = msgspec.field(default_factory=Counter)
     began_ms: int | None = None
     """When the rebalance under way began."""
     last_rebalance_ms: int | None = None

@@ -1,8 +1,9 @@
 """The open transactions of partitions that keep committed readers waiting: how many, and for how long (KIP-664)."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from coordinator.metrics.census import Pause
 
@@ -11,8 +12,7 @@ LATE_TRANSACTION_BUFFER_MS: Final = 5 * 60_000
 PARTITIONS_AT_ONCE: Final = 2_000
 
 
-@dataclass(slots=True)
-class LateTransactions:
+class LateTransactions(msgspec.Struct):
     """What is found in the partitions whose producers are known."""
 
     late_partitions: int = 0

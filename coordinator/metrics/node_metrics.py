@@ -3,8 +3,9 @@
 import platform
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Protocol
+
+import msgspec
 
 from _wire.apis import APIS
 from _wire.errors import ErrorCode
@@ -51,8 +52,7 @@ class Compaction(Protocol):
     uncleanable: int
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(msgspec.Struct, frozen=True):
     """The parts of a node that are read at a scrape. `log_bytes` is of the log of a topic and partition."""
 
     coordinator: GroupCoordinator

@@ -2,16 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Final
+
+import msgspec
 
 from coordinator.runtime.shard import Shard, ShardState
 
 FAILED_NAMED_MAX: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Readiness:
+class Readiness(msgspec.Struct, frozen=True):
     """The partitions of the groups' log that this node leads, by state. `failed` names the first of them."""
 
     active: int

@@ -1,8 +1,9 @@
 """How much was used in a time: Kafka's Rate over a WindowedSum (KIP-13), and its TokenBucket (KIP-599)."""
 
 from collections import deque
-from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+import msgspec
 
 THROTTLE_TIME_MS_MAX: Final = 2**31 - 1
 """What the field of a response holds: 24 days. A quota may be so small that more would be due."""
@@ -15,8 +16,7 @@ class Window(NamedTuple):
     sample_ms: int
 
 
-@dataclass(slots=True)
-class _Sample:
+class _Sample(msgspec.Struct):
     begun_ms: int
     last_ms: int
     total: float

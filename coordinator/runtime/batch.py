@@ -4,8 +4,9 @@ Counterpart in Kafka: `CoordinatorRuntime.CoordinatorBatch`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from _wire.errors import ErrorCode
 from coordinator.core.decision import OperationContext, Reply
@@ -14,8 +15,7 @@ from coordinator.core.stored import Stored, TransactionMarker
 from coordinator.core.stored_batch import StoredBatch
 
 
-@dataclass(slots=True)
-class QueuedOperation:
+class QueuedOperation(msgspec.Struct):
     """An operation in the queue of its shard. `key` is None for an operation over the whole shard."""
 
     operation: Operation
@@ -29,8 +29,7 @@ class QueuedOperation:
         return make(self.request, error, self.context.api_version)
 
 
-@dataclass(slots=True)
-class ProjectionWrite:
+class ProjectionWrite(msgspec.Struct):
     """Records of the projection that no event causes. They come first in their batch, about keys as they are then."""
 
     write: Callable[[Mapping[str, Any], int], None]

@@ -1,8 +1,9 @@
 """The keys of a shard that failed alone, and when each of them is served again."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Final
+
+import msgspec
 
 from _wire.errors import ErrorCode, MalformedMessage
 from coordinator.core.decision import NOTHING, Decision
@@ -27,8 +28,7 @@ KEYS_LOGGED_MAX: Final = 10
 """Keys that a log line names."""
 
 
-@dataclass(slots=True)
-class FailedKey:
+class FailedKey(msgspec.Struct):
     """A key that is not served: its state was discarded, and is to be rebuilt from the log."""
 
     next_retry_ms: int
@@ -37,7 +37,7 @@ class FailedKey:
     """When the next rebuild begins, in ms since the epoch."""
     is_due: bool = False
     """Whether the next rebuild, or the one under way, is about it."""
-    missed: list[QueuedOperation] = field(default_factory=list)
+    missed: list[QueuedOperation] = msgspec.field(default_factory=list)
     """Operations over the whole shard that came meanwhile; they are decided about this key when it is served again."""
 
 

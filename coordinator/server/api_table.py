@@ -1,6 +1,6 @@
 """The table of all APIs that the server answers."""
 
-from dataclasses import dataclass
+import msgspec
 
 from coordinator.config.server_keys import NODE_ID
 from coordinator.config.settings import Config
@@ -31,8 +31,7 @@ from coordinator.server.storage import Storage
 from coordinator.server.throttling import Throttling
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HandlerParts:
+class HandlerParts(msgspec.Struct, frozen=True, kw_only=True):
     """All that handlers may need; each is given what it uses."""
 
     config: Config

@@ -1,9 +1,10 @@
 """Who may do what: resources and operations as in Kafka's authorizer, and what a route needs of them."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, NamedTuple, Protocol
+
+import msgspec
 
 from coordinator.security.acls.model import AclOperation, ResourceType
 from coordinator.security.principal import Principal
@@ -80,8 +81,7 @@ class Permission(NamedTuple):
     resource_type: ResourceType
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
+class Requirement(msgspec.Struct, frozen=True):
     """What a route needs to be allowed, on each resource that `names` finds in the request.
 
     Without `names` it is about the resources that the handler finds for the response, as those of a list. One of the

@@ -6,10 +6,11 @@ so it meets all responses, also those that come later.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from time import perf_counter as seconds
 from types import GeneratorType
 from typing import Any, Final, Protocol
+
+import msgspec
 
 from coordinator.metadata.image import MetadataImage
 from coordinator.runtime.slices import Steps
@@ -255,7 +256,7 @@ class _AuthorizedRoute:
         if row.operations is not None and row.has_operations(request):
             changes.append(_reporting_operations(row, request, access))
         if changes or part.add_to is not None:
-            call.route = replace(call.route, downgrade=ResponseChanges(changes, part.add_to, call))
+            call.route = msgspec.structs.replace(call.route, downgrade=ResponseChanges(changes, part.add_to, call))
         return None
 
 

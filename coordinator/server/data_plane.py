@@ -1,8 +1,9 @@
 """Building of what a node needs to take and hand out the records of clients, with transactions."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
+
+import msgspec
 
 from coordinator.broker.fetch import FetchService, FetchTimeoutKey
 from coordinator.broker.partitions import Partitions
@@ -26,8 +27,7 @@ from coordinator.transactions.coordinator import TransactionCoordinator
 from coordinator.transactions.partition_adder import PartitionAdder
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DataPlane:
+class DataPlane(msgspec.Struct, frozen=True, kw_only=True):
     """Produce, Fetch and transactions. A node can do without."""
 
     producers: ProducerDirectory

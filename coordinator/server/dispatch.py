@@ -1,8 +1,9 @@
 """The table of served APIs: API key → versions, handler, error response. ApiVersions is answered from it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
+
+import msgspec
 
 from _wire.apis import APIS, Api
 from _wire.errors import ErrorCode
@@ -34,8 +35,7 @@ Downgrade = Callable[[Any, int], None]
 """(response, version): converts a response of the newest version to an older one, in place."""
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(msgspec.Struct, frozen=True):
     """How one API is served, in the versions `min_version` to `max_version`."""
 
     api: Api

@@ -1,7 +1,8 @@
 """Building of what takes requests from connections, within the limits for clients."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from coordinator.config.server_keys import AUTO_CREATE_TOPICS_ENABLE, NODE_ID
 from coordinator.config.settings import Config
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
     from coordinator.metrics.node_metrics import NodeMetrics
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Front:
+class Front(msgspec.Struct, frozen=True, kw_only=True):
     """The listeners of a node, and the way of requests from them to the handlers."""
 
     runner: RequestRunner

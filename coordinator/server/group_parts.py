@@ -2,9 +2,10 @@
 
 import random
 import uuid
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from coordinator import __version__
 from coordinator.audit.schema import CoordinatorStarted
@@ -35,8 +36,7 @@ if TYPE_CHECKING:
     from coordinator.metrics.timing import DrainMeter
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupParts:
+class GroupParts(msgspec.Struct, frozen=True, kw_only=True):
     """The group coordinator of a node, and what it shares with the transaction coordinator and with connections."""
 
     coordinator: GroupCoordinator

@@ -1,7 +1,8 @@
 """What a node runs on: its clocks, its files, and whether threads may use them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from coordinator.inherited_sockets import InheritedSockets
 from coordinator.log.disk_threads import Run, run_in_threads, run_in_turn
@@ -14,8 +15,7 @@ FILES_OF_A_RECOVERY = 64
 """How many files each thread has open that recovers logs; no other logs are open at that time."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Host:
+class Host(msgspec.Struct, frozen=True, kw_only=True):
     """The machine of a node, or what takes its place."""
 
     clock: Clock
@@ -26,7 +26,7 @@ class Host:
     descriptors: DescriptorReserve
     recovery_files: Callable[[], FileSystem] | None
     """Makes the files of a thread that recovers logs at the start; None: threads may not use files, as in memory."""
-    inherited: InheritedSockets = field(default_factory=InheritedSockets)
+    inherited: InheritedSockets = msgspec.field(default_factory=InheritedSockets)
     """Listening sockets that are open already."""
 
     @property

@@ -5,10 +5,11 @@ and while it does so again, the gate hands its frames to its `Login`; those of o
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from traceback import extract_tb
 from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
 
 from _wire.errors import ErrorCode, MalformedMessage
 from _wire.headers import RequestHeader, decode_request_header, encode_response
@@ -50,8 +51,7 @@ class Step(Enum):
     """It has failed, and is about to be closed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SaslListener:
+class SaslListener(msgspec.Struct, frozen=True, kw_only=True):
     """What the connections of one listener log in with."""
 
     name: str

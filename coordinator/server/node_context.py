@@ -1,7 +1,8 @@
 """The parts of one node that the handlers of groups and of transactions use."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.produce import ProduceService
@@ -18,8 +19,7 @@ from coordinator.transactions.coordinator import TransactionCoordinator
 from coordinator.transactions.partition_adder import PartitionAdder
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupContext:
+class GroupContext(msgspec.Struct, frozen=True, kw_only=True):
     """What requests to groups need."""
 
     config: Config
@@ -27,8 +27,7 @@ class GroupContext:
     pending: PendingRequests
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeContext(GroupContext):
+class NodeContext(GroupContext, frozen=True, kw_only=True):
     """What requests to transactions need beside it."""
 
     metadata: MetadataStore

@@ -6,8 +6,9 @@ Kafka 4.3.1; which operations they are about is in `requirements.py`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+import msgspec
 
 from coordinator.metadata.image import MetadataImage
 from coordinator.runtime.slices import Steps
@@ -60,8 +61,7 @@ def _always(request: Any, api_version: int) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Row(msgspec.Struct, frozen=True, kw_only=True):
     """What is done for one API."""
 
     take_out: TakeOut | None = None

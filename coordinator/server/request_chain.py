@@ -6,8 +6,9 @@ to its version, gets its throttle time while it is encoded, and is measured.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final
+
+import msgspec
 
 from coordinator.groups.sessions import SessionTable
 from coordinator.server.authorization import ALLOW_ALL
@@ -63,4 +64,4 @@ class RequestChain:
         handler = route.handler
         for step in reversed(self._steps):
             handler = step(route, handler)
-        self.routes[api_key] = route if handler is route.handler else replace(route, handler=handler)
+        self.routes[api_key] = route if handler is route.handler else msgspec.structs.replace(route, handler=handler)

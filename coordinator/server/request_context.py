@@ -1,7 +1,8 @@
 """One request under way, as its handler sees it."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from coordinator.core.client_connection import ClientConnection
 from coordinator.core.client_details import ClientDetails
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
     from coordinator.server.dispatch import Route
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(msgspec.Struct, frozen=True):
     """A listener, by what it tells clients to connect to."""
 
     name: str
@@ -22,7 +22,6 @@ class Endpoint:
     port: int
 
 
-@dataclass(slots=True)
 class RequestContext(OperationContext):
     """The request, its version and its client. `client_host` is written as Kafka writes it: a slash and the address.
 

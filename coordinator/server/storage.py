@@ -2,10 +2,11 @@
 
 import asyncio
 import uuid
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.cleaner_thread import CleanerThread
@@ -45,8 +46,7 @@ from coordinator.server.host import Host
 from coordinator.server.node_loop import NodeLoop
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Storage:
+class Storage(msgspec.Struct, frozen=True, kw_only=True):
     """The logs and the metadata of a node."""
 
     directories: LogDirectories

@@ -1,7 +1,8 @@
 """Follows the wall clock while no requests come, and logs that it was set or that the system was suspended."""
 
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from coordinator.logger import logger
 from coordinator.server.loop_scheduler import LoopScheduler
@@ -11,8 +12,7 @@ CHECK_INTERVAL_MS: Final = 10_000
 STEP_LINE: Final = "the wall clock was set; records and events have the new time, deadlines stay"
 
 
-@dataclass(frozen=True, slots=True)
-class WallClockKey:
+class WallClockKey(msgspec.Struct, frozen=True):
     """The timer of the next check."""
 
 

@@ -13,9 +13,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import FrameType
 from typing import Final
+
+import msgspec
 
 from coordinator.logger import logger
 
@@ -29,8 +30,7 @@ BLOCKED: Final = "blocked"
 NANOSECONDS: Final = 1_000_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Clocks:
+class Clocks(msgspec.Struct, frozen=True):
     """Readings at one moment, in seconds."""
 
     now: float

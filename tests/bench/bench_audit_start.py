@@ -21,7 +21,9 @@ import tempfile
 import time
 from itertools import cycle
 from pathlib import Path
-from typing import Final, cast
+from typing import Any, Final, cast
+
+import msgspec
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -94,15 +96,16 @@ class Partition:
         """Append the next rebalance of each group; returns how many audit events that is."""
         for group in groups:
             for event in rebalance if group.membership.generation_id else beginning:
-                event.group_id, event.at_ms = group.group_id, now_ms  # type: ignore[misc]
                 classic = group.membership
+                changes: dict[str, object] = {"group_id": group.group_id, "at_ms": now_ms}
                 if isinstance(event, GenerationStarted):
-                    event.generation_id = classic.generation_id + 1
+                    changes["generation_id"] = classic.generation_id + 1
                 elif isinstance(event, GenerationStable):
-                    event.generation_id = classic.generation_id
+                    changes["generation_id"] = classic.generation_id
+                changed = msgspec.structs.replace(cast("Any", event), **changes)
                 state, generation_id = classic.state, classic.generation_id
-                event.apply(group)
-                self.projector.project(event, group, state, generation_id)
+                changed.apply(group)
+                self.projector.project(changed, group, state, generation_id)
         records = self.projector.pop_records()
         self.store.append(records, [], now_ms, raise_problem)
         return len(records)

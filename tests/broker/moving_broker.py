@@ -1,10 +1,11 @@
 """A broker that moves partitions between three log directories, step by step, on disks in memory that may crash."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Final
+
+from msgspec.structs import replace
 
 from _wire.errors import ErrorCode
 from _wire.records import parse_records

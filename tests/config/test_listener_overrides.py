@@ -1,8 +1,8 @@
 """Settings of one listener and of one SASL mechanism."""
 
-import dataclasses
 from typing import Any
 
+import msgspec
 import pytest
 
 from coordinator.config import settings
@@ -119,4 +119,4 @@ def test_a_free_list_has_no_word_twice():
 
 
 def test_a_key_can_be_copied_with_another_name():
-    assert dataclasses.replace(PER_MECHANISM, name="b").at_most == 100
+    assert msgspec.structs.replace(PER_MECHANISM, name="b").at_most == 100

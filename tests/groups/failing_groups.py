@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from coordinator.core.causes import Cause
 from coordinator.core.classic.events import MemberRemoved
 from coordinator.core.decision import Decision, OperationContext
@@ -53,9 +55,7 @@ def break_group(sim: Simulation, group_id: str = GROUP_ID) -> list[Any]:
 
 def breaking(context: OperationContext) -> Decision:
     """An event that cannot be applied."""
-    decision = answering(context)
-    decision.events = (removed(GROUP_ID, 0, "nobody"),)
-    return decision
+    return replace(answering(context), events=(removed(GROUP_ID, 0, "nobody"),))
 
 
 def rebuild(sim: Simulation) -> None:

@@ -1,9 +1,9 @@
 """Rows of kinds of groups that a test changes."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from coordinator.core.groups.kinds import KINDS
 from coordinator.groups.state_machine import GroupStateMachine

@@ -1,10 +1,10 @@
 """Retention of the audit topic: old events go, the last word about a live group stays, across restarts and kills."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from coordinator.audit import schema
 from coordinator.audit.schema import decode_event

@@ -3,10 +3,10 @@
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 
 from _wire.messages.heartbeat import HeartbeatResponse
 from coordinator.core.causes import Cause
@@ -176,9 +176,7 @@ def test_a_decision_that_changes_members_though_it_says_that_it_keeps_them_is_fo
     leave = operations.LEAVE_GROUP
 
     def leave_silently(*arguments: Any) -> Decision:
-        decision = leave.decide(*arguments)
-        decision.no_step_follows = True
-        return decision
+        return replace(leave.decide(*arguments), no_step_follows=True)
 
     monkeypatch.setattr(operations, "LEAVE_GROUP", replace(leave, decide=leave_silently))
     assert failure(lambda: sim.leave(follower)).startswith(f"group {GROUP_ID} keeps its membership, but ")
@@ -245,9 +243,7 @@ def test_a_marker_that_is_not_stored_is_found(sim, monkeypatch):
     complete = operations.COMPLETE_TRANSACTION
 
     def without_marker(groups: Any, marker: Any, context: OperationContext) -> Decision:
-        decision = complete.decide(groups, marker, context)
-        decision.marker = None
-        return decision
+        return replace(complete.decide(groups, marker, context), marker=None)
 
     monkeypatch.setattr(operations, "COMPLETE_TRANSACTION", replace(complete, decide=without_marker))
     assert failure(lambda: sim.end_transaction(producer)).startswith(f"group {GROUP_ID} has offsets")
@@ -310,9 +306,7 @@ def test_a_group_that_was_rebuilt_is_known_as_it_is_stored(sim):
 
 def without_replies(decide: Callable[..., Decision]) -> Callable[..., Decision]:
     def decide_silently(*arguments: Any) -> Decision:
-        decision = decide(*arguments)
-        decision.replies = ()
-        return decision
+        return replace(decide(*arguments), replies=())
 
     return decide_silently
 
@@ -357,9 +351,7 @@ def test_a_member_that_leaves_its_session_behind_is_found(sim, monkeypatch):
     leave = operations.LEAVE_GROUP
 
     def without_sessions(group: Group, request: Any, context: OperationContext) -> Decision:
-        decision = leave.decide(group, request, context)
-        decision.effects = ()
-        return decision
+        return replace(leave.decide(group, request, context), effects=())
 
     monkeypatch.setattr(operations, "LEAVE_GROUP", replace(leave, decide=without_sessions))
     assert failure(lambda: sim.leave(member_id)).startswith(f"group {GROUP_ID} has sessions of {{'{member_id}'}}")

@@ -221,14 +221,14 @@ def test_an_event_of_a_decision_over_the_shard_fails_its_own_group(sim):
     first, second = sim.group.members
 
     def for_all(context: OperationContext) -> Decision:
-        decision = replying(context, HeartbeatResponse())
-        decision.events = (
+        return replying(
+            context,
+            HeartbeatResponse(),
             committed(OTHER, "t", 8, context.now_ms),
             removed(GROUP_ID, context.now_ms, first),
             committed(OTHER, "u", 8, context.now_ms),
             removed(GROUP_ID, context.now_ms, "nobody"),
         )
-        return decision
 
     asked = asked_for(sim, for_all, scope=Scope.SHARD)
     (line,) = drain(sim)

@@ -1,11 +1,11 @@
 """The log behind a shard: the audit first, both or none acknowledged, and whatever was written read again."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 from crc32c import crc32c
+from msgspec.structs import replace
 
 from _wire.embedded import encode_versioned
 from _wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue

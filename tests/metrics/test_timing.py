@@ -81,5 +81,6 @@ def test_commits_are_counted_and_other_events_passed_on():
     seen = []
     meter = EventMeter({GroupCreated: lambda meter, event, state: seen.append((event, state))})
     created = GroupCreated(group_id="g", at_ms=0)
-    meter.applied((created, OffsetsCommitted("g", 0, {"t": {0: OFFSET, 1: OFFSET}, "u": {0: OFFSET}})), EMPTY)
+    committed = OffsetsCommitted(group_id="g", at_ms=0, offsets={"t": {0: OFFSET, 1: OFFSET}, "u": {0: OFFSET}})
+    meter.applied((created, committed), EMPTY)
     assert (seen, meter.offset_commits) == ([(created, EMPTY)], 3)

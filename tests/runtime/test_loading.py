@@ -1,8 +1,7 @@
 """A partition is loaded and unloaded: the responses to clients meanwhile, and the state afterwards."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from structlog.testing import capture_logs
 
 from _wire.errors import ErrorCode

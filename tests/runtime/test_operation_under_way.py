@@ -1,10 +1,10 @@
 """An operation with much to apply: it takes several turns, and looks from outside as if it took one."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 
 from _wire.errors import ErrorCode
 from _wire.messages.heartbeat import HeartbeatResponse

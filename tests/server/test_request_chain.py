@@ -1,11 +1,11 @@
 """What a request passes before its handler, and in which order."""
 
-from dataclasses import replace
 from functools import partial
 from types import GeneratorType
 from typing import Any, Final, cast
 
 import pytest
+from msgspec.structs import replace
 
 from _wire.apis import APIS
 from _wire.errors import ErrorCode

@@ -5,7 +5,7 @@ from functools import partial
 from itertools import count, pairwise
 from pathlib import Path
 from types import GeneratorType
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -89,19 +89,19 @@ class AnyTopics:
 class ClientContext(OperationContext):
     """The context of a request of a client that says what it is."""
 
-    __slots__ = ("_connection", "_software")
+    _software: str
+    _connection: ClientConnection | None
 
-    def __init__(
-        self,
+    @classmethod
+    def of(
+        cls,
         request_id: int | None,
         version: int,
         name: str,
         server: "SimulatedServer",
         connection: ClientConnection | None = None,
-    ) -> None:
-        super().__init__(request_id, version, name, CLIENT_HOST, server.environment, 0, 0)
-        self._software = server.client_software
-        self._connection = connection
+    ) -> Self:
+        return cls(request_id, version, name, CLIENT_HOST, server.environment, 0, 0, server.client_software, connection)
 
     @property
     def client_connection(self) -> ClientConnection | None:
@@ -323,7 +323,7 @@ class SimulatedServer:
     ) -> int:
         """Queue a request, which is handled at once unless `is_batching`. Returns its id."""
         request_id = self.pending.register(waiting)
-        context = ClientContext(request_id, version, name, self, connection)
+        context = ClientContext.of(request_id, version, name, self, connection)
         if operation.scope in (Scope.SHARD, Scope.TRANSACTION):
             partition = self.coordinator.partition_of(group_id)
             self.coordinator.enqueue_for_shard(operation, partition, request, context)
@@ -334,7 +334,7 @@ class SimulatedServer:
             if isinstance(prepared, Answer):
                 if prepared.rejected is not None:
                     rejected = RejectedRequest(operation.name, request, prepared.rejected)
-                    told = ClientContext(None, version, name, self)
+                    told = ClientContext.of(None, version, name, self)
                     self.coordinator.enqueue(operations.REPORT_REJECTION, group_id, rejected, told)
                 self.pending.reply(request_id, prepared.response)
             else:

@@ -1,9 +1,9 @@
 """A batch of random histories, those that once found a defect, and whether the search detects defects."""
 
 from collections import Counter
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from coordinator.core.causes import Cause
 from coordinator.core.classic import events
@@ -187,7 +187,7 @@ def test_a_dropped_response_is_detected_and_its_history_shrunk(monkeypatch):
     def drop_answers_in_stable(group: Group | None, request: object, context: OperationContext) -> Decision:
         decision = sync.decide(group, request, context)
         if group is not None and group.membership.state is GroupState.STABLE:
-            decision.replies = ()
+            return replace(decision, replies=())
         return decision
 
     monkeypatch.setitem(operations.OPERATIONS, "SyncGroup", replace(sync, decide=drop_answers_in_stable))

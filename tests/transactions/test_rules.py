@@ -1,8 +1,7 @@
 """The rules of Kafka 4.3.1's transaction coordinator; the recorded scenarios have its answers on the wire."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from _wire.errors import ErrorCode
 from coordinator.core.topic_partition import TopicPartition

@@ -1,9 +1,10 @@
 """The APIs of groups that the nodes own: members are coordinated here, committed offsets are the cluster's."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final
+
+import msgspec
 
 from _wire.errors import ErrorCode
 from _wire.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
@@ -240,7 +241,7 @@ class ClusterGroupHandlers(GroupHandlers):
             return operation.error_response(request, error, context.api_version)
 
         request_id = self._node.pending.register(ReplyTo(answered, failed))
-        self._groups.enqueue(operation, group_id, request, replace(context, request_id=request_id))
+        self._groups.enqueue(operation, group_id, request, msgspec.structs.replace(context, request_id=request_id))
 
     # ---- lists
 

@@ -1,8 +1,9 @@
 """What a log on the cluster needs of the brokers. `broker_access.py` asks real ones, the simulation models them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias
+
+import msgspec
 
 from _wire.errors import ErrorCode
 
@@ -14,8 +15,7 @@ class ProducerIdentity(NamedTuple):
     producer_epoch: int
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(msgspec.Struct, frozen=True):
     """Refused in a way that no retry mends, or it cannot be known whether it was done. `problem` is one line."""
 
     error: ErrorCode

@@ -1,8 +1,9 @@
 """The two topics of the coordinator's log on the cluster: made if they are missing, and checked at each start."""
 
 import asyncio
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
+
+import msgspec
 
 from _wire.errors import ErrorCode
 from _wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
@@ -30,8 +31,7 @@ class TopicError(Exception):
     """A topic of the log cannot be used as it is. The message is one line that says what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class LogTopic:
+class LogTopic(msgspec.Struct, frozen=True):
     """A topic of the log, and what it is made with."""
 
     name: str

@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
+
+import msgspec
 
 from _wire.errors import MalformedMessage
 from coordinator.cluster.relay.directory import Directory
@@ -32,8 +33,7 @@ ON_ITS_WAY_BYTES: Final = WRITE_BUFFER_HIGH_BYTES + READ_BYTES_MAX
 INVALID: Final = (InvalidRequest, MalformedMessage)
 
 
-@dataclass(frozen=True, slots=True)
-class RelayParts:
+class RelayParts(msgspec.Struct, frozen=True):
     """What all connections of the relay share."""
 
     directory: Directory

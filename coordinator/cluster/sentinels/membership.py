@@ -5,8 +5,9 @@ the cluster cannot join, commits of others are refused, and committed offsets do
 over joins with the same instance id: it gets the place of the sentinel before, which from then on is fenced (KIP-345).
 """
 
-from dataclasses import dataclass
 from typing import Any, Final
+
+import msgspec
 
 from _wire.errors import ErrorCode
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
@@ -30,8 +31,7 @@ JOIN_TIMEOUT_SECONDS: Final = 60
 REASON: Final = "coordinated by the nodes in front of this cluster"
 
 
-@dataclass(frozen=True, slots=True)
-class Sentinel:
+class Sentinel(msgspec.Struct, frozen=True):
     """A sentinel that is a member."""
 
     group_id: str

@@ -4,22 +4,22 @@ Counterpart in Kafka: `AbstractStickyAssignor`, which checks ownership in the sa
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from coordinator.core.assignors.model import MemberSubscription, Partition, Topic
 
 
-@dataclass(slots=True)
-class Claims:
+class Claims(msgspec.Struct):
     """`owner` maps each existing partition to the member that claims it in the latest generation.
 
     `contested` has the partitions that two members claim in the same generation; both claims are ignored. `former` maps
     a partition that was also claimed in an earlier generation to the last member that did so.
     """
 
-    owner: dict[Partition, str] = field(default_factory=dict)
-    contested: set[Partition] = field(default_factory=set)
-    former: dict[Partition, str] = field(default_factory=dict)
+    owner: dict[Partition, str] = msgspec.field(default_factory=dict)
+    contested: set[Partition] = msgspec.field(default_factory=set)
+    former: dict[Partition, str] = msgspec.field(default_factory=dict)
 
 
 def resolve_claims(members: Iterable[MemberSubscription], topics: Mapping[str, Topic]) -> Claims:

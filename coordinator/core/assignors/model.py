@@ -1,9 +1,10 @@
 """The input and output of assignors (Kafka's `ConsumerPartitionAssignor`)."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
+
+import msgspec
 
 NO_GENERATION: Final = -1
 """The generation of a member that has none yet (DEFAULT_GENERATION of Kafka's sticky assignors)."""
@@ -25,8 +26,7 @@ class RebalanceProtocol(Enum):
     """They keep them, and revoke only those that are not in the new assignment."""
 
 
-@dataclass(frozen=True, slots=True)
-class Topic:
+class Topic(msgspec.Struct, frozen=True):
     """The metadata of a topic. `replica_racks` has an entry per partition, or is empty."""
 
     partition_count: int
@@ -37,8 +37,7 @@ class Topic:
         return self.replica_racks[partition] if partition < len(self.replica_racks) else frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class MemberSubscription:
+class MemberSubscription(msgspec.Struct, frozen=True):
     """The subscription of a member, as sent in its JoinGroup.
 
     It owned `owned_partitions` in generation `generation_id`. Only the sticky assignors use them.
@@ -47,7 +46,7 @@ class MemberSubscription:
     member_id: str
     topics: frozenset[str]
     group_instance_id: str | None = None
-    owned_partitions: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    owned_partitions: Mapping[str, Sequence[int]] = msgspec.field(default_factory=dict)
     generation_id: int = NO_GENERATION
     rack_id: str | None = None
 

@@ -1,9 +1,10 @@
 """The assignors by name. Members propose them by these names in JoinGroup."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Protocol
+
+import msgspec
 
 from coordinator.core.assignors import cooperative_sticky, range, round_robin, sticky
 from coordinator.core.assignors.model import Assignment, MemberSubscription, RebalanceProtocol, Topic
@@ -15,8 +16,7 @@ class Assign(Protocol):
     def __call__(self, members: Sequence[MemberSubscription], topics: Mapping[str, Topic]) -> Assignment: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Assignor:
+class Assignor(msgspec.Struct, frozen=True):
     """An assignor and its name in the protocol."""
 
     name: str

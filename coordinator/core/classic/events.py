@@ -1,14 +1,12 @@
 """What can happen to a group of the classic protocol. Applying an event is the only way a group changes.
 
-An event is never changed. Its class is not frozen because that would make each several times as expensive to create.
-Its fields are given by name, so that a field that is added later shifts no other; two events that are created most
-often are the exception, because names double the time that takes.
+An event is never changed. Its fields are given by name, so that a field that is added later shifts no other.
 
 Counterpart in Kafka: the records that `CoordinatorShard.replay` applies, plus events for the changes that Kafka
 makes directly to its `ClassicGroup`.
 """
 
-from dataclasses import dataclass, field
+import msgspec
 
 from coordinator.core.causes import Cause, Requester
 from coordinator.core.classic.group import ClassicGroup, Member, Protocol, Rebalance, RebalanceReason
@@ -20,8 +18,7 @@ from coordinator.core.groups.group import Group
 from coordinator.core.groups.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
 
 
-@dataclass(slots=True, kw_only=True)
-class PendingMemberAdded(GroupEvent):
+class PendingMemberAdded(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """A member id was handed out with MEMBER_ID_REQUIRED; it holds up rebalances of others until it joins (KIP-394)."""
 
     group_id: str
@@ -34,8 +31,7 @@ class PendingMemberAdded(GroupEvent):
         group.membership.pending_members[self.member_id] = self.session_timeout_ms
 
 
-@dataclass(slots=True, kw_only=True)
-class PendingMemberRemoved(GroupEvent):
+class PendingMemberRemoved(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """A pending member id was removed before its member joined.
 
     One that leaves starts a rebalance in Stable and CompletingRebalance; its mere expiry does not (4.3).
@@ -64,8 +60,7 @@ class PendingMemberRemoved(GroupEvent):
             )
 
 
-@dataclass(slots=True, kw_only=True)
-class MemberJoined(GroupEvent):
+class MemberJoined(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """A member that the group did not know joins the next generation and waits for it."""
 
     group_id: str
@@ -81,7 +76,7 @@ class MemberJoined(GroupEvent):
     request_id: int
     reason: str
     client_details: ClientDetails = UNKNOWN_CLIENT
-    client_connection: ClientConnection | None = field(default=None, compare=False)
+    client_connection: ClientConnection | None = None
 
     def apply(self, group: Group[ClassicGroup]) -> None:
         classic = group.membership
@@ -107,8 +102,7 @@ class MemberJoined(GroupEvent):
         classic.request_rebalance(Cause.NEW_MEMBER, member, self.reason)
 
 
-@dataclass(slots=True, kw_only=True)
-class MemberRejoined(GroupEvent):
+class MemberRejoined(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """A known member joins the next generation and waits for it.
 
     `cause` is that of the rebalance, if this is what starts it.
@@ -124,7 +118,7 @@ class MemberRejoined(GroupEvent):
     request_id: int
     reason: str
     client_details: ClientDetails = UNKNOWN_CLIENT
-    client_connection: ClientConnection | None = field(default=None, compare=False)
+    client_connection: ClientConnection | None = None
 
     def apply(self, group: Group[ClassicGroup]) -> None:
         classic = group.membership
@@ -139,8 +133,7 @@ class MemberRejoined(GroupEvent):
         classic.request_rebalance(self.cause, member, self.reason)
 
 
-@dataclass(slots=True, kw_only=True)
-class MemberRemoved(GroupEvent):
+class MemberRemoved(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """A member was removed: it left, its session expired, it was too late or it was rejected.
 
     `last_heard_ms`, what is told of its connection, and for how long of its silence the coordinator itself stood still
@@ -170,8 +163,7 @@ class MemberRemoved(GroupEvent):
             classic.defer_join_completion()
 
 
-@dataclass(slots=True, kw_only=True)
-class StaticMemberReplaced(GroupEvent):
+class StaticMemberReplaced(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """A static member came back under a new member id (KIP-345). As on Kafka, client id and host stay the old one's.
 
     `request_id` is None when it takes over the assignment at once, without a rebalance. `cause` is that of the
@@ -192,7 +184,7 @@ class StaticMemberReplaced(GroupEvent):
     client_host: str = ""
     client_details: ClientDetails = UNKNOWN_CLIENT
     cause: Cause = Cause.STATIC_REPLACED
-    client_connection: ClientConnection | None = field(default=None, compare=False)
+    client_connection: ClientConnection | None = None
 
     def replacement(self, old: Member) -> Member:
         """The member that takes the place of `old`."""
@@ -227,8 +219,7 @@ class StaticMemberReplaced(GroupEvent):
             classic.request_rebalance(self.cause, classic.members[self.new_member_id], self.reason)
 
 
-@dataclass(slots=True, kw_only=True)
-class RebalanceStarted(GroupEvent):
+class RebalanceStarted(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """Members are asked to join again. In CompletingRebalance, assignments and waiting SyncGroups are dropped."""
 
     group_id: str
@@ -255,8 +246,7 @@ class RebalanceStarted(GroupEvent):
         )
 
 
-@dataclass(slots=True, kw_only=True)
-class JoinPhaseExtended(GroupEvent):
+class JoinPhaseExtended(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """The join phase gets more time: a new member came during the initial delay, or nobody but silent static members
     is left."""
 
@@ -273,8 +263,7 @@ class JoinPhaseExtended(GroupEvent):
         rebalance.remaining_delay_ms, rebalance.new_member_came = self.remaining_delay_ms, False
 
 
-@dataclass(slots=True, kw_only=True)
-class GenerationStarted(GroupEvent):
+class GenerationStarted(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """The join phase is complete: members, leader and protocol are fixed until the next one."""
 
     group_id: str
@@ -303,8 +292,7 @@ class GenerationStarted(GroupEvent):
             member.is_new, member.answered_ms = False, self.at_ms
 
 
-@dataclass(slots=True, kw_only=True)
-class GroupEmptied(GroupEvent):
+class GroupEmptied(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """The rebalance ended without a member. That uses up a generation, and committed offsets start to age."""
 
     group_id: str
@@ -320,15 +308,14 @@ class GroupEmptied(GroupEvent):
         classic.keep_subscriptions(())
 
 
-@dataclass(slots=True, kw_only=True)
-class MemberSynced(GroupEvent):
+class MemberSynced(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """A member sent SyncGroup; in CompletingRebalance it waits (`request_id`) for the leader's."""
 
     group_id: str
     at_ms: int
     member_id: str
     request_id: int | None
-    client_connection: ClientConnection | None = field(default=None, compare=False)
+    client_connection: ClientConnection | None = None
 
     def apply(self, group: Group[ClassicGroup]) -> None:
         classic = group.membership
@@ -337,12 +324,8 @@ class MemberSynced(GroupEvent):
         classic.pending_sync.discard(self.member_id)
 
 
-@dataclass(slots=True)
-class MemberAssigned(GroupEvent):
-    """One member's assignment in this generation, as the leader computed it.
-
-    One for each member of each generation: created with positional arguments.
-    """
+class MemberAssigned(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
+    """One member's assignment in this generation, as the leader computed it."""
 
     group_id: str
     at_ms: int
@@ -353,8 +336,7 @@ class MemberAssigned(GroupEvent):
         group.membership.members[self.member_id].assignment = self.assignment
 
 
-@dataclass(slots=True, kw_only=True)
-class GenerationStable(GroupEvent):
+class GenerationStable(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """All assignments of the generation are known; every SyncGroup that waited is answered."""
 
     group_id: str
@@ -370,8 +352,7 @@ class GenerationStable(GroupEvent):
                 member.awaiting_sync, member.answered_ms = None, self.at_ms
 
 
-@dataclass(slots=True, kw_only=True)
-class AssignmentRejected(GroupEvent):
+class AssignmentRejected(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """The leader's assignment cannot be stored: the generation never becomes stable, and the group has to rebalance."""
 
     group_id: str

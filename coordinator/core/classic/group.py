@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, NamedTuple
 
+import msgspec
+
 from coordinator.core.assignment import readable_partitions
 from coordinator.core.causes import Cause, Requester
 from coordinator.core.classic.states import check_transition
@@ -30,8 +32,7 @@ class Protocol(NamedTuple):
     metadata: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class RebalanceReason(KnowsClient):
+class RebalanceReason(msgspec.Struct, KnowsClient, frozen=True):
     """Why a rebalance is necessary: the cause, the member behind it and the text that its client gave (KIP-800)."""
 
     cause: Cause
@@ -89,8 +90,7 @@ class Member(KnowsClient):
         return b""
 
 
-@dataclass(slots=True)
-class Rebalance:
+class Rebalance(msgspec.Struct):
     """A rebalance in its join phase.
 
     `from_empty`: it began in Empty and completes only at its deadline, which new members extend by at most
@@ -108,8 +108,7 @@ class Rebalance:
     completion_deferred: bool = False
 
 
-@dataclass(slots=True)
-class ClassicGroup:
+class ClassicGroup(msgspec.Struct):
     """A group of the classic protocol, from Empty on."""
 
     group_id: str
@@ -119,12 +118,12 @@ class ClassicGroup:
     protocol_type: str | None = None
     protocol_name: str | None = None
     leader: str | None = None
-    members: dict[str, Member] = field(default_factory=dict)
-    static_members: dict[str, str] = field(default_factory=dict)
+    members: dict[str, Member] = msgspec.field(default_factory=dict)
+    static_members: dict[str, str] = msgspec.field(default_factory=dict)
     """Instance id → member id."""
-    pending_members: dict[str, int] = field(default_factory=dict)
+    pending_members: dict[str, int] = msgspec.field(default_factory=dict)
     """Member ids handed out with MEMBER_ID_REQUIRED that have not joined yet → session timeout in ms (KIP-394)."""
-    pending_sync: set[str] = field(default_factory=lambda: NOBODY)
+    pending_sync: set[str] = msgspec.field(default_factory=lambda: NOBODY)
     """Members of this generation that have not sent SyncGroup. Each generation has a set of its own."""
     sync_deadline_ms: int = 0
     """When those in `pending_sync` are removed."""
@@ -136,7 +135,7 @@ class ClassicGroup:
 
     None before the first generation, and when its protocol type is not `consumer`.
     """
-    protocol_support: dict[str, int] = field(default_factory=dict)
+    protocol_support: dict[str, int] = msgspec.field(default_factory=dict)
     """Protocol name → how many members offer it."""
     awaiting_join_count: int = 0
 

@@ -3,8 +3,9 @@
 Counterpart in Kafka: `GroupMetadataManager.classicGroupJoin` and what it calls.
 """
 
-from dataclasses import replace
 from typing import Any, Final
+
+import msgspec
 
 from _wire.errors import NONE, ErrorCode
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
@@ -121,10 +122,10 @@ def take_instance(group: Group[ClassicGroup] | None, request: InstanceTaken, con
         return NOTHING
     decision = join(group, _join_as(group.membership, group.membership.members[holder_id], request), context)
     events = tuple(
-        replace(event, cause=request.cause) if isinstance(event, StaticMemberReplaced) else event
+        msgspec.structs.replace(event, cause=request.cause) if isinstance(event, StaticMemberReplaced) else event
         for event in decision.events
     )
-    return replace(decision, events=events)
+    return msgspec.structs.replace(decision, events=events)
 
 
 def _join_as(group: ClassicGroup, holder: Member, request: InstanceTaken) -> JoinGroupRequest:

@@ -135,7 +135,10 @@ def _assign(group: ClassicGroup, synced: MemberSynced, assignments: dict[str, by
     at_ms = synced.at_ms
     for member in group.members.values():
         assignment = assignments.get(member.member_id, b"")
-        events.append(MemberAssigned(group.group_id, at_ms, member.member_id, assignment))
+        assigned = MemberAssigned(
+            group_id=group.group_id, at_ms=at_ms, member_id=member.member_id, assignment=assignment
+        )
+        events.append(assigned)
         request_id = synced.request_id if member.member_id == synced.member_id else member.awaiting_sync
         if request_id is not None:
             replies.append(Reply(request_id, _assigned(group, assignment)))

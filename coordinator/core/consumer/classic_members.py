@@ -6,7 +6,7 @@ Counterpart in Kafka: `classicGroupJoinToConsumerGroup`, `classicGroupSyncToCons
 `classicGroupHeartbeatToConsumerGroup`, `classicGroupLeaveToConsumerGroup`.
 """
 
-from dataclasses import replace
+import msgspec
 
 from _wire.errors import ErrorCode
 from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -135,7 +135,7 @@ def leave(group: Group[ConsumerGroup], request: LeaveGroupRequest, context: Oper
         response = LeaveGroupResponse(error_code=answers[0].error_code)
     decision = remove(consumer, departures, context)
     assert context.request_id is not None
-    return replace(decision, replies=(Reply(context.request_id, response),))
+    return msgspec.structs.replace(decision, replies=(Reply(context.request_id, response),))
 
 
 def _departure(member: ConsumerMember, reason: str | None, context: OperationContext) -> Departure:

@@ -3,7 +3,7 @@
 Counterpart in Kafka: `maybeDeleteEmptyClassicGroup`, `maybeDeleteEmptyConsumerGroup`.
 """
 
-from dataclasses import replace
+import msgspec
 
 from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from _wire.messages.join_group import JoinGroupRequest
@@ -37,7 +37,9 @@ def join_classic(
     if isinstance(decided, Rejection):
         return answered(group, request, decided, context)
     converted = GroupConverted(group_id=group.group_id, at_ms=context.wall_ms, kind=kind, member_id=request.member_id)
-    return replace(decided, events=(converted, *decided.events), effects=(*ended_sessions(group), *decided.effects))
+    return msgspec.structs.replace(
+        decided, events=(converted, *decided.events), effects=(*ended_sessions(group), *decided.effects)
+    )
 
 
 def join(group: Group[ConsumerGroup], request: JoinGroupRequest, context: OperationContext) -> Decision:
@@ -51,4 +53,4 @@ def join(group: Group[ConsumerGroup], request: JoinGroupRequest, context: Operat
     if all(isinstance(event, RequestRejected) for event in decision.events):
         return decision
     converted = GroupConverted(group_id=group.group_id, at_ms=context.wall_ms, kind=CLASSIC, member_id="")
-    return replace(decision, events=(converted, *decision.events))
+    return msgspec.structs.replace(decision, events=(converted, *decision.events))

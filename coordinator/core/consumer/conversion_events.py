@@ -4,8 +4,9 @@ Counterpart in Kafka: `ConsumerGroup.fromClassicGroup`, `ClassicGroup.fromConsum
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+import msgspec
 
 from coordinator.core.causes import Cause
 from coordinator.core.classic.group import ClassicGroup, Member, Protocol, RebalanceReason
@@ -20,8 +21,7 @@ from coordinator.core.groups.membership import Membership
 from coordinator.core.groups.states import STABLE
 
 
-@dataclass(slots=True, kw_only=True)
-class GroupConverted(GroupEvent):
+class GroupConverted(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """A group without members goes on as one of another kind, with its committed offsets.
 
     `kind` is the row of that kind; `member_id` is the member that joins, empty if its id is not known yet.
@@ -29,7 +29,7 @@ class GroupConverted(GroupEvent):
 
     group_id: str
     at_ms: int
-    kind: GroupKind = field(repr=False)
+    kind: GroupKind
     member_id: str
 
     def membership(self) -> Membership:
@@ -41,8 +41,7 @@ class GroupConverted(GroupEvent):
         group.kind, group.membership = self.kind, self.membership()
 
 
-@dataclass(slots=True, kw_only=True)
-class GroupUpgraded(GroupEvent):
+class GroupUpgraded(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """A classic group becomes a consumer group with its members, because `member_id` joins with the new protocol.
 
     `members` are (member id, metadata, assignment); `epoch` is the generation.
@@ -50,7 +49,7 @@ class GroupUpgraded(GroupEvent):
 
     group_id: str
     at_ms: int
-    kind: GroupKind = field(repr=False)
+    kind: GroupKind
     member_id: str
     epoch: int
     metadata_hash: int
@@ -78,8 +77,7 @@ class DowngradedMember(NamedTuple):
     assignment: bytes
 
 
-@dataclass(slots=True, kw_only=True)
-class GroupDowngraded(GroupEvent):
+class GroupDowngraded(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """A consumer group becomes a classic group: all of its members are left that use the classic protocol.
 
     `rebalance_reason` says why the group has to rebalance; None: it goes on as it is.
@@ -87,7 +85,7 @@ class GroupDowngraded(GroupEvent):
 
     group_id: str
     at_ms: int
-    kind: GroupKind = field(repr=False)
+    kind: GroupKind
     generation_id: int
     protocol_name: str
     members: tuple[DowngradedMember, ...]

@@ -4,8 +4,9 @@ Counterpart in Kafka: `validateOnlineDowngradeWith…`, `convertToClassicGroup`,
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from typing import Final
+
+import msgspec
 
 from coordinator.config.consumer_group_keys import GROUP_CONSUMER_MIGRATION_POLICY
 from coordinator.config.group_keys import GROUP_MAX_SIZE
@@ -61,7 +62,7 @@ def downgraded(
         DowngradedMember(member_id, metadata, assignment_bytes(target, _subscription(metadata), context.topics))
         for member_id, (metadata, target) in members.items()
     )
-    return replace(probe, protocol_name=protocol_name, members=assigned)
+    return msgspec.structs.replace(probe, protocol_name=protocol_name, members=assigned)
 
 
 def _subscription(metadata: MemberMetadata) -> bytes:

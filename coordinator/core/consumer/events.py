@@ -7,7 +7,8 @@ Counterpart in Kafka: the records that `GroupMetadataManager.replay` applies to 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from coordinator.core.causes import Cause, Requester
 from coordinator.core.client_details import UNKNOWN_CLIENT, ClientDetails
@@ -19,8 +20,7 @@ from coordinator.core.groups.event import GroupEvent
 from coordinator.core.groups.group import Group
 
 
-@dataclass(slots=True, kw_only=True)
-class ConsumerMemberJoined(GroupEvent):
+class ConsumerMemberJoined(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """A member that the group did not know joins."""
 
     group_id: str
@@ -42,8 +42,7 @@ class ConsumerMemberJoined(GroupEvent):
         group.membership.update_state(self.at_ms)
 
 
-@dataclass(slots=True, kw_only=True)
-class ConsumerMemberUpdated(GroupEvent):
+class ConsumerMemberUpdated(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """A member says something else about itself: its subscription, its timeout, its client."""
 
     group_id: str
@@ -60,8 +59,7 @@ class ConsumerMemberUpdated(GroupEvent):
                 consumer.deadlines.remove(self.member_id, awaited)
 
 
-@dataclass(slots=True, kw_only=True)
-class ConsumerMemberReplaced(GroupEvent):
+class ConsumerMemberReplaced(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """A static member came back under another member id, or the same one: it has the partitions, but no epoch.
 
     `metadata` is what the member had, and `returned` what it says now: `ConsumerMemberUpdated` follows if they differ.
@@ -98,8 +96,7 @@ class ConsumerMemberReplaced(GroupEvent):
         consumer.update_state(self.at_ms)
 
 
-@dataclass(slots=True, kw_only=True)
-class StaticMemberLeft(GroupEvent):
+class StaticMemberLeft(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """A static member left for a moment: it keeps its partitions until its session ends."""
 
     group_id: str
@@ -114,8 +111,7 @@ class StaticMemberLeft(GroupEvent):
         consumer.update_state(self.at_ms)
 
 
-@dataclass(slots=True, kw_only=True)
-class ConsumerMemberRemoved(GroupEvent):
+class ConsumerMemberRemoved(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """A member was removed: it left, or it was silent or too slow.
 
     `last_heard_ms` and `coordinator_paused_ms` are told of a member that did not go by itself, as far as they are
@@ -138,8 +134,7 @@ class ConsumerMemberRemoved(GroupEvent):
         group.membership.update_state(self.at_ms)
 
 
-@dataclass(slots=True, kw_only=True)
-class PatternForgotten(GroupEvent):
+class PatternForgotten(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """No member subscribes to a regular expression any more, whether it `was_resolved` or not."""
 
     group_id: str
@@ -151,8 +146,7 @@ class PatternForgotten(GroupEvent):
         group.membership.set_pattern(self.pattern, None)
 
 
-@dataclass(slots=True, kw_only=True)
-class PatternResolutionStarted(GroupEvent):
+class PatternResolutionStarted(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """The topics that match these regular expressions are to be found; `resolve patterns` brings them.
 
     `member_id` is the member whose heartbeat asked, and `principal` who sent it: topics that it may not describe are
@@ -169,8 +163,7 @@ class PatternResolutionStarted(GroupEvent):
         group.membership.is_resolving = True
 
 
-@dataclass(slots=True, kw_only=True)
-class PatternsResolved(GroupEvent):
+class PatternsResolved(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """The topics that match the regular expressions of the group, as far as members still subscribe to them.
 
     `topics_version` is that of the topics; None: they could not be resolved. `appeared` are the topics that a regular
@@ -192,8 +185,7 @@ class PatternsResolved(GroupEvent):
             consumer.resolved_version = self.topics_version
 
 
-@dataclass(slots=True, kw_only=True)
-class GroupEpochBumped(GroupEvent):
+class GroupEpochBumped(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """The target assignment has to be computed again. `member_id` is that behind the cause, empty for topics.
 
     `topics_version` is that of the topics that `metadata_hash` is of.
@@ -215,8 +207,7 @@ class GroupEpochBumped(GroupEvent):
         consumer.update_state(self.at_ms)
 
 
-@dataclass(slots=True, kw_only=True)
-class TopicsChecked(GroupEvent):
+class TopicsChecked(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """The subscriptions were compared with the topics of the cluster, and the group epoch stays.
 
     `subscribed_hash` is that of the topics that the group subscribes to by now, and that exist.
@@ -232,8 +223,7 @@ class TopicsChecked(GroupEvent):
         consumer.checked_version, consumer.subscribed_hash = self.topics_version, self.subscribed_hash
 
 
-@dataclass(slots=True, kw_only=True)
-class PartitionMetadataRemoved(GroupEvent):
+class PartitionMetadataRemoved(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """What a Kafka before 4.1 stored of the subscribed topics is removed: the hash has taken its place."""
 
     group_id: str
@@ -243,8 +233,7 @@ class PartitionMetadataRemoved(GroupEvent):
         group.membership.has_partition_metadata = False
 
 
-@dataclass(slots=True, kw_only=True)
-class TargetAssignmentComputed(GroupEvent):
+class TargetAssignmentComputed(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """The target assignment of the group epoch. `targets` are those that changed; `member_id` asked for it."""
 
     group_id: str
@@ -262,8 +251,7 @@ class TargetAssignmentComputed(GroupEvent):
         consumer.update_state(self.at_ms)
 
 
-@dataclass(slots=True, kw_only=True)
-class ConsumerMemberAssigned(GroupEvent):
+class ConsumerMemberAssigned(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """A member takes a step towards its target. `revocation_deadline_ms`: when it has to have given up partitions."""
 
     group_id: str
@@ -279,8 +267,7 @@ class ConsumerMemberAssigned(GroupEvent):
         consumer.update_state(self.at_ms)
 
 
-@dataclass(slots=True, kw_only=True)
-class ClassicMemberAwaited(GroupEvent):
+class ClassicMemberAwaited(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """A member of the classic protocol has to send JoinGroup or SyncGroup (`awaited`) in time."""
 
     group_id: str
@@ -296,8 +283,7 @@ class ClassicMemberAwaited(GroupEvent):
         deadlines.set(self.member_id, self.awaited, self.deadline_ms)
 
 
-@dataclass(slots=True, kw_only=True)
-class ClassicMemberSynced(GroupEvent):
+class ClassicMemberSynced(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """A member of the classic protocol got its assignment."""
 
     group_id: str
@@ -308,8 +294,7 @@ class ClassicMemberSynced(GroupEvent):
         group.membership.deadlines.remove(self.member_id, Deadline.SYNC)
 
 
-@dataclass(slots=True, kw_only=True)
-class RevocationDeadlinesStarted(GroupEvent):
+class RevocationDeadlinesStarted(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """The group was loaded: the time of its members to give up partitions begins again (member id → deadline in ms)."""
 
     group_id: str

@@ -4,8 +4,9 @@ Counterpart in Kafka: `getOrMaybeSubscribeDynamicConsumerGroupMember`, `…Stati
 methods that they call.
 """
 
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from _wire.errors import ErrorCode
 from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
@@ -17,8 +18,7 @@ from coordinator.core.consumer.topic_partitions import is_subset
 REJOIN: Final = "The member must abandon all its partitions and rejoin."
 
 
-@dataclass(slots=True)
-class Identified:
+class Identified(msgspec.Struct):
     """Who sends a heartbeat. Neither member: one that joins."""
 
     member: ConsumerMember | None = None

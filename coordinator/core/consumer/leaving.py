@@ -4,8 +4,9 @@ Counterpart in Kafka: `consumerGroupLeave`, `consumerGroupFenceMembers`.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
+
+import msgspec
 
 from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from coordinator.core.causes import Cause, Requester
@@ -60,7 +61,7 @@ def leave(
     replies = (Reply(context.request_id, response),)
     if request.member_epoch == LEAVE_STATIC_EPOCH:
         return Decision((_left_for_a_moment(group, member, context),), replies)
-    return replace(remove(group, [Departure(member, Cause.MEMBER_LEFT)], context), replies=replies)
+    return msgspec.structs.replace(remove(group, [Departure(member, Cause.MEMBER_LEFT)], context), replies=replies)
 
 
 def _leaving_member(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest) -> ConsumerMember | Rejection:
@@ -144,24 +145,32 @@ def _downgrade(group: ConsumerGroup, departures: Sequence[Departure], context: O
 
 
 def _removed(group: ConsumerGroup, departure: Departure, context: OperationContext) -> ConsumerMemberRemoved:
-    member, environment = departure.member, context.environment
-    removed = ConsumerMemberRemoved(
+    member, sessions = departure.member, context.environment.sessions
+    last_heard_ms = paused_ms = None
+    if departure.cause is not Cause.MEMBER_LEFT:
+        last_heard_ms, paused_ms = _silence(group, member, context)
+    return ConsumerMemberRemoved(
         group_id=group.group_id,
         at_ms=context.wall_ms,
         member_id=member.member_id,
         cause=departure.cause,
         reason=departure.reason,
+        last_heard_ms=last_heard_ms,
+        coordinator_paused_ms=paused_ms,
         requested_by=departure.requested_by,
-        session_timeout_ms=environment.sessions.timeout_ms(group.group_id, member.member_id),
+        session_timeout_ms=sessions.timeout_ms(group.group_id, member.member_id),
     )
-    if departure.cause is not Cause.MEMBER_LEFT:
-        renewed_ms = environment.sessions.last_renewed_ms(group.group_id, member.member_id)
-        heard_ms = None if renewed_ms is None else environment.wall.at(renewed_ms)
-        removed.last_heard_ms = max(filter(None, (heard_ms, member.joined_ms)), default=None)
-        if removed.last_heard_ms is not None:
-            since_ms = removed.last_heard_ms - environment.wall.step_ms
-            removed.coordinator_paused_ms = environment.pauses.within(since_ms, context.now_ms)
-    return removed
+
+
+def _silence(group: ConsumerGroup, member: ConsumerMember, context: OperationContext) -> tuple[int | None, int | None]:
+    """When the member was last heard, and how long the coordinator stood still since then; None: not known."""
+    environment = context.environment
+    renewed_ms = environment.sessions.last_renewed_ms(group.group_id, member.member_id)
+    heard_ms = None if renewed_ms is None else environment.wall.at(renewed_ms)
+    last_heard_ms = max(filter(None, (heard_ms, member.joined_ms)), default=None)
+    if last_heard_ms is None:
+        return None, None
+    return last_heard_ms, environment.pauses.within(last_heard_ms - environment.wall.step_ms, context.now_ms)
 
 
 def expire_session(group: Group[ConsumerGroup] | None, request: SessionExpired, context: OperationContext) -> Decision:

@@ -4,8 +4,9 @@ Counterpart in Kafka: `GroupMetadataManager.consumerGroupHeartbeat`, from `hasMe
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
+
+import msgspec
 
 from _wire.errors import ErrorCode
 from coordinator.config.consumer_group_keys import GROUP_CONSUMER_ASSIGNORS
@@ -369,7 +370,7 @@ class MemberUpdate:
             at_ms=self._context.wall_ms,
             epoch=self.group_epoch,
             member_id=self._member_id,
-            asked=replace(asked, targets=dict(asked.targets), patterns=dict(asked.patterns)),
+            asked=msgspec.structs.replace(asked, targets=dict(asked.targets), patterns=dict(asked.patterns)),
         )
         self.events.append(started)
 

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+import msgspec
+
 from coordinator.core.consumer.names import change_counts
 from coordinator.core.decision import Topics
 
@@ -93,12 +95,8 @@ class NamedTopics:
         )
 
 
-@dataclass(slots=True)
-class ChangedNames:
-    """What the members name after a change that has not happened yet. It is not changed once it is made.
-
-    The class is not frozen, as that would make it several times as expensive to create, and each heartbeat does.
-    """
+class ChangedNames(msgspec.Struct, frozen=True):
+    """What the members name after a change that has not happened yet."""
 
     before: NamedTopics
     lost: tuple[Names, ...] = ()

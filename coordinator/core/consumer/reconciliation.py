@@ -4,8 +4,9 @@ Counterpart in Kafka: `CurrentAssignmentBuilder`.
 """
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+import msgspec
 
 from coordinator.core.consumer.member import CurrentAssignment, MemberState
 from coordinator.core.consumer.topic_partitions import NO_PARTITIONS, EpochsByPartition, TopicPartitions, has_any
@@ -14,8 +15,7 @@ NO_OWNERS: Final[Mapping[int, str]] = {}
 NO_PENDING: Final[Mapping[int, int]] = {}
 
 
-@dataclass(slots=True)
-class Reconciliation:
+class Reconciliation(msgspec.Struct):
     """What the next step of a member depends on."""
 
     target_epoch: int

@@ -4,7 +4,8 @@ Counterpart in Kafka: `computeSubscribedTopicNames`, `subscriptionType` and `upd
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from coordinator.core.consumer.group import ConsumerGroup, ResolvedPattern, is_homogeneous
 from coordinator.core.consumer.member import MemberMetadata
@@ -14,8 +15,7 @@ from coordinator.core.consumer.names import change_counts
 from coordinator.core.decision import Topics
 
 
-@dataclass(frozen=True, slots=True)
-class Subscriptions:
+class Subscriptions(msgspec.Struct, frozen=True):
     """The subscriptions of the members of a group."""
 
     named: ChangedNames

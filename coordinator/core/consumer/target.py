@@ -4,8 +4,9 @@ Counterpart in Kafka: `TargetAssignmentBuilder`.
 """
 
 from collections.abc import Generator, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from coordinator.core.consumer.assignors.model import Subscriber
 from coordinator.core.consumer.assignors.orders import (
@@ -28,8 +29,7 @@ NAMES_PER_MEMBER: Final = 200
 """So many topics that a member names take as long as a member that names few."""
 
 
-@dataclass(frozen=True, slots=True)
-class TargetInput:
+class TargetInput(msgspec.Struct, frozen=True):
     """What a target assignment is computed from."""
 
     assignor: str

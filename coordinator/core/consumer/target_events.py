@@ -1,6 +1,6 @@
 """The events of target assignments that are computed beside the requests; they are not stored."""
 
-from dataclasses import dataclass, field
+import msgspec
 
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.consumer.target import TargetInput
@@ -8,8 +8,7 @@ from coordinator.core.groups.event import GroupEvent
 from coordinator.core.groups.group import Group
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class TargetComputationStarted(GroupEvent):
+class TargetComputationStarted(msgspec.Struct, GroupEvent, frozen=True, kw_only=True, eq=False):
     """The target of a group epoch is to be computed from `asked`; `install target` brings it.
 
     `member_id` is the member whose request asked. It is not stored: after a load the next request asks again.
@@ -19,14 +18,13 @@ class TargetComputationStarted(GroupEvent):
     at_ms: int
     epoch: int
     member_id: str
-    asked: TargetInput = field(repr=False)
+    asked: TargetInput
 
     def apply(self, group: Group[ConsumerGroup]) -> None:
         group.membership.computing = self
 
 
-@dataclass(slots=True, kw_only=True)
-class TargetComputationEnded(GroupEvent):
+class TargetComputationEnded(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """The computation brought nothing that the group needs; the next request asks again if one is due."""
 
     group_id: str

@@ -1,7 +1,8 @@
 """What can happen to a group of any kind. See `core/classic/events.py` for how events are written."""
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from _wire.errors import ErrorCode
 from coordinator.core.causes import Cause, Requester
@@ -11,8 +12,7 @@ from coordinator.core.groups.group import Group
 from coordinator.core.groups.kind import CLASSIC_NAME
 
 
-@dataclass(slots=True, kw_only=True)
-class GroupCreated(GroupEvent):
+class GroupCreated(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """The group was created by its first join or its first offset commit. `kind` is the name of its kind."""
 
     group_id: str
@@ -24,8 +24,7 @@ class GroupCreated(GroupEvent):
         group.membership.mark_created(self.at_ms)
 
 
-@dataclass(slots=True, kw_only=True)
-class GroupRemoved(GroupEvent):
+class GroupRemoved(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """The group was removed, with its committed offsets and pending members."""
 
     group_id: str
@@ -38,8 +37,7 @@ class GroupRemoved(GroupEvent):
         group.membership.mark_removed(self.at_ms)
 
 
-@dataclass(slots=True, kw_only=True)
-class RequestRejected(GroupEvent, KnowsClient):
+class RequestRejected(msgspec.Struct, GroupEvent, KnowsClient, frozen=True, kw_only=True):
     """A request about the group was answered with an error. It changes nothing; the audit counts it.
 
     `holder_id` is the member that has the instance id, for FENCED_INSTANCE_ID. `injected`: by a fault of a test.

@@ -7,8 +7,9 @@ Counterpart in Kafka: the interface `Group`, its `GroupType`, and what `GroupMet
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
+
+import msgspec
 
 from _wire.errors import ErrorCode
 from coordinator.config.key import ConfigKey
@@ -39,8 +40,7 @@ class EventRecords(NamedTuple):
     """Whether they describe the whole group as the event leaves it; a function asks the event."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordType:
+class RecordType(msgspec.Struct, frozen=True):
     """A type of record of `__consumer_offsets` that a kind of group is stored in."""
 
     key_type: int
@@ -57,8 +57,7 @@ class RecordType:
     """Whether a value describes the whole group, so that a load need not decode the values before the last one."""
 
 
-@dataclass(frozen=True, slots=True)
-class KindRecords:
+class KindRecords(msgspec.Struct, frozen=True):
     """How a kind of group is stored."""
 
     of_events: Mapping[type, EventRecords]
@@ -73,8 +72,7 @@ class KindRecords:
     """Whether `of_creation` makes records; if not, the events after `GroupCreated` have to."""
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetRules:
+class OffsetRules(msgspec.Struct, frozen=True):
     """What a kind of group says about the committed offsets of its groups."""
 
     validate_commit: Callable[[Any, str, str | None, int, int, Sequence[Any], Topics], ErrorCode]
@@ -99,8 +97,7 @@ class OffsetRules:
     """Since when the offsets of the group age, in wall-clock milliseconds; None: each since its commit."""
 
 
-@dataclass(frozen=True, slots=True)
-class KindEvents:
+class KindEvents(msgspec.Struct, frozen=True):
     """What the events of a kind mean to who counts and logs them, by class of event."""
 
     transition_reasons: Mapping[type, Callable[[Any], str]]
@@ -124,8 +121,7 @@ class DerivedField(NamedTuple):
     expected: object
 
 
-@dataclass(frozen=True, slots=True)
-class KindChecks:
+class KindChecks(msgspec.Struct, frozen=True):
     """What holds for every group of a kind, for the checks of `groups/checked.py`."""
 
     legal_predecessors: Mapping[GroupState, frozenset[GroupState]]
@@ -134,8 +130,7 @@ class KindChecks:
     derived_fields: Callable[[Any], Iterable[DerivedField]]
 
 
-@dataclass(frozen=True, slots=True)
-class GroupKind:
+class GroupKind(msgspec.Struct, frozen=True):
     """A kind of group. `Any` stands for the membership class of the kind."""
 
     name: str

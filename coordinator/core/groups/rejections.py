@@ -3,8 +3,9 @@
 Kafka has no counterpart, because it has no audit topic.
 """
 
-from dataclasses import replace
 from typing import Any, Final, NamedTuple, Protocol
+
+import msgspec
 
 from _wire.errors import NONE, ErrorCode
 from _wire.messages.heartbeat import HeartbeatRequest
@@ -58,7 +59,7 @@ def rejecting(
     if group is None or error in PART_OF_THE_PROTOCOL:
         return decision
     told = rejection(group, api, request, error, context, injected)
-    return replace(decision, events=(*decision.events, told), no_step_follows=not decision.events)
+    return msgspec.structs.replace(decision, events=(*decision.events, told), no_step_follows=not decision.events)
 
 
 def rejection(

@@ -5,8 +5,9 @@ that exist.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Final
+
+import msgspec
 
 from _wire.errors import NONE, ErrorCode
 from _wire.messages.offset_commit import (
@@ -38,8 +39,7 @@ ZOOKEEPER_VERSION: Final = 0
 """Version 0 stored offsets in ZooKeeper. Kafka 3.9 without ZooKeeper lists it and answers UNSUPPORTED_VERSION."""
 
 
-@dataclass(slots=True)
-class KnownTopics:
+class KnownTopics(msgspec.Struct):
     """An OffsetCommit, the partitions of it that exist, and the answers for the others."""
 
     request: OffsetCommitRequest
@@ -103,7 +103,9 @@ def commit(group: Group[Any] | None, prepared: KnownTopics, context: OperationCo
         sessions = group.kind.offsets.sessions_renewed(group.membership, request.member_id)
         events: tuple[Event, ...] = ()
         if accepted:
-            events = (OffsetsCommitted(group.group_id, at_ms, accepted, request.member_id),)
+            events = (
+                OffsetsCommitted(group_id=group.group_id, at_ms=at_ms, offsets=accepted, member_id=request.member_id),
+            )
             if group.membership.state is EMPTY and group.membership.generation_id:
                 events = (_reset(group, accepted, context), *events)
         return Decision(events, replies, sessions, no_step_follows=True)
@@ -112,7 +114,7 @@ def commit(group: Group[Any] | None, prepared: KnownTopics, context: OperationCo
         return Decision((), replies)
     group_id = request.group_id
     created = GroupCreated(group_id=group_id, at_ms=at_ms, client_host=context.client_host)
-    return Decision((created, OffsetsCommitted(group_id, at_ms, accepted)), replies)
+    return Decision((created, OffsetsCommitted(group_id=group_id, at_ms=at_ms, offsets=accepted)), replies)
 
 
 def _reset(

@@ -4,18 +4,18 @@ Counterpart in Kafka: `OffsetMetadataManager.Offsets`.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from coordinator.core.offsets.pending_offsets import PendingOffsets
 from coordinator.core.offsets.records import CommittedOffset
 from coordinator.core.topic_partition import TopicPartition
 
 
-@dataclass(slots=True)
-class CommittedOffsets:
+class CommittedOffsets(msgspec.Struct):
     """The last committed offset of each partition, and the pending offsets of open transactions."""
 
-    by_topic: dict[str, dict[int, CommittedOffset]] = field(default_factory=dict)
+    by_topic: dict[str, dict[int, CommittedOffset]] = msgspec.field(default_factory=dict)
     """Topic → partition → committed offset; no topic without a partition."""
     pending: PendingOffsets | None = None
     """The offsets of open transactions; None: there are none."""

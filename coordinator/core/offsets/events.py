@@ -1,9 +1,10 @@
 """The events of the committed offsets of a group. See `events.py`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
+
+import msgspec
 
 from coordinator.core.causes import Requester
 from coordinator.core.groups.event import GroupEvent
@@ -13,12 +14,8 @@ from coordinator.core.stored import Producer
 from coordinator.core.topic_partition import TopicPartition
 
 
-@dataclass(slots=True)
-class OffsetsCommitted(GroupEvent):
-    """Offsets were committed, topic → partition → offset: those of one request that were accepted.
-
-    The most frequent event of all: created with positional arguments.
-    """
+class OffsetsCommitted(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
+    """Offsets were committed, topic → partition → offset: those of one request that were accepted."""
 
     group_id: str
     at_ms: int
@@ -34,8 +31,7 @@ class OffsetsCommitted(GroupEvent):
             member.committed_ms = self.at_ms
 
 
-@dataclass(slots=True, kw_only=True)
-class OffsetsReset(GroupEvent):
+class OffsetsReset(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """A client that is no member commits offsets to a group that has had members: topic → (partition, from, to).
 
     `from` is -1 where nothing was committed. The commit itself is `OffsetsCommitted`; this only tells what it replaces.
@@ -50,8 +46,7 @@ class OffsetsReset(GroupEvent):
         return
 
 
-@dataclass(slots=True, kw_only=True)
-class TransactionalOffsetsCommitted(GroupEvent):
+class TransactionalOffsetsCommitted(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """Offsets that take effect when their transaction is committed (KIP-98, KIP-447).
 
     `member_id` is the consumer that the producer commits for; empty if it named none.
@@ -71,8 +66,7 @@ class TransactionalOffsetsCommitted(GroupEvent):
             member.committed_ms = self.at_ms
 
 
-@dataclass(slots=True, kw_only=True)
-class TransactionCompleted(GroupEvent):
+class TransactionCompleted(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """A transaction with pending offsets of the group was committed or aborted.
 
     One with very many of them is completed by several events.
@@ -102,8 +96,7 @@ class DeletionCause(Enum):
     """They were not renewed for `offsets.retention.minutes`, or their own retention time is over (KIP-211)."""
 
 
-@dataclass(slots=True, kw_only=True)
-class OffsetsDeleted(GroupEvent):
+class OffsetsDeleted(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """Committed offsets were deleted, with those that transactions had pending for the same partitions."""
 
     group_id: str

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
+import msgspec
+
 from coordinator.core.offsets.records import CommittedOffset
 
 Holders = int | set[int]
@@ -19,21 +21,19 @@ Holders = int | set[int]
 NO_PARTITIONS: Final[Mapping[int, Holders]] = {}
 
 
-@dataclass(slots=True)
-class OffsetsOfTopic:
+class OffsetsOfTopic(msgspec.Struct):
     """What one transaction committed in one topic."""
 
-    offsets: dict[int, CommittedOffset] = field(default_factory=dict)
+    offsets: dict[int, CommittedOffset] = msgspec.field(default_factory=dict)
     """Partition → offset."""
-    orders: dict[int, int] = field(default_factory=dict)
+    orders: dict[int, int] = msgspec.field(default_factory=dict)
     """Partition → which of the pending offsets of the group it is, counted as they were appended."""
 
 
-@dataclass(slots=True)
-class OffsetsOfTransaction:
+class OffsetsOfTransaction(msgspec.Struct):
     """What one transaction committed."""
 
-    by_topic: dict[str, OffsetsOfTopic] = field(default_factory=dict)
+    by_topic: dict[str, OffsetsOfTopic] = msgspec.field(default_factory=dict)
     """No topic without any."""
     count: int = 0
 

@@ -113,12 +113,15 @@ def complete(groups: Mapping[str, Group[Any]], marker: TransactionMarker, contex
             return Decision(tuple(events), is_partial=True)
         count = group.offsets.pending_of(producer_id)
         completed = TransactionCompleted(
-            group_id=group.group_id, at_ms=context.wall_ms, producer=marker.producer, committed=marker.committed
+            group_id=group.group_id,
+            at_ms=context.wall_ms,
+            producer=marker.producer,
+            committed=marker.committed,
+            offsets_max=left if count > left else None,
         )
-        if count > left:
-            completed.offsets_max = left
-            return Decision((*events, completed), is_partial=True)
         events.append(completed)
+        if count > left:
+            return Decision(tuple(events), is_partial=True)
         left -= count + OFFSETS_PER_GROUP
     replies = () if context.request_id is None else (Reply(context.request_id, NONE),)
     weight = (OFFSETS_AT_ONCE - left) // OFFSETS_PER_OPERATION

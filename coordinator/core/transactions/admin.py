@@ -5,8 +5,9 @@ Counterpart in Kafka: `TransactionCoordinator.handleDescribeTransactions`,
 """
 
 from collections.abc import Generator, Iterable
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from _wire.errors import ErrorCode
 from _wire.messages.describe_transactions import TopicData
@@ -45,8 +46,7 @@ def describe_error(transactional_id: str, error: ErrorCode, api_version: int) ->
     return Described(error_code=error, transactional_id=transactional_id)
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(msgspec.Struct, frozen=True):
     """What ListTransactions asks for. An empty set and None mean: all."""
 
     states: frozenset[TransactionState]

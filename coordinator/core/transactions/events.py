@@ -3,7 +3,7 @@
 Counterpart in Kafka: `TxnTransitMetadata`, `TransactionMetadata.completeTransitionTo`.
 """
 
-from dataclasses import dataclass
+import msgspec
 
 from coordinator.core.transactions.states import check_transition
 from coordinator.core.transactions.transaction import Transaction
@@ -12,8 +12,7 @@ Transactions = dict[str, Transaction]
 """Transactional id → what is known of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class TransactionChanged:
+class TransactionChanged(msgspec.Struct, frozen=True):
     """A transactional id is now as `after` says. It was not known if `before` is None."""
 
     before: Transaction | None
@@ -43,8 +42,7 @@ class TransactionChanged:
         transactions[after.transactional_id] = after
 
 
-@dataclass(frozen=True, slots=True)
-class TransactionalIdRemoved:
+class TransactionalIdRemoved(msgspec.Struct, frozen=True):
     """A transactional id was not used for `transactional.id.expiration.ms`."""
 
     transactional_id: str

@@ -4,7 +4,8 @@ Counterpart in Kafka: `TransactionCoordinator.handleAddPartitionsToTransaction`,
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from _wire.errors import NONE, ErrorCode
 from coordinator.core.decision import Decision, OperationContext
@@ -14,8 +15,7 @@ from coordinator.core.transactions.states import IDLE, ONGOING, PREPARED
 from coordinator.core.transactions.transaction import EPOCH_MAX, Transaction
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionsRequest:
+class PartitionsRequest(msgspec.Struct, frozen=True):
     """What a client, or the leader of a partition, wants to know of a transaction, or to add to it.
 
     With `only_verify` nothing is added.

@@ -1,14 +1,14 @@
 """Whether a log is dirty enough to be cleaned, and how far (LogCleanerManager, LogToClean)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.segments.segment import Segment
 
 
-@dataclass(frozen=True, slots=True)
-class CleanableLog:
+class CleanableLog(msgspec.Struct, frozen=True):
     """A log and what a cleaning of it would read.
 
     Offsets before `first_dirty_offset` have been cleaned before; those from `first_uncleanable_offset` on, which is

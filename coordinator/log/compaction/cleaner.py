@@ -7,9 +7,10 @@ replaced in the loop (`Place.LOOP`). The compiled half works without the GIL.
 
 import os
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
+
+import msgspec
 
 from _wire.records import CorruptBatch
 from coordinator.config.key import INT32_MAX
@@ -45,8 +46,7 @@ class UncleanableLog(Exception):
     """The log cannot be cleaned because a batch is damaged. The message is one line with file, offset and position."""
 
 
-@dataclass(frozen=True, slots=True)
-class CleanerSettings:
+class CleanerSettings(msgspec.Struct, frozen=True):
     """What does not depend on the log; `log.cleaner.*` and `producer.id.expiration.ms` in docs/configuration.md."""
 
     dedupe_buffer_bytes: int = 128 << 20
@@ -54,11 +54,10 @@ class CleanerSettings:
     producer_expiration_ms: int = 86_400_000
     producers_max: int = 1_000_000
     """Of one log. Each takes 56 bytes, and clients may invent producer ids."""
-    new_secret: Callable[[], bytes] = field(default=lambda: os.urandom(SECRET_BYTES))
+    new_secret: Callable[[], bytes] = lambda: os.urandom(SECRET_BYTES)
 
 
-@dataclass(slots=True)
-class CleaningStats:
+class CleaningStats(msgspec.Struct):
     """What a cleaning has done so far. `io_bytes` are those that it has read and written."""
 
     io_bytes: int = 0

@@ -5,9 +5,10 @@ checksum does not cover the base offset. The bytes are never changed here.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
+
+import msgspec
 
 from _wire.records import BATCH_HEADER_BYTES, BatchHeader, CorruptBatch, batch_headers
 from coordinator.config.key import INT32_MAX
@@ -27,8 +28,7 @@ class DamagedOffsets(CorruptBatch):
     """A read of offsets that are known to be damaged: the log line is written."""
 
 
-@dataclass(frozen=True, slots=True)
-class Damage:
+class Damage(msgspec.Struct, frozen=True):
     """Bytes of a log file that are no batch, and the offsets that are lost with them.
 
     The records from `first_offset` (inclusive) to `next_offset` (exclusive) were there, as far as that is known.
@@ -86,8 +86,7 @@ class LogFile(Protocol):
     def walk(self, position: int, end: int, *, check_crc: bool) -> Iterator[BatchHeader]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Scanned:
+class Scanned(msgspec.Struct, frozen=True):
     """A good batch."""
 
     position: int

@@ -10,10 +10,11 @@ Above the recovery point there may be no gap between the offsets of two segments
 like that. Therefore a cleaning keeps the last batch of each segment, if necessary without its records.
 """
 
-from dataclasses import dataclass, replace
 from enum import Enum, auto
 from itertools import islice
 from pathlib import Path
+
+import msgspec
 
 from coordinator.config.key import INT32_MAX, INT64_MAX
 from coordinator.log.compaction.swap import complete_swaps
@@ -27,8 +28,7 @@ from coordinator.log.segments.segment import Segment
 from coordinator.logger import logger
 
 
-@dataclass(slots=True)
-class Recovery:
+class Recovery(msgspec.Struct):
     """What the recovery of a log read and removed."""
 
     scanned_bytes: int = 0
@@ -47,8 +47,7 @@ class Loss(Enum):
     """The power may have failed: of what no fsync had covered, any part may be lost."""
 
 
-@dataclass(frozen=True, slots=True)
-class Durable:
+class Durable(msgspec.Struct, frozen=True):
     """Which records are still there if the disk did not damage them."""
 
     recovery_point: int
@@ -150,7 +149,7 @@ def recover_segment(
             if not durable.keeps(item, segment, end if is_last else -1):
                 break
             least = least_end if at_the_end else 0
-            segment.skip(replace(item, next_offset=max(item.next_offset, least)))
+            segment.skip(msgspec.structs.replace(item, next_offset=max(item.next_offset, least)))
         elif segment.size_bytes > INT32_MAX:
             break
         else:

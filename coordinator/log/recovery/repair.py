@@ -1,9 +1,10 @@
 """Sets damaged batches of a log aside, so that it can be read without them. No server may use the data folder."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from coordinator.config.key import INT64_MAX
 from coordinator.log.config import METADATA_LOG_CONFIG, LogConfig
@@ -21,8 +22,7 @@ COPY_DEPTH: Final = 3
 """How many directories may be new, or have a new entry, above a copy: that of the log, `damaged`, the data folder."""
 
 
-@dataclass(frozen=True, slots=True)
-class Repaired:
+class Repaired(msgspec.Struct, frozen=True):
     """Damage that was set aside, or with a dry run would be."""
 
     damage: Damage

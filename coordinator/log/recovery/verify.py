@@ -1,10 +1,11 @@
 """Checks the files of a data folder without changing them, also while a server writes to them."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
+
+import msgspec
 
 from _wire.checksums import checksum
 from coordinator.config.key import INT64_MAX
@@ -43,8 +44,7 @@ class KnownTopic(NamedTuple):
     is_compacted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(msgspec.Struct, frozen=True):
     """What is wrong with a file. `position` is a byte of it, if that is known."""
 
     file: Path
@@ -54,8 +54,7 @@ class Problem:
     """It is what a repair left."""
 
 
-@dataclass(slots=True)
-class Totals:
+class Totals(msgspec.Struct):
     """What was read."""
 
     partitions: int = 0

@@ -1,7 +1,8 @@
 """What all SASL mechanisms have in common: one exchange of messages, and how it ends (Java's SaslServer)."""
 
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 
 class LoginFailed(Exception):
@@ -21,15 +22,13 @@ def told(reason: str) -> LoginFailed:
     return LoginFailed(reason, reason)
 
 
-@dataclass(frozen=True, slots=True)
-class Challenge:
+class Challenge(msgspec.Struct, frozen=True):
     """A message to the client, which has to answer it."""
 
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedIn:
+class LoggedIn(msgspec.Struct, frozen=True):
     """The end of an exchange that succeeded."""
 
     data: bytes

@@ -10,13 +10,13 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable
-from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 from time import monotonic
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
+import msgspec
 from joserfc.errors import JoseError
 from joserfc.jwk import JWKRegistry, Key
 
@@ -38,8 +38,7 @@ class KeySetError(ValueError):
     """The keys cannot be read. The message is one line."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefreshTimes:
+class RefreshTimes(msgspec.Struct, frozen=True, kw_only=True):
     """When the keys are read again."""
 
     refresh_ms: int

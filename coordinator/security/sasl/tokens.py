@@ -1,9 +1,9 @@
 """Checks the signed tokens of OAUTHBEARER (Kafka's BrokerJwtValidator), by the library joserfc."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
 from joserfc import jwt
 from joserfc.errors import InvalidClaimError, JoseError
 
@@ -33,8 +33,7 @@ class InvalidToken(ValueError):
     """A token is refused. The text says why, for the log, and has nothing of the token but names of claims."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenRules:
+class TokenRules(msgspec.Struct, frozen=True, kw_only=True):
     """What a token must say."""
 
     audiences: tuple[str, ...] = ()
@@ -44,8 +43,7 @@ class TokenRules:
     scope_claim: str = "scope"
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(msgspec.Struct, frozen=True):
     """A token that was found valid."""
 
     user: str

@@ -6,9 +6,10 @@ partition is part of it, or to add it (KIP-890; `AddPartitionsToTxnManager`).
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final
+
+import msgspec
 
 from _wire.errors import NONE, ErrorCode
 from _wire.messages.describe_producers import (
@@ -313,7 +314,7 @@ def _marker_of(sent: WritableTxnMarker) -> Marker:
 
 def _context(call: RequestContext, request_id: int | None) -> OperationContext:
     """The same client and version, with another address for the reply."""
-    return replace(call, request_id=request_id)
+    return msgspec.structs.replace(call, request_id=request_id)
 
 
 def _failed_commit(request: TxnOffsetCommitRequest, api_version: int, error: ErrorCode) -> TxnOffsetCommitResponse:

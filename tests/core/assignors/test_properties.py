@@ -1,12 +1,12 @@
 """What holds of every assignment, whatever the members, their subscriptions, and what they had before."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from coordinator.core.assignors.model import NO_GENERATION, Assignment, MemberSubscription, Topic
 from coordinator.core.assignors.registry import ASSIGNORS, COOPERATIVE_STICKY, RANGE, ROUND_ROBIN, STICKY

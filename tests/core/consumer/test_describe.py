@@ -14,7 +14,7 @@ def test_a_description_counts_as_many_operations_as_its_members_take():
     world = World()
     for number in range(MEMBERS):
         world.enter(f"m{number}")
-    context = ClientContext(1, 1, "admin", world)
+    context = ClientContext.of(1, 1, "admin", world)
     decision = describe(world.whole_group, ConsumerGroupDescribeRequest(group_ids=[GROUP_ID]), context)
     assert decision.weight == 3
     assert describe(None, ConsumerGroupDescribeRequest(group_ids=["other"]), context).weight == 0

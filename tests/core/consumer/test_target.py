@@ -1,6 +1,6 @@
 """What a target assignment is computed from."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from coordinator.core.consumer.assignors.orders import names_in_order
 from coordinator.core.consumer.member import MemberMetadata

@@ -1,8 +1,7 @@
 """Each rule of a cleaning by itself."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from _wire.records import Record, batch_headers, build_batch
 from coordinator.log.compaction.cleanable import cleanable_log

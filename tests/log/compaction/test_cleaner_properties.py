@@ -1,10 +1,10 @@
 """Random logs, cleaned again and again, against the model and as a consumer sees them."""
 
-from dataclasses import replace
 from typing import Any
 
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from coordinator.log.compaction.cleaner import CleanerSettings
 from coordinator.log.partition_log import PartitionLog

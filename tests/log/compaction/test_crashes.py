@@ -1,10 +1,10 @@
 """A cleaning dies at each of its operations on the disk: what is found then holds the same values."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from coordinator.log.compaction.swap import complete_swaps
 from coordinator.log.partition_log import PartitionLog

@@ -1,9 +1,10 @@
 """The assignors of consumer groups by name. `group.consumer.assignors` says which of them a server offers."""
 
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, TypeVar
+
+import msgspec
 
 from coordinator.core.consumer.assignors import range, uniform
 from coordinator.core.consumer.assignors.model import AssignmentSteps, Subscriber, Target
@@ -11,8 +12,7 @@ from coordinator.core.consumer.assignors.model import AssignmentSteps, Subscribe
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Assignor:
+class Assignor(msgspec.Struct, frozen=True):
     """An assignor and its name in ConsumerGroupHeartbeat."""
 
     name: str
