@@ -1,15 +1,15 @@
 """The APIs with a definition, by key. Dispatch, ApiVersions and the documentation are derived from this table."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from importlib import import_module
+
+import msgspec
 
 from _wire.messages import API_MODULES
 from _wire.primitives import Message
 
 
-@dataclass(frozen=True, slots=True)
-class Api:
+class Api(msgspec.Struct, frozen=True):
     """A request and its response. `flexible_from` is `max_version + 1` if no version is flexible (KIP-482)."""
 
     name: str

@@ -1,8 +1,9 @@
 """Control records: the markers that end a transaction in each of its partitions (KIP-98)."""
 
 import struct
-from dataclasses import dataclass
 from enum import IntEnum
+
+import msgspec
 
 from _wire.batch_reader import Record
 from _wire.batches import CorruptBatch
@@ -28,8 +29,7 @@ class ControlRecordType(IntEnum):
         return cls.UNKNOWN
 
 
-@dataclass(frozen=True, slots=True)
-class EndTxnMarker:
+class EndTxnMarker(msgspec.Struct, frozen=True):
     """The outcome of a transaction. `coordinator_epoch` fences the markers of former coordinators."""
 
     committed: bool

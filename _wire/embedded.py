@@ -4,10 +4,11 @@ For a value and for the consumer protocol the int16 is the version. For a key it
 the key's version, as Kafka did until 4.0: the bytes are the same.
 """
 
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import TypeVar
+
+import msgspec
 
 from _wire.errors import MalformedMessage
 from _wire.messages import RECORD_MODULES
@@ -17,8 +18,7 @@ PREFIX_BYTES = 2
 OFFSETS_TOPIC = "__consumer_offsets"
 
 
-@dataclass(frozen=True, slots=True)
-class RecordFormat:
+class RecordFormat(msgspec.Struct, frozen=True):
     """The formats of the records of one type. A record without a value is a tombstone."""
 
     key: type[Message]

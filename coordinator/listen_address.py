@@ -44,8 +44,10 @@ def bind(address: Address) -> socket.socket:
         ListenError: the address cannot be bound.
     """
     host_port = f"{address.host}:{address.port}"
+    # Of text Python first looks up its codec for international names, which takes 5 ms to import.
+    host = address.host.encode() if address.host.isascii() else address.host
     try:
-        found = socket.getaddrinfo(address.host or None, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        found = socket.getaddrinfo(host or None, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as problem:
         raise ListenError(f"cannot listen on {host_port}: {problem.strerror}") from None
     family, kind, protocol, _, socket_address = found[0]

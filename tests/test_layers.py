@@ -18,8 +18,10 @@ FREE_TO_ALL: Final = (
     "coordinator.printable",
     "coordinator.logger",
     "coordinator.extras",
+    "coordinator.garbage",
 )
-"""Version, names of topics, an addition without overflow, quoting, the logger, names of extras: all may import them."""
+"""Fields of values, the version, names of topics, an addition without overflow, quoting, the logger, extras, and when
+garbage is collected: all may import them."""
 
 ANYTHING: Final = None
 
@@ -92,6 +94,7 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.inherited_sockets": "coordinator.config.key coordinator.listen_address",
         "coordinator.service_manager": "coordinator.config.key",
         "coordinator.extras": "",
+        "coordinator.garbage": "",
         "coordinator.http_guard": "",
         "coordinator.http_login": "",
         "coordinator.internal_topics": "",

@@ -7,6 +7,7 @@ import click
 
 from coordinator import __version__
 from coordinator.extras import needs
+from coordinator.garbage import no_collections
 
 VERBS: Final = {
     "serve": "Serve Kafka clients until stopped.",
@@ -56,7 +57,8 @@ class Verbs(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in VERBS:
             return None
-        command: click.Command = import_module(f"coordinator.cli.{name}").command
+        with no_collections():
+            command: click.Command = import_module(f"coordinator.cli.{name}").command
         return command
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import ctypes
-import gc
 import os
 import sys
 from collections.abc import Callable
@@ -25,6 +24,7 @@ from coordinator.config.listener_overrides import listener_names
 from coordinator.config.metrics_keys import ADMIN_LISTENER, ADMIN_NAME
 from coordinator.config.server_keys import LOG_DIRS
 from coordinator.config.settings import Config
+from coordinator.garbage import no_collections, tune_collections
 from coordinator.inherited_sockets import LISTEN_FDS, InheritedSockets, inherited_sockets
 from coordinator.log.errors import LogDirectoryFailed, LogError, LogFlushError, LogStopError
 from coordinator.logger import logger
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from coordinator.server.node import Node
 
 CANNOT_START = 2
-GARBAGE_THRESHOLDS = (2_000, 5, 10_000)
-"""A collection of the middle generation looks at 12,000 new objects: 5 ms, or 20 if each is a list of 50."""
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of malloc.h
 KEPT_BYTES = 64 << 20
 """How much freed memory at the end of the heap is kept."""
@@ -168,15 +166,16 @@ async def _serve(
     reload_signal = ReloadSignal(again, signals.requested.set)
     try:
         open_files_max = raise_limit()
-        node = _make_node(config, log_lines_dropped, inherited)
-        if not await _started(node, signals):
-            logger.info("stopped before the start had ended")
-            return
+        with no_collections():
+            node = _make_node(config, log_lines_dropped, inherited)
+            if not await _started(node, signals):
+                logger.info("stopped before the start had ended")
+                return
         signals.started()
         reload_signal.started(partial(reload_settings, node.config))
         log_open_files_limit(open_files_max)
         keep_freed_memory()
-        _tune_garbage_collection()
+        tune_collections()
         admin = {} if node.admin is None else {"admin": node.admin}
         ready_file.write({"bootstrap": node.bootstrap, **admin})
         watchdog = Watchdog(on_pause=node.stood_still)
@@ -230,15 +229,6 @@ def _end_without_stop(ready_file: ReadyFile) -> None:
     ready_file.remove()
     with suppress(OSError):
         os.write(2, b"coordinator: stopped before the start had ended; the next start checks the logs\n")
-
-
-def _tune_garbage_collection() -> None:
-    """Make garbage collections rare and short.
-
-    The objects of the start live until the end, and groups and members contain no reference cycles.
-    """
-    gc.freeze()
-    gc.set_threshold(*GARBAGE_THRESHOLDS)
 
 
 def keep_freed_memory() -> None:

@@ -15,6 +15,7 @@ from coordinator.cli.serve import LOG_LEVELS, log_open_files_limit
 from coordinator.config.key import ConfigError
 from coordinator.config.metrics_keys import ADMIN_ALLOWED_HOSTS
 from coordinator.config.properties import parse_settings
+from coordinator.garbage import no_collections
 
 CANNOT_START = 2
 
@@ -77,10 +78,11 @@ def command(
 async def _serve(
     ready_file: ReadyFile, port: int, admin_port: int, settings: dict[str, str], until_stdin_closes: bool
 ) -> None:
-    from coordinator.server.descriptors import raise_limit
-    from coordinator.server.watchdog import Watchdog
-    from coordinator.testing.http import testing_routes
-    from coordinator.testing.node import RestartableNode
+    with no_collections():
+        from coordinator.server.descriptors import raise_limit
+        from coordinator.server.watchdog import Watchdog
+        from coordinator.testing.http import testing_routes
+        from coordinator.testing.node import RestartableNode
 
     stop_requested = asyncio.Event()
     loop = asyncio.get_running_loop()

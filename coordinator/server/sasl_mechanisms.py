@@ -21,7 +21,6 @@ from coordinator.config.sasl_keys import (
 from coordinator.extras import needs
 from coordinator.metadata.image import MetadataImage
 from coordinator.security.sasl.exchange import Mechanism
-from coordinator.security.sasl.jaas import JaasError, plain_users
 from coordinator.security.sasl.plain import Plain
 from coordinator.security.sasl.scram_credentials import ScramCredential, ScramMechanism
 
@@ -102,6 +101,8 @@ class SaslMechanisms:
 
 
 def _plain(config: ListenerConfig) -> Plain:
+    from coordinator.security.sasl.jaas import JaasError, plain_users
+
     name = config.name_of(SASL_JAAS_CONFIG)
     text = config[SASL_JAAS_CONFIG].value
     if not text:

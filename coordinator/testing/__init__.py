@@ -15,6 +15,8 @@ def __getattr__(name: str) -> Any:
     """Import what is asked for: pytest imports this package at its start, also where no test needs a coordinator."""
     from importlib import import_module
 
+    from coordinator.garbage import no_collections
+
     modules = {
         "AsyncCoordinator": "coordinator.testing.aio",
         "Coordinator": "coordinator.testing.coordinator",
@@ -24,4 +26,5 @@ def __getattr__(name: str) -> Any:
     }
     if name not in modules:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(modules[name]), name)
+    with no_collections():
+        return getattr(import_module(modules[name]), name)
