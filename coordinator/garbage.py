@@ -18,7 +18,15 @@ def no_collections() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
+            _make_all_old()
             gc.enable()
+
+
+def _make_all_old() -> None:
+    """Otherwise the next new object would start a collection of all that was made meanwhile, as if it were young."""
+    if not gc.get_freeze_count():  # what somebody else has frozen stays so
+        gc.freeze()
+        gc.unfreeze()
 
 
 def tune_collections() -> None:

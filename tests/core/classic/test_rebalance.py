@@ -109,6 +109,28 @@ def test_silent_static_members_hold_the_join_phase_open():
     assert (rejoined.generation_id, rejoined.leader, rejoined.member_id) == (2, a, a)
 
 
+def test_a_dynamic_member_that_leaves_silent_static_ones_alone_has_no_session_any_more():
+    sim = Simulation()
+    static: dict[str, Any] = {"instance_id": "one", "session_timeout_ms": 600_000, "version": 5}
+    one = sim.join("a", **static).response.member_id
+    sim.sync_all()
+    joined = sim.join("b")
+    sim.join("a", one, **static)
+    b = joined.response.member_id
+    sim.sync_all()
+    joining = sim.join("c")
+    (c,) = set(sim.group.members) - {one, b}
+    sim.leave(c)
+    assert joining.error is ErrorCode.UNKNOWN_MEMBER_ID
+    for _ in range(12):
+        sim.advance(REBALANCE_TIMEOUT_MS // 12)
+        sim.heartbeat(b)
+    assert isinstance(sim.events[-1], JoinPhaseExtended)
+    assert list(sim.group.members) == [one]
+    assert sim.sessions.timeout_ms("orders", b) is None
+    assert sim.heartbeat(b).error is ErrorCode.UNKNOWN_MEMBER_ID
+
+
 @pytest.mark.parametrize("rebalance_timeout_ms", [-(2**31), -1, 0, 1, 2**31 - 1])
 def test_silent_static_members_of_any_rebalance_timeout_keep_the_group_but_never_the_loop(rebalance_timeout_ms):
     sim = Simulation()
