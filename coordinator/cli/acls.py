@@ -7,7 +7,7 @@ from typing import Any, Final
 import click
 
 from coordinator.cli.server_options import server_option
-from coordinator.cli.terminal import json_option, one_line_errors, print_json, table
+from coordinator.cli.terminal import TABLE, one_line_errors, output_option, print_records
 from coordinator.client.acls import add_acls, list_acls, remove_acls
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.security.acls.filters import ANY, MATCH, AclFilter
@@ -39,6 +39,15 @@ def _word(name: str) -> str:
 
 OPERATIONS: Final = {_word(each.name): each for each in AclOperation}
 CLUSTER_OPTION: Final = "--cluster"
+COLUMNS: Final = (
+    "resource_type",
+    "resource_name",
+    "pattern_type",
+    "principal",
+    "permission",
+    "operation",
+    "host",
+)
 
 
 def resource_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -63,7 +72,7 @@ def command() -> None:
 @resource_options
 @click.option("--principal", metavar="TYPE:NAME", help="Only the ACLs of this principal, as User:alice.")
 @server_option
-@json_option
+@output_option
 def list_command(
     topics: Sequence[str],
     groups: Sequence[str],
@@ -72,7 +81,7 @@ def list_command(
     prefixed: bool,
     principal: str | None,
     bootstrap: Bootstrap,
-    as_json: bool,
+    output: str,
 ) -> None:
     """Print ACLs: all of them, or those that hold for the named resources."""
     resources = _resources(topics, groups, transactional_ids, cluster)
@@ -80,12 +89,7 @@ def list_command(
     filters = [_filter(each, pattern, principal) for each in resources] or [_filter(None, ANY, principal)]
     with one_line_errors():
         found = sorted({acl for each in filters for acl in list_acls(bootstrap, each)})
-    if as_json:
-        print_json([_fields(acl) for acl in found])
-        return
-    if not found:
-        click.echo("there are no such ACLs" if resources or principal else "there are no ACLs")
-    _print(found)
+    _print(found, output, "there are no such ACLs" if resources or principal else "there are no ACLs")
 
 
 @command.command("add", short_help="Add ACLs.")
@@ -187,23 +191,21 @@ def _filter(resource: Resource | None, pattern: int, principal: str | None) -> A
 
 
 def _fields(acl: Acl) -> dict[str, str]:
-    return {
-        "resource_type": _name(ResourceType, acl.resource_type),
-        "resource_name": acl.resource_name,
-        "pattern_type": _name(PatternType, acl.pattern_type),
-        "principal": acl.principal,
-        "permission": _name(PermissionType, acl.permission_type),
-        "operation": _name(AclOperation, acl.operation),
-        "host": acl.host,
-    }
+    values = (
+        _name(ResourceType, acl.resource_type),
+        acl.resource_name,
+        _name(PatternType, acl.pattern_type),
+        acl.principal,
+        _name(PermissionType, acl.permission_type),
+        _name(AclOperation, acl.operation),
+        acl.host,
+    )
+    return dict(zip(COLUMNS, values, strict=True))
 
 
 def _name(kind: Any, number: int) -> str:
     return _word(kind(number).name) if number in set(kind) else str(number)
 
 
-def _print(acls: Sequence[Acl]) -> None:
-    if acls:
-        rows = [tuple(_fields(acl).values()) for acl in acls]
-        for line in table([("resource", "name", "pattern", "principal", "permission", "operation", "host"), *rows]):
-            click.echo(line)
+def _print(acls: Sequence[Acl], output: str = TABLE, empty: str = "") -> None:
+    print_records([_fields(acl) for acl in acls], COLUMNS, output, empty)

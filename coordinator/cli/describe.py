@@ -10,7 +10,6 @@ import click
 from coordinator.audit.schema import MemberRef
 from coordinator.cli.server_options import server_option
 from coordinator.cli.terminal import (
-    JSON,
     json_option,
     one_line_errors,
     output_option,
@@ -30,13 +29,12 @@ LAG_WIDTH: Final = 80
 @click.command("list")
 @server_option
 @output_option
-@click.option("--json", "as_json", is_flag=True, help="Short for --output json.")
-def list_command(bootstrap: Bootstrap, output: str, as_json: bool) -> None:
+def list_command(bootstrap: Bootstrap, output: str) -> None:
     """Print all groups with their states and their lag."""
     with one_line_errors():
         groups = [asdict(each) | {"lag": lag} for each, lag in list_groups(bootstrap)]
     columns = ("group_id", "state", "protocol_type", "lag")
-    print_records(groups, columns, JSON if as_json else output, "there are no groups")
+    print_records(groups, columns, output, "there are no groups")
 
 
 @click.command("describe")

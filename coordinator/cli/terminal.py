@@ -37,11 +37,17 @@ Command = Callable[..., Any]
 
 
 def output_option(command: Command) -> Command:
-    """For a command with the parameter `output`: TABLE, JSON or CSV."""
+    """For a command with the parameter `output`: TABLE, JSON or CSV; `--json` is short for `--output json`."""
+
+    @wraps(command)
+    def chosen(*args: Any, output: str, as_json: bool, **others: Any) -> Any:
+        return command(*args, output=JSON if as_json else output, **others)
+
     told = "As a table for people, as JSON (times are ms since the epoch), or as CSV with a head."
-    return click.option("--output", type=click.Choice([TABLE, JSON, CSV]), default=TABLE, show_default=True, help=told)(
-        command
+    option = click.option(
+        "--output", type=click.Choice([TABLE, JSON, CSV]), default=TABLE, show_default=True, help=told
     )
+    return option(click.option("--json", "as_json", is_flag=True, help="Short for --output json.")(chosen))
 
 
 def json_option(command: Command) -> Command:

@@ -11,8 +11,9 @@ from typing import Any, Final
 import click
 
 from coordinator.cli.server_options import server_option
+from coordinator.cli.terminal import output_option, print_records
 from coordinator.client.bootstrap import Bootstrap
-from coordinator.client.scram_users import Iterations, delete_credentials, list_users, set_password
+from coordinator.client.scram_users import delete_credentials, list_users, set_password
 from coordinator.client.wire import ClientError, WireConnection
 from coordinator.config.server_keys import NODE_ID
 from coordinator.log.config import METADATA_LOG_CONFIG
@@ -58,7 +59,8 @@ def command() -> None:
 @command.command("list")
 @server_option
 @DATA_DIR_OPTION
-def list_command(bootstrap: Bootstrap, data_dir: Path | None) -> None:
+@output_option
+def list_command(bootstrap: Bootstrap, data_dir: Path | None, output: str) -> None:
     """Print the users with their mechanisms and iterations."""
     with _one_line_errors():
         if data_dir is None:
@@ -72,8 +74,12 @@ def list_command(bootstrap: Bootstrap, data_dir: Path | None) -> None:
                     name: {mechanism: each.iterations for mechanism, each in credentials.items()}
                     for name, credentials in sorted(store.image.scram_credentials.items())
                 }
-    for name, iterations in users.items():
-        click.echo(f"{printable(name)}  {_told(iterations)}")
+    records = [
+        {"user": name, "mechanism": mechanism.mechanism_name, "iterations": count}
+        for name, iterations in users.items()
+        for mechanism, count in sorted(iterations.items())
+    ]
+    print_records(records, ("user", "mechanism", "iterations"), output, "there are no users")
 
 
 @command.command("add")
@@ -197,9 +203,3 @@ def _one_line_errors() -> Iterator[None]:
 
 def _names(mechanisms: Sequence[ScramMechanism]) -> str:
     return " and ".join(mechanism.mechanism_name for mechanism in mechanisms)
-
-
-def _told(iterations: Iterations) -> str:
-    return ", ".join(
-        f"{mechanism.mechanism_name} (iterations={count})" for mechanism, count in sorted(iterations.items())
-    )

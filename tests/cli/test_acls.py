@@ -11,7 +11,7 @@ from coordinator.config.authorizer_keys import STANDARD_AUTHORIZER
 from tests.servers import RunningServer
 
 SETTINGS = {"authorizer.class.name": STANDARD_AUTHORIZER, "super.users": "User:ANONYMOUS"}
-HEAD = "resource  name"
+HEAD = "resource type  resource name"
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +39,9 @@ def listed(server: RunningServer, *arguments: str) -> set[tuple[str, ...]]:
 
 def test_at_first_there_are_none(server):
     assert acls(server, "list").output == "there are no ACLs\n"
+    assert acls(server, "list", "--output", "csv").output == (
+        "resource_type,resource_name,pattern_type,principal,permission,operation,host\n"
+    )
 
 
 def test_what_a_consumer_needs(server):

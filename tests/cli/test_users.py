@@ -1,5 +1,6 @@
 """`coordinator users`: of a server, and in a data folder."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,18 +30,24 @@ def test_users_are_added_changed_and_deleted(where):
     done = run("add", "carol", "--password-file", "-", *where, text=f"{SECRET}\n")
     assert (done.exit_code, done.output) == (0, "carol can log in by SCRAM-SHA-256 and SCRAM-SHA-512\n")
     run("add", "a\nb", "--password-file", "-", "--mechanism", "scram-sha-256", "--iterations", "8192", *where, text="x")
-    listed = run("list", *where)
-    assert listed.output == (
-        "'a\\nb'  SCRAM-SHA-256 (iterations=8192)\n"
-        "carol  SCRAM-SHA-256 (iterations=4096), SCRAM-SHA-512 (iterations=4096)\n"
-    )
+    assert run("list", *where).output.splitlines() == [
+        "user    mechanism      iterations",
+        "'a\\nb'  SCRAM-SHA-256       8,192",
+        "carol   SCRAM-SHA-256       4,096",
+        "carol   SCRAM-SHA-512       4,096",
+    ]
     assert (
         "no longer log in by SCRAM-SHA-512\n" in run("delete", "carol", "--mechanism", "SCRAM-SHA-512", *where).output
     )
     again = run("delete", "carol", "--mechanism", "SCRAM-SHA-512", *where)
     assert (again.exit_code, again.output) == (1, "Error: carol has no credential for SCRAM-SHA-512\n")
     assert run("delete", "carol", *where).exit_code == 0
-    assert run("list", *where).output == "'a\\nb'  SCRAM-SHA-256 (iterations=8192)\n"
+    assert json.loads(run("list", "--json", *where).output) == [
+        {"user": "a\nb", "mechanism": "SCRAM-SHA-256", "iterations": 8192}
+    ]
+    assert run("list", "--output", "csv", *where).output == 'user,mechanism,iterations\n"a\nb",SCRAM-SHA-256,8192\n'
+    run("delete", "a\nb", *where)
+    assert run("list", *where).output == "there are no users\n"
 
 
 def test_the_password_is_asked_for_twice_and_not_shown(where):
