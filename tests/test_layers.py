@@ -144,7 +144,8 @@ def imported(path: Path) -> Iterator[str]:
 def _from(module: str, name: str) -> str:
     """`from package import module` imports the module."""
     whole = f"{module}.{name}"
-    is_module = any((ROOT / whole.replace(".", "/")).with_suffix(suffix).exists() for suffix in (".py", ".pyx"))
+    path = ROOT / whole.replace(".", "/")
+    is_module = any(each.exists() for each in (path.with_suffix(".py"), path.with_suffix(".pyx"), path / "__init__.py"))
     return whole if is_module else module
 
 

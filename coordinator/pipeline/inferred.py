@@ -1,6 +1,6 @@
 """What is known of a group from its records in `__consumer_offsets`, and the events that a change of it stands for.
 
-The records say what a group is, never why. The events have the kinds and fields of the audit (`audit/schema.py`), so
+The records say what a group is, never why. The events have the kinds and fields of the audit (`audit/schema/`), so
 that one history (`explain/history.py`) is made of both, and `is_inferred`. What the records do not tell is null or left
 out.
 """

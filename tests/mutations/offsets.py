@@ -50,8 +50,8 @@ COMMITTED_MUTANTS: Final = (
     Mutant(
         "the last part of a marker is not stored",
         "complete",
-        "return Decision((*events, completed), is_partial=True)",
-        "return Decision((*events, completed), replies=(Reply(context.request_id or 0, NONE),))",
+        "if count > left:\n            return Decision(tuple(events), is_partial=True)",
+        "if count > left:\n            return Decision(tuple(events), (Reply(context.request_id or 0, NONE),))",
     ),
     Mutant(
         "a group may have any number of pending offsets",

@@ -57,7 +57,12 @@ TESTS: Final = (
     ),
     (
         *(f"tests/cluster/{each}" for each in ("log", "nodes", "handlers", "rights", "sentinels")),
-        *("tests/cluster/test_leads.py", "tests/cluster/test_lease_checks.py", "tests/cluster/test_held_groups.py"),
+        *(
+            "tests/cluster/test_leads.py",
+            "tests/cluster/test_lease_checks.py",
+            "tests/cluster/test_lease_timer.py",
+            "tests/cluster/test_held_groups.py",
+        ),
     ),
     ("tests/cluster/simulation",),
     ("tests/security/sasl", "tests/server/test_logins.py", "tests/differential/logins"),

@@ -18,6 +18,7 @@ from _wire.messages.offset_commit_record import OffsetCommitKey, OffsetCommitVal
 from coordinator.pipeline.batch import Batches
 from coordinator.pipeline.fold import Position
 from coordinator.pipeline.inferred import KnownGroup, Telling
+from coordinator.pipeline.inferred_classic import classic_events
 from coordinator.pipeline.inferred_consumer import consumer_events
 from coordinator.pipeline.names import COMMITS, GENERATIONS, MEMBERSHIPS, OWNERSHIP, REBALANCE_RATES, REJECTS, SKIPPED
 from coordinator.pipeline.partition_state import PartitionState
@@ -25,6 +26,8 @@ from coordinator.pipeline.rows import NewRows
 from coordinator.pipeline.stored_batches import SCHEMA
 from coordinator.pipeline.stored_fold import StoredFold
 from coordinator.pipeline.stored_records import (
+    ClassicGroup,
+    ClassicMember,
     ConsumerMember,
     CurrentAssignment,
     GroupEpoch,
@@ -184,6 +187,19 @@ def rows_of(*records: Any) -> NamedRows:
 
 def kinds(found: list[dict[str, Any]]) -> list[str]:
     return [event["kind"] for event in found]
+
+
+@pytest.mark.parametrize("has_members", [True, False])
+def test_a_group_whose_records_are_removed_goes_on_with_the_other_protocol_if_it_has_members(has_members: bool):
+    members = [ClassicMember("a-id", "a", "/h", None, ["t"], b"1", {"t": [0]})] if has_members else []
+    telling = Telling("g", KnownGroup(), T0)
+    classic_events(telling, ClassicGroup("g", generation_id=1, protocol_type="consumer", members=members))
+    classic_events(telling, ClassicGroup("g"))
+    removed, telling.events = kinds(telling.events), []
+    consumer_events(telling, ConsumerMember("g", "a-id", ["t"], "a", "/h", digest=b"1"), {"id-t": "t"}.__getitem__)
+    assert (removed[-1] == "group.removed") is not has_members
+    assert kinds(telling.events)[0] == ("group.converted" if has_members else "group.created")
+    assert telling.known.members.keys() == {"a-id"}
 
 
 def test_an_epoch_that_is_raised_before_all_members_are_there_is_superseded():

@@ -1,4 +1,4 @@
-"""Whether the audit is whole, by the rules of its readers (`coordinator/audit/schema.py`)."""
+"""Whether the audit is whole, by the rules of its readers (`coordinator/audit/schema/`)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -1,0 +1,196 @@
+"""The events of `__group_audit`: what happened to a group, why, and how long it took.
+
+One record per event. Key: the group id (UTF-8). Value: one JSON object; `kind` names the struct that it is. Headers:
+CloudEvents 1.0 binary mode (`ce_id` = "group/seq", `ce_type` = the kind, `ce_source`, `ce_time`, `ce_specversion`,
+`content-type`).
+
+`seq` numbers the events of a group. A group that is deleted and created again begins a new incarnation: `created_seq`
+is the `seq` of its first event, which is larger than every `seq` of an earlier incarnation. Within an incarnation
+`seq` is contiguous. So a reader can drop duplicates by `(group_id, seq)`. No event is missing if each `seq` is
+either the previous one plus 1, or equal to `created_seq` after a `group.removed`.
+
+The size of an event is bounded. Reason texts that clients sent are cut to `core.causes.REASON_CHARACTERS_MAX`. If a
+subscription has more than `TOPICS_NAMED_MAX` topics, or an assignment exceeds `PARTITIONS_NAMED_MAX` partitions, the
+event names none of them and gives their number in `unnamed_topics` or `unnamed_partitions`. Both are 0 if everything is
+named.
+
+The events about a coordinator itself (`CoordinatorEvent`) have no group: their key is null. They are in partition 0,
+and in each other partition that has groups then, so that who reads the partition of a group learns of them in order.
+`group.held_by_cluster` is one of them, as the coordinator has no such group whose events it could number: it names the
+group, and is in the partition of its events alone.
+
+Fields are added but never removed. A change of meaning increases `SCHEMA_VERSION`. A field that was added later has a
+default, which is its value in older events.
+"""
+
+from typing import Any, Final, get_args
+
+import msgspec
+
+from coordinator.audit.schema.coordinator import (
+    AuthorizationDenied,
+    CoordinatorPaused,
+    CoordinatorStarted,
+    CoordinatorStopped,
+    GroupHeldByCluster,
+    LeadershipTaken,
+)
+from coordinator.audit.schema.event import SCHEMA_VERSION, AuditEvent, CoordinatorEvent
+from coordinator.audit.schema.generations import (
+    GenerationStable,
+    GenerationStarted,
+    GroupEmptied,
+    GroupLoaded,
+    GroupRemoved,
+    GroupSnapshot,
+    MemberAssigned,
+    MemberReconciled,
+    PatternsResolved,
+    RebalanceStarted,
+    RebalanceSuperseded,
+)
+from coordinator.audit.schema.members import (
+    GroupConverted,
+    GroupCreated,
+    MemberJoined,
+    MemberRejoined,
+    MemberRemoved,
+    StaticMemberReplaced,
+)
+from coordinator.audit.schema.requests import (
+    OffsetsCommitted,
+    OffsetsDeleted,
+    OffsetsExpired,
+    OffsetsReset,
+    RequestRejected,
+)
+from coordinator.audit.schema.values import (
+    MEMBERS_NAMED_MAX,
+    PARTITIONS_NAMED_MAX,
+    PROTOCOLS_NAMED_MAX,
+    REJECTION_APART_MS,
+    RESET_APART_MS,
+    TOPICS_NAMED_MAX,
+    TRIGGERS_NAMED_MAX,
+    MemberProgress,
+    MemberRef,
+    MemberSnapshot,
+    Record,
+    Requester,
+    StoredState,
+    TopicPartitions,
+    Trigger,
+    WaitedFor,
+)
+
+__all__ = [
+    "MEMBERS_NAMED_MAX",
+    "NEVER_VOID",
+    "PARTITIONS_NAMED_MAX",
+    "PROTOCOLS_NAMED_MAX",
+    "REJECTION_APART_MS",
+    "RESET_APART_MS",
+    "SCHEMA_VERSION",
+    "TAGS",
+    "TOPICS_NAMED_MAX",
+    "TRIGGERS_NAMED_MAX",
+    "AnyAuditEvent",
+    "AnyCoordinatorEvent",
+    "AuditEvent",
+    "AuthorizationDenied",
+    "CoordinatorEvent",
+    "CoordinatorPaused",
+    "CoordinatorStarted",
+    "CoordinatorStopped",
+    "GenerationStable",
+    "GenerationStarted",
+    "GroupConverted",
+    "GroupCreated",
+    "GroupEmptied",
+    "GroupHeldByCluster",
+    "GroupLoaded",
+    "GroupRemoved",
+    "GroupSnapshot",
+    "LeadershipTaken",
+    "MemberAssigned",
+    "MemberJoined",
+    "MemberProgress",
+    "MemberReconciled",
+    "MemberRef",
+    "MemberRejoined",
+    "MemberRemoved",
+    "MemberSnapshot",
+    "OffsetsCommitted",
+    "OffsetsDeleted",
+    "OffsetsExpired",
+    "OffsetsReset",
+    "PatternsResolved",
+    "RebalanceStarted",
+    "RebalanceSuperseded",
+    "Record",
+    "RequestRejected",
+    "Requester",
+    "StaticMemberReplaced",
+    "StoredState",
+    "TopicPartitions",
+    "Trigger",
+    "WaitedFor",
+    "decode_coordinator_event",
+    "decode_event",
+    "encode_event",
+    "json_schema",
+]
+
+AnyAuditEvent = (
+    GroupCreated
+    | GroupConverted
+    | MemberJoined
+    | MemberRejoined
+    | MemberRemoved
+    | StaticMemberReplaced
+    | RebalanceStarted
+    | GenerationStarted
+    | MemberAssigned
+    | MemberReconciled
+    | PatternsResolved
+    | GenerationStable
+    | RebalanceSuperseded
+    | GroupEmptied
+    | GroupRemoved
+    | GroupLoaded
+    | GroupSnapshot
+    | OffsetsCommitted
+    | OffsetsExpired
+    | OffsetsDeleted
+    | OffsetsReset
+    | RequestRejected
+)
+
+AnyCoordinatorEvent = (
+    CoordinatorStarted
+    | CoordinatorStopped
+    | CoordinatorPaused
+    | LeadershipTaken
+    | AuthorizationDenied
+    | GroupHeldByCluster
+)
+
+NEVER_VOID: Final[frozenset[type[AuditEvent]]] = frozenset(
+    {GroupSnapshot, OffsetsCommitted, OffsetsExpired, OffsetsDeleted, OffsetsReset, PatternsResolved, RequestRejected}
+)
+"""Events that change neither members nor generation. `void_from_seq` of a `group.loaded` does not apply to them."""
+
+TAGS: Final[dict[type[AuditEvent], str]] = {kind: str(kind.__struct_config__.tag) for kind in get_args(AnyAuditEvent)}
+"""Class → kind."""
+
+encode_event = msgspec.json.Encoder().encode
+
+decode_event = msgspec.json.Decoder(AnyAuditEvent).decode
+
+decode_coordinator_event = msgspec.json.Decoder(AnyCoordinatorEvent).decode
+"""For the value of a record without a key."""
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of a record's value, for readers in other languages."""
+    return msgspec.json.schema(AnyAuditEvent | AnyCoordinatorEvent)
