@@ -74,7 +74,7 @@ At SIGHUP a server reads its file again. Settings that can change have their new
 those that need a restart. If the file cannot be read or a value is not allowed, nothing changes, and one line says why.
 Variables and options stay as they were, and what was set by IncrementalAlterConfigs counts before all of them. A server
 that was started in a terminal, and not by nohup, stops when the terminal is closed, which sends the same signal. With
-`--nodes`, no node reads its settings again.
+`--nodes`, the signal goes to the first process, and each node gets the settings.
 
 ## All settings
 

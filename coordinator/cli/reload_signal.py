@@ -4,28 +4,30 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable
+from typing import Generic, TypeVar
 
 from coordinator.config.key import ConfigError
-from coordinator.config.settings import Config
 from coordinator.logger import logger
 
 TERMINAL = "/dev/tty"
 
+Settings = TypeVar("Settings")
 
-class ReloadSignal:
+
+class ReloadSignal(Generic[Settings]):
     """Handles SIGHUP from a start to a stop. Made in the running event loop."""
 
-    def __init__(self, read: Callable[[], Config], stop: Callable[[], None]) -> None:
+    def __init__(self, read: Callable[[], Settings], stop: Callable[[], None]) -> None:
         """`read` reads the settings again and may raise ConfigError; `stop` begins a stop."""
         self._read = read
         self._stop = stop
-        self._apply: Callable[[Config], None] | None = None
+        self._apply: Callable[[Settings], None] | None = None
         # nohup has the signal ignored: then the server goes on without its terminal.
         self._had_terminal = has_terminal() and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
         self._loop = asyncio.get_running_loop()
         self._loop.add_signal_handler(signal.SIGHUP, self.received)
 
-    def started(self, apply: Callable[[Config], None]) -> None:
+    def started(self, apply: Callable[[Settings], None]) -> None:
         """From now on `apply` gets the settings that were read again; it may raise ConfigError."""
         self._apply = apply
 

@@ -102,10 +102,10 @@ def command(
         understood = read_settings(config_file, with_environment, settings, options)
         config = Config(understood.texts, unused=understood.unused_texts)
 
-        def again() -> Config:
+        def again() -> dict[str, str]:
             read = read_settings(config_file, with_environment, settings, options)
             log_new_lines(read, understood)
-            return Config(read.texts)
+            return read.texts
 
         inherited = _inherited(config)
         with closing(ServiceManager()) as manager:
@@ -114,7 +114,7 @@ def command(
                     raise ConfigError("--nodes needs --cluster: nodes with logs of their own do not share groups")
                 with logging_to_stderr(log_level), ready:
                     log_settings(understood, with_environment)
-                    sys.exit(asyncio.run(_run_nodes(understood.texts, nodes, log_level, ready_file, manager)))
+                    sys.exit(asyncio.run(_run_nodes(understood.texts, again, nodes, log_level, ready_file, manager)))
             with logging_to_stderr(log_level) as writer, ready:
                 log_settings(understood, with_environment)
                 uvloop.run(_serve(config, again, ready, lambda: writer.lines_dropped, inherited, manager))
@@ -142,16 +142,22 @@ def _inherited(config: Config) -> InheritedSockets:
 
 
 async def _run_nodes(
-    texts: dict[str, str], count: int, log_level: str, ready_file: Path | None, manager: ServiceManager
+    texts: dict[str, str],
+    again: Callable[[], dict[str, str]],
+    count: int,
+    log_level: str,
+    ready_file: Path | None,
+    manager: ServiceManager,
 ) -> int:
+    """`again` reads the settings again."""
     from coordinator.cli.serve_nodes import NodeProcesses
 
-    return await NodeProcesses(texts, count, log_level, manager).run(ready_file)
+    return await NodeProcesses(texts, count, log_level, manager).run(ready_file, again)
 
 
 async def _serve(
     config: Config,
-    again: Callable[[], Config],
+    again: Callable[[], dict[str, str]],
     ready_file: ReadyFile,
     log_lines_dropped: Callable[[], int],
     inherited: InheritedSockets,
@@ -163,7 +169,7 @@ async def _serve(
     from coordinator.server.watchdog import Watchdog
 
     signals = StopSignals(lambda: _end_without_stop(ready_file))
-    reload_signal = ReloadSignal(again, signals.requested.set)
+    reload_signal = ReloadSignal(lambda: Config(again()), signals.requested.set)
     try:
         open_files_max = raise_limit()
         with no_collections():

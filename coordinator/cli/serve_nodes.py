@@ -6,11 +6,12 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from coordinator.cli.reload_signal import ReloadSignal
 from coordinator.config.cluster_keys import CLUSTER_BROKER_PORT_BASE
 from coordinator.config.key import ConfigError
 from coordinator.config.listener_keys import ADVERTISED_LISTENERS, LISTENERS
@@ -75,14 +76,20 @@ class NodeProcesses:
         self._settings = [settings_of_node(texts, number) for number in range(count)]
         self._log_level = log_level
         self._running: dict[int, asyncio.subprocess.Process] = {}
+        self._reloads: set[asyncio.Task[None]] = set()
         self._is_stopping = asyncio.Event()
         self._folder = tempfile.TemporaryDirectory(prefix="coordinator-nodes-")
 
-    async def run(self, ready_file: Path | None) -> int:
-        """Run until SIGTERM or Ctrl-C. Returns the exit code: that of a node that could not start at first."""
+    async def run(self, ready_file: Path | None, read_again: Callable[[], Mapping[str, str]]) -> int:
+        """Run until SIGTERM or Ctrl-C. Returns the exit code: that of a node that could not start at first.
+
+        At SIGHUP all nodes get what `read_again` returns, which may raise ConfigError.
+        """
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._is_stopping.set)
+        reload_signal = ReloadSignal(read_again, self._is_stopping.set)
+        reload_signal.started(self.change_settings)
         keepers = [loop.create_task(self._keep(number)) for number in range(len(self._settings))]
         ready = loop.create_task(self._write_ready(ready_file))
         stopping = loop.create_task(self._is_stopping.wait())
@@ -92,6 +99,9 @@ class NodeProcesses:
             self._manager.stopping()
             codes = await asyncio.wait_for(asyncio.gather(*keepers), STOP_SECONDS)
         finally:
+            reload_signal.close()
+            for reload in self._reloads:
+                reload.cancel()
             ready.cancel()
             stopping.cancel()
             self._kill()
@@ -99,6 +109,27 @@ class NodeProcesses:
                 ready_file.unlink(missing_ok=True)
             self._folder.cleanup()
         return max(codes)
+
+    def change_settings(self, texts: Mapping[str, str]) -> None:
+        """Let each node read its settings again, those that are starting as soon as they are ready.
+
+        Raises:
+            ConfigError: a value is not allowed, or there are no ports for all nodes. Nothing has changed.
+        """
+        self._settings = [settings_of_node(texts, number) for number in range(len(self._settings))]
+        for number, process in self._running.items():
+            self._write_settings(number)
+            task = asyncio.create_task(self._reload(number, process))
+            self._reloads.add(task)
+            task.add_done_callback(self._reloads.discard)
+
+    async def _reload(self, number: int, process: asyncio.subprocess.Process) -> None:
+        """A node knows the signal when it is ready; before, it would end by it."""
+        while process.returncode is None and not self._ready_path(number).exists():
+            await asyncio.sleep(READY_POLL_SECONDS)
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                process.send_signal(signal.SIGHUP)
 
     async def _keep(self, number: int) -> int:
         """Run one node, again and again; return the exit code of one that cannot start, or of the stop."""
@@ -123,14 +154,20 @@ class NodeProcesses:
             delay = min(delay * 2, RESTART_SECONDS_AT_MOST)
 
     async def _start(self, number: int) -> asyncio.subprocess.Process:
+        self._ready_path(number).unlink(missing_ok=True)  # of a former process
         # By a file in a folder of its own: all users see the arguments of a process, and settings have passwords.
-        config = Path(self._folder.name, f"{number}.properties")
-        config.write_text(properties_text(self._settings[number]), encoding="utf-8")
         return await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "coordinator.cli", "serve", "--config", str(config)),
+            *(sys.executable, "-m", "coordinator.cli", "serve", "--config", str(self._write_settings(number))),
             *("--log-level", self._log_level, "--ready-file", str(self._ready_path(number))),
             start_new_session=True,  # Ctrl-C reaches this process alone, which stops the nodes
         )
+
+    def _write_settings(self, number: int) -> Path:
+        path = Path(self._folder.name, f"{number}.properties")
+        part = path.with_suffix(".part")
+        part.write_text(properties_text(self._settings[number]), encoding="utf-8")
+        part.replace(path)  # a node never reads half a file
+        return path
 
     def _ready_path(self, number: int) -> Path:
         return Path(self._folder.name, f"{number}.json")

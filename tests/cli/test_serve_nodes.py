@@ -1,7 +1,11 @@
 """`coordinator serve --nodes`: the settings of each node."""
 
 import asyncio
+import json
+import os
+import signal
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +17,7 @@ from coordinator.cli.serve_nodes import NodeProcesses, settings_of_node
 from coordinator.config.key import ConfigError
 from coordinator.config.properties import read_properties
 from coordinator.service_manager import ServiceManager
+from tests.server.log_lines import log_lines
 
 TEXTS = {
     "cluster.bootstrap.servers": "kafka:9092",
@@ -20,6 +25,14 @@ TEXTS = {
     "admin.listener": "127.0.0.1:9100",
     "node.id": "4",
 }
+
+
+@pytest.fixture
+def hang_up_as_before() -> Iterator[None]:
+    """A handler leaves the signal ignored."""
+    before = signal.getsignal(signal.SIGHUP)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 def test_each_node_has_its_id_and_its_ports() -> None:
@@ -71,3 +84,84 @@ def test_passwords_are_no_arguments_of_the_processes(monkeypatch: pytest.MonkeyP
     settings = read_properties(Path(started[started.index("--config") + 1]))
     assert settings == settings_of_node(texts, 1)
     assert settings["listeners"] == "SASL_SSL://127.0.0.1:9093"
+
+
+class FakeProcess:
+    """A node, by what it is told; it runs until it gets SIGTERM."""
+
+    def __init__(self) -> None:
+        self.returncode: int | None = None
+        self.signals: list[int] = []
+        self._ended = asyncio.Event()
+
+    def send_signal(self, number: int) -> None:
+        self.signals.append(number)
+        if number == signal.SIGTERM:
+            self.returncode = 0
+            self._ended.set()
+
+    async def wait(self) -> int:
+        await self._ended.wait()
+        return 0
+
+
+class FakeNodes:
+    """Two nodes whose processes are fakes. What `read_again` raises or returns can be set."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.started: list[FakeProcess] = []
+        self.configs: list[Path] = []
+        self.again: dict[str, str] | ConfigError = TEXTS
+        monkeypatch.setattr(asyncio, "create_subprocess_exec", self._start)
+        self.processes = NodeProcesses(TEXTS, 2, "info", ServiceManager({}))
+
+    async def _start(self, *arguments: str, **options: Any) -> FakeProcess:
+        self.configs.append(Path(arguments[arguments.index("--config") + 1]))
+        self.started.append(FakeProcess())
+        return self.started[-1]
+
+    def read_again(self) -> dict[str, str]:
+        if isinstance(self.again, ConfigError):
+            raise self.again
+        return self.again
+
+    def make_ready(self, number: int) -> None:
+        ready = {"bootstrap": f"127.0.0.1:{9092 + number}", "pid": number}
+        self.processes._ready_path(number).write_text(json.dumps(ready))
+
+    def retention(self) -> list[str | None]:
+        return [read_properties(path).get("log.retention.ms") for path in self.configs]
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not is_so():
+            await asyncio.sleep(0.005)
+
+
+def test_each_node_reads_its_settings_again_when_it_is_ready(
+    monkeypatch: pytest.MonkeyPatch, hang_up_as_before: None
+) -> None:
+    async def story() -> None:
+        nodes = FakeNodes(monkeypatch)
+        running = asyncio.create_task(nodes.processes.run(None, nodes.read_again))
+        await until(lambda: len(nodes.started) == 2)
+        first, second = nodes.started
+        nodes.make_ready(0)
+        nodes.again = {**TEXTS, "log.retention.ms": "7000"}
+        os.kill(os.getpid(), signal.SIGHUP)
+        await until(lambda: first.signals == [signal.SIGHUP])
+        assert nodes.retention() == ["7000", "7000"]
+        assert second.signals == [], "it would end by the signal"
+        nodes.make_ready(1)
+        await until(lambda: second.signals == [signal.SIGHUP])
+        with log_lines() as lines:
+            nodes.again = ConfigError("broken")
+            os.kill(os.getpid(), signal.SIGHUP)
+            await until(lambda: bool(lines.problems))
+        assert lines.of("the settings cannot be read again; nothing has changed") == [{"problem": "broken"}]
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert await running == 0
+        assert first.signals == second.signals == [signal.SIGHUP, signal.SIGTERM]
+
+    asyncio.run(story())
