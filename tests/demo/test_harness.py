@@ -21,6 +21,7 @@ child = subprocess.Popen(["sleep", "600"])
 report("child", pid=child.pid)
 child.wait()
 """
+from tests.waiting import wait_for
 
 
 @pytest.fixture
@@ -64,7 +65,7 @@ def test_a_process_that_was_asked_to_stop_may_have_exited_already(tmp_path: Path
     with Harness(tmp_path) as harness:
         done = play(harness, "done", 'from coordinator.demo.reports import report\nreport("written")')
         done.popen.wait()
-        assert done.last("written")
+        wait_for(lambda: done.last("written") is not None, 20, "what it wrote, which a thread reads")
         done.request_stop()
         other = play(harness, "echo", ECHO)
         harness.wait_until("another process", lambda: other.last("here"), 20)
