@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from coordinator.demo.harness import Harness, ScenarioFailed
+from tests.waiting import wait_for
 
 ECHO = """
 from coordinator.demo.reports import report, stop_when_stdin_closes
@@ -21,7 +22,6 @@ child = subprocess.Popen(["sleep", "600"])
 report("child", pid=child.pid)
 child.wait()
 """
-from tests.waiting import wait_for
 
 
 @pytest.fixture
