@@ -44,4 +44,4 @@ def test_little_is_collected_while_the_test_kit_is_imported() -> None:
     """Only before its first module; it was 100 times."""
     done = subprocess.run([sys.executable, "-c", IMPORT], capture_output=True, text=True, check=True)
     collections, is_enabled = done.stdout.split()
-    assert int(collections) < 4 and is_enabled == "True"
+    assert int(collections) < 10 and is_enabled == "True"
