@@ -62,6 +62,7 @@ class Authority(Identity):
         subject = x509.Name.from_rfc4514_string(f"CN={name}")
         constraints = x509.BasicConstraints(ca=True, path_length=None)
         builder = _builder(subject, subject, key).add_extension(constraints, critical=True)
+        builder = builder.add_extension(_signing_alone(), critical=True)
         super().__init__(key, builder.sign(key, hashes.SHA256()))
 
     def issue(
@@ -76,6 +77,8 @@ class Authority(Identity):
         key = ec.generate_private_key(ec.SECP256R1())
         name = x509.Name.from_rfc4514_string(subject) if isinstance(subject, str) else subject
         builder = _builder(name, self.certificate.subject, key, valid_from, valid_until)
+        issuer_key = x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key())
+        builder = builder.add_extension(issuer_key, critical=False)
         if names:
             builder = builder.add_extension(x509.SubjectAlternativeName([_general(each) for each in names]), False)
         return Identity(key, builder.sign(self.key, hashes.SHA256()))
@@ -83,6 +86,7 @@ class Authority(Identity):
     def client_context(self, identity: Identity | None = None, directory: Path | None = None) -> ssl.SSLContext:
         """The context of a client that trusts this authority, and may have a certificate."""
         context = ssl.create_default_context(cadata=self.certificate_pem)
+        context.verify_flags |= ssl.VERIFY_X509_STRICT  # the default from Python 3.13 on
         if identity is not None:
             assert directory is not None, "OpenSSL reads keys from files"
             context.load_cert_chain(identity.write(directory / f"{identity.certificate.serial_number}.pem"))
@@ -131,6 +135,22 @@ def _builder(
         .serial_number(x509.random_serial_number())
         .not_valid_before(valid_from or now - DAY)
         .not_valid_after(valid_until or now + 2 * DAY)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+    )
+
+
+def _signing_alone() -> x509.KeyUsage:
+    """What the key of an authority is used for (RFC 5280, 4.2.1.3)."""
+    return x509.KeyUsage(
+        digital_signature=False,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=True,
+        crl_sign=True,
+        encipher_only=False,
+        decipher_only=False,
     )
 
 
