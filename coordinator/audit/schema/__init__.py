@@ -23,6 +23,7 @@ Fields are added but never removed. A change of meaning increases `SCHEMA_VERSIO
 default, which is its value in older events.
 """
 
+from inspect import cleandoc
 from typing import Any, Final, get_args
 
 import msgspec
@@ -193,4 +194,8 @@ decode_coordinator_event = msgspec.json.Decoder(AnyCoordinatorEvent).decode
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of a record's value, for readers in other languages."""
-    return msgspec.json.schema(AnyAuditEvent | AnyCoordinatorEvent)
+    schema = msgspec.json.schema(AnyAuditEvent | AnyCoordinatorEvent)
+    for definition in schema["$defs"].values():
+        if "description" in definition:
+            definition["description"] = cleandoc(definition["description"])
+    return schema
