@@ -50,6 +50,8 @@ def bind(address: Address) -> socket.socket:
         found = socket.getaddrinfo(host or None, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as problem:
         raise ListenError(f"cannot listen on {host_port}: {problem.strerror}") from None
+    except UnicodeError:
+        raise ListenError(f"cannot listen on {host_port}: not a host name") from None
     family, kind, protocol, _, socket_address = found[0]
     sock = socket.socket(family, kind, protocol)
     try:

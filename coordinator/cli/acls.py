@@ -39,15 +39,16 @@ def _word(name: str) -> str:
 
 OPERATIONS: Final = {_word(each.name): each for each in AclOperation}
 CLUSTER_OPTION: Final = "--cluster"
-COLUMNS: Final = (
-    "resource_type",
-    "resource_name",
-    "pattern_type",
-    "principal",
-    "permission",
-    "operation",
-    "host",
-)
+COLUMNS: Final = {
+    "resource_type": "resource",
+    "resource_name": "name",
+    "pattern_type": "pattern",
+    "principal": "principal",
+    "permission": "permission",
+    "operation": "operation",
+    "host": "host",
+}
+"""Field → head of its column, so that a line fits 80 columns."""
 
 
 def resource_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -208,4 +209,4 @@ def _name(kind: Any, number: int) -> str:
 
 
 def _print(acls: Sequence[Acl], output: str = TABLE, empty: str = "") -> None:
-    print_records([_fields(acl) for acl in acls], COLUMNS, output, empty)
+    print_records([_fields(acl) for acl in acls], tuple(COLUMNS), output, empty, tuple(COLUMNS.values()))

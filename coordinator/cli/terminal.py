@@ -69,8 +69,13 @@ def print_csv(rows: Sequence[Sequence[object]]) -> None:
     click.echo(text.getvalue(), nl=False)
 
 
-def print_records(records: Sequence[dict[str, Any]], names: Sequence[str], output: str, empty: str) -> None:
-    """Records as JSON, as CSV, or as a table of the values with these names; `empty` is told in place of no lines."""
+def print_records(
+    records: Sequence[dict[str, Any]], names: Sequence[str], output: str, empty: str, heads: Sequence[str] = ()
+) -> None:
+    """Records as JSON, as CSV, or as a table of the values with these names; `empty` is told in place of no lines.
+
+    `heads` are the heads of the table if the names are too long for it.
+    """
     if output == JSON:
         print_json(records)
     elif output == CSV:
@@ -79,7 +84,7 @@ def print_records(records: Sequence[dict[str, Any]], names: Sequence[str], outpu
         numbers = frozenset(
             position for position, name in enumerate(names) if any(type(each[name]) is int for each in records)
         )
-        head = [name.replace("_", " ") for name in names]
+        head = heads or [name.replace("_", " ") for name in names]
         for line in table([head, *([_cell(each[name]) for name in names] for each in records)], numbers):
             click.echo(line)
     else:

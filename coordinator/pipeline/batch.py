@@ -4,11 +4,12 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
+from coordinator.garbage import no_collections
 from coordinator.pipeline.fold import Fold
 from coordinator.pipeline.folder import Rows, TableFolder
 from coordinator.pipeline.generations import Row
 from coordinator.pipeline.names import OPEN_GENERATIONS
-from coordinator.pipeline.partition_folds import Changes, MakeFold, fold_records, without_collector
+from coordinator.pipeline.partition_folds import Changes, MakeFold, fold_records
 from coordinator.pipeline.partition_state import PartitionState, ReadRange, open_row
 from coordinator.pipeline.state import StateFolder, States
 
@@ -60,7 +61,7 @@ class Batches:
             StateMissing: the state of the batch before is not in the folder.
         """
         states, nothing = self.before(batch_id), PartitionState()
-        with without_collector():
+        with no_collections():
             rows, changes = fold_records(records, lambda each: states.get(each, nothing), self._make_fold)
             self.commit(rows, changes, batch_id)
 

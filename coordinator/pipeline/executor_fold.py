@@ -13,10 +13,11 @@ import msgspec
 import pyarrow as pa
 
 import coordinator
+from coordinator.garbage import no_collections
 from coordinator.pipeline.columns import BRONZE_COLUMNS, TABLES, arrow_table
 from coordinator.pipeline.folder import Rows
 from coordinator.pipeline.names import BRONZE
-from coordinator.pipeline.partition_folds import Changes, MakeFold, fold_records, without_collector
+from coordinator.pipeline.partition_folds import Changes, MakeFold, fold_records
 from coordinator.pipeline.partition_state import decode_state, encode_state
 from coordinator.pipeline.state_broadcasts import StateChain
 
@@ -56,7 +57,7 @@ class ExecutorFold:
         if not parts:
             return
         records = pa.Table.from_batches(parts)
-        with without_collector():
+        with no_collections():
             rows, changes = fold_records(self.in_arrow(records), self.states.before, self.make_fold)
             found = {table: arrow_table(table, of_table) for table, of_table in rows.items()}
         if self.returns_bronze:

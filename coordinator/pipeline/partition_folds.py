@@ -1,7 +1,5 @@
 """Folds records of any partitions of the topic, each partition from its own state."""
 
-import contextlib
-import gc
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -57,15 +55,3 @@ def audit_records(bronze: pa.Table) -> pa.Table:
 def timestamps_ms(bronze: pa.Table) -> pa.ChunkedArray:
     """When records of bronze were appended, in ms since the epoch."""
     return pc.cast(bronze.column("timestamp"), _MILLISECONDS, safe=False).cast(pa.int64())
-
-
-@contextlib.contextmanager
-def without_collector() -> Iterator[None]:
-    """A batch makes millions of objects and no cycles: looking for cycles among them costs a quarter of its time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

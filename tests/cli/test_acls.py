@@ -11,7 +11,7 @@ from coordinator.config.authorizer_keys import STANDARD_AUTHORIZER
 from tests.servers import RunningServer
 
 SETTINGS = {"authorizer.class.name": STANDARD_AUTHORIZER, "super.users": "User:ANONYMOUS"}
-HEAD = "resource type  resource name"
+HEAD = "resource  name"
 
 
 @pytest.fixture(scope="module")

@@ -40,6 +40,10 @@ class TargetInput(msgspec.Struct, frozen=True):
     patterns: Mapping[str, ResolvedPattern]
     is_homogeneous: bool
 
+    def __repr__(self) -> str:
+        """Short: an event with it may be part of an error message, and a group may have very many members."""
+        return f"TargetInput({self.assignor!r}, {len(self.members)} members)"
+
 
 def is_due(computed_ms: int, interval_ms: int, wall_ms: int) -> bool:
     """Whether a target may be computed. A clock that was set back delays none."""

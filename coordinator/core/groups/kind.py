@@ -173,6 +173,10 @@ class GroupKind(msgspec.Struct, frozen=True):
     steps_left: Callable[[Any], Iterator[None]] = lambda membership: iter(())
     """What events with much to change have left to be done: steps of about a millisecond."""
 
+    def __repr__(self) -> str:
+        """Short: an event with it may be part of an error message."""
+        return f"GroupKind({self.name!r})"
+
     @property
     def is_always_stored(self) -> bool:
         """Whether the records describe every state of a group that exists."""
