@@ -20,6 +20,7 @@ from coordinator.server.limits import ConnectionLimits
 from coordinator.server.listener import parse_listeners
 from coordinator.server.tls_handshakes import TlsHandshakes
 from coordinator.server.tls_listeners import TlsListeners
+from coordinator.server.tls_transport import UNSENT_BYTES_LOW
 from tests.certificates import authority, server_identity, tls_settings
 from tests.cluster.relay.scripted import (
     BROKER_ID,
@@ -212,7 +213,7 @@ def test_what_a_client_does_not_read_stays_with_the_broker(run, tmp_path, has_br
         transport = connection._client
         assert connection._is_client_full
         assert transport._tcp.get_write_buffer_size() <= ENCRYPTED_AT_ONCE
-        assert READ_BYTES / 2 < transport.get_write_buffer_size() <= ENCRYPTED_AT_ONCE + 2 * READ_BYTES
+        assert UNSENT_BYTES_LOW < transport.get_write_buffer_size() <= ENCRYPTED_AT_ONCE + 2 * READ_BYTES
         assert ports.scene.held.sum_bytes == 0
         assert taken < LARGE_BYTES
         client.start_reading()
