@@ -10,9 +10,10 @@ from coordinator.audit import schema
 from coordinator.audit.schema import MemberRef
 from coordinator.core.causes import Cause
 from coordinator.explain.absences import absences
+from coordinator.explain.folded_group import STABLE
 from coordinator.explain.generation import CONSUMER, Replacement
 from coordinator.explain.held_groups import held_note
-from coordinator.explain.history import STABLE, GroupHistory
+from coordinator.explain.history import GroupHistory
 from coordinator.explain.words import Names, counted, listed, plain, requester
 
 PARTITIONS_NAMED: Final = 3

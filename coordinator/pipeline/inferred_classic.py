@@ -8,7 +8,7 @@ Compaction may have removed records too; it keeps the newest of each group.
 from typing import Any
 
 from coordinator.core.causes import Cause
-from coordinator.explain.history import COMPLETING
+from coordinator.explain.folded_group import COMPLETING
 from coordinator.pipeline.inferred import (
     CLASSIC,
     CONSUMER,

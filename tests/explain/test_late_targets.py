@@ -3,8 +3,9 @@
 import pytest
 
 from coordinator.core.consumer import large_targets
+from coordinator.explain.fold.rebalances import EPOCHS_AWAITED_MAX
 from coordinator.explain.generation import Outcome
-from coordinator.explain.history import EPOCHS_AWAITED_MAX, GroupHistory
+from coordinator.explain.history import GroupHistory
 from coordinator.explain.memory import packed, unpacked
 from coordinator.explain.story import sentence
 from tests.audit.consumer_stories import late_target, named, settle

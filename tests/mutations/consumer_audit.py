@@ -115,7 +115,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "an epoch that awaits its target has ended",
-        "GroupHistory._superseded",
+        "rebalances._superseded",
         "if not generation.awaits_target:",
         "if True:",
     ),

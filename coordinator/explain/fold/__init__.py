@@ -1,0 +1,1 @@
+"""What each audit event changes in what is known of its group."""

@@ -1,0 +1,148 @@
+"""The group as a whole: its type, its end, its load by a coordinator, its offsets."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from coordinator.audit import schema
+from coordinator.audit.schema import AuditEvent, MemberSnapshot
+from coordinator.explain.folded_group import PREPARING, REBALANCE_STATES, STABLE, FoldedGroup
+from coordinator.explain.generation import (
+    CONSUMER,
+    Changes,
+    Outcome,
+)
+from coordinator.explain.known_member import KnownMember
+from coordinator.explain.owners import Owners
+
+WholeGroup = schema.GroupLoaded | schema.GroupSnapshot | schema.GroupConverted
+
+
+def _created(history: FoldedGroup, event: schema.GroupCreated) -> None:
+    history.group_type = event.group_type
+
+
+def _converted(history: FoldedGroup, event: schema.GroupConverted) -> None:
+    """A rebalance in progress is given up: the members are asked to join again, or reconcile from now on."""
+    if history.latest is not None and history.latest.is_open:
+        history.latest.converted_to = event.group_type
+    history.end_awaiting()
+    history.close_latest(Outcome.SUPERSEDED, event.time_ms)
+    history.conversions.append(event)
+    _take_members(history, event, event.members)
+
+
+def _group_removed(history: FoldedGroup, event: schema.GroupRemoved) -> None:
+    history.end_awaiting()
+    history.close_latest(Outcome.CUT_SHORT, event.time_ms)
+    history.members.clear()
+    history.pending_changes = Changes()
+    history.owners = Owners()
+    history.removals.append(event)
+
+
+def _loaded(history: FoldedGroup, event: schema.GroupLoaded) -> None:
+    """Take back the events that did not take effect; what they told stays visible as cut short."""
+    history.loads.append(event)
+    history.end_awaiting()
+    latest = history.latest
+    # Each step of a reconciliation is stored, so it goes on; a join phase begins again.
+    goes_on = event.group_type == CONSUMER and event.state in REBALANCE_STATES
+    kept = latest if goes_on and latest is not None and latest.generation_id == event.generation_id else None
+    if kept is None:
+        history.close_latest(Outcome.CUT_SHORT, event.time_ms)
+    if event.void_from_seq is not None:
+        for generation in history.generations:
+            if generation is not kept:
+                generation.take_back(event.void_from_seq)
+    history.pending_changes = Changes()
+    _take_members(history, event, event.members)
+
+
+def _snapshot(history: FoldedGroup, event: schema.GroupSnapshot) -> None:
+    _take_members(history, event, event.members)
+    latest = history.latest
+    if event.state in REBALANCE_STATES and (latest is None or not latest.is_open):
+        generation = history.open_generation(event, event.generation_id + (event.state == PREPARING))
+        generation.member_count = len(event.members)
+
+
+def _take_members(history: FoldedGroup, event: WholeGroup, members: list[MemberSnapshot]) -> None:
+    known, history.group_type = history.members, event.group_type
+    history.members = {}
+    for each in members:
+        progress = event.progress.get(each.member.member_id)
+        before = known.get(each.member.member_id) or KnownMember(each.member)
+        # Only the events of this run of the coordinator know the software and the principal of the client.
+        knows_client = each.member.client_software_name or each.member.principal
+        member = each.member if knows_client else before.member
+        history.members[each.member.member_id] = msgspec.structs.replace(
+            before,
+            member=member,
+            subscribed_topics=tuple(each.subscribed_topics),
+            partitions=each.partitions,
+            unnamed_partitions=each.unnamed_partitions,
+            revoking={} if progress is None else progress.revoking,
+            is_revoking=progress is not None and progress.revoking_count > 0,
+        )
+        history.owners.found(member, each.partitions)
+    history.owners.is_known |= event.state == STABLE and not any(each.unnamed_partitions for each in members)
+    latest = history.latest_stable
+    is_known = latest is not None and (latest.created_seq, latest.generation_id) == (
+        event.created_seq,
+        event.generation_id,
+    )
+    is_converted = isinstance(event, schema.GroupConverted)  # the generation before, or a rebalance follows
+    if event.state == STABLE and not is_known and not is_converted:
+        _inherit(history, event, members)
+
+
+def _inherit(history: FoldedGroup, event: WholeGroup, members: list[MemberSnapshot]) -> None:
+    """A stable generation whose rebalance is not among the events."""
+    generation = history.begin_generation(event, event.generation_id)
+    generation.outcome, generation.ended_ms, generation.has_gap = Outcome.STABLE, event.time_ms, True
+    generation.protocol_type, generation.protocol_name = event.protocol_type, event.protocol_name
+    generation.leader, generation.member_count = event.leader, len(members)
+    for each in members:
+        part = generation.part_of(each.member)
+        part.is_assigned, part.partitions = True, each.partitions
+        part.unnamed_partitions = each.unnamed_partitions
+    generation.partitions = sum(sum(map(len, each.partitions.values())) + each.unnamed_partitions for each in members)
+    history.ended.append(generation)
+
+
+def _committed(history: FoldedGroup, event: schema.OffsetsCommitted) -> None:
+    history.last_commit_ms = event.time_ms
+    latest = history.latest
+    if latest is not None and latest.outcome is Outcome.STABLE:
+        latest.commits += event.commits
+        latest.last_commit_ms = event.time_ms
+        if latest.first_commit_ms is None:
+            latest.first_commit_ms = event.time_ms
+
+
+def _offsets_gone(history: FoldedGroup, event: schema.OffsetsDeleted | schema.OffsetsExpired) -> None:
+    history.deletions.append(event)
+
+
+def _offsets_reset(history: FoldedGroup, event: schema.OffsetsReset) -> None:
+    history.resets.append(event)
+
+
+def _rejected(history: FoldedGroup, event: schema.RequestRejected) -> None:
+    history.rejected.append(event)
+
+
+HANDLERS: Final[Mapping[type[AuditEvent], Callable[[FoldedGroup, Any], None]]] = {
+    schema.GroupCreated: _created,
+    schema.GroupConverted: _converted,
+    schema.GroupRemoved: _group_removed,
+    schema.GroupLoaded: _loaded,
+    schema.GroupSnapshot: _snapshot,
+    schema.OffsetsCommitted: _committed,
+    schema.OffsetsExpired: _offsets_gone,
+    schema.OffsetsDeleted: _offsets_gone,
+    schema.OffsetsReset: _offsets_reset,
+    schema.RequestRejected: _rejected,
+}

@@ -1,0 +1,138 @@
+"""Members that join, rejoin, leave, or take the place of another."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from coordinator.audit import schema
+from coordinator.audit.schema import AuditEvent, MemberRef
+from coordinator.core.causes import Cause
+from coordinator.explain.folded_group import STABLE, FoldedGroup
+from coordinator.explain.generation import (
+    CHANGES_KEPT_MAX,
+    CONSUMER,
+    Joining,
+    Removal,
+    Replacement,
+    Resubscription,
+)
+from coordinator.explain.known_member import KnownMember
+from coordinator.explain.owners import is_cooperative
+from coordinator.explain.replaced_clients import remember_client
+
+
+def _joined(history: FoldedGroup, event: schema.MemberJoined) -> None:
+    history.members[event.member.member_id] = KnownMember(
+        event.member,
+        event.session_timeout_ms,
+        event.rebalance_timeout_ms,
+        event.time_ms,
+        tuple(event.subscribed_topics),
+        tuple(event.protocols),
+    )
+    pending = history.pending
+    pending.add(pending.joined, Joining(event.member, event.time_ms, event.reason))
+    _note_join(history, event.member, event.join_ms, event.time_ms)
+
+
+def _rejoined(history: FoldedGroup, event: schema.MemberRejoined) -> None:
+    known = history.members.get(event.member.member_id)
+    if known is None:
+        known = history.members[event.member.member_id] = KnownMember(event.member)
+    elif event.metadata_changed:
+        pending = history.pending
+        pending.add(pending.resubscribed, _resubscription(event, known))
+    known.rejoin(event)
+    if history.group_type != CONSUMER and not _keeps_what_it_owns(history, known):
+        history.owners.gave_up(event.member.member_id, event.time_ms)
+    _note_join(history, event.member, event.join_ms, event.time_ms)
+
+
+def _keeps_what_it_owns(history: FoldedGroup, member: KnownMember) -> bool:
+    """Whether a member rejoins without giving up its partitions: one that also offers an eager assignor does not.
+
+    Java's consumer uses the protocol that all of its assignors have (KIP-429), whichever one the group uses.
+    """
+    stable = history.latest_stable
+    return stable is not None and is_cooperative(stable.protocol_name) and all(map(is_cooperative, member.protocols))
+
+
+def _note_join(history: FoldedGroup, member: MemberRef, join_ms: int | None, at_ms: int) -> None:
+    joining = history.joining
+    if joining is not None and len(joining.members) < CHANGES_KEPT_MAX:
+        started_ms = joining.rebalance_started_ms
+        if join_ms is None and started_ms is not None:
+            join_ms = max(0, at_ms - started_ms)
+        joining.part_of(member).join_ms = join_ms
+
+
+def _removed(history: FoldedGroup, event: schema.MemberRemoved) -> None:
+    known = history.members.pop(event.member.member_id, None)
+    removal = Removal(
+        event.member,
+        event.cause,
+        event.reason,
+        event.time_ms,
+        event.session_timeout_ms or (known.session_timeout_ms if known else None),
+        known.timeout_ms(event.cause) if known else None,
+        event.last_heard_ms,
+        event.last_joined_ms or (known.joined_ms if known else None),
+        event.last_committed_ms,
+        event.requested_by,
+        event.connection_open,
+        event.connection_closed_ms,
+        event.coordinator_paused_ms,
+        event.connection_closed_in_pause_ms,
+        known is not None and known.is_revoking,
+    )
+    history.owners.gave_up(event.member.member_id, removal.stopped_ms)
+    latest = history.latest
+    if latest is not None and latest.reconciliations is not None and latest.is_open:
+        latest.reconciliations.removed(event.member.member_id, event.time_ms)
+    pending = history.pending
+    pending.add(pending.removed, removal)
+    if history.joining is not None:
+        history.joining.members.pop(event.member.member_id, None)
+
+
+def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
+    if event.cause is not Cause.FAULT:  # a fault takes the place for no client
+        remember_client(history.clients, event)
+    old = history.members.pop(event.old_member_id, None)
+    known = history.members[event.member.member_id] = old or KnownMember(event.member)
+    old_member = known.member
+    known.member, known.joined_ms = event.member, event.time_ms
+    known.subscribed_topics = tuple(event.subscribed_topics) or known.subscribed_topics
+    history.owners.replaced(event.old_member_id, event.member)
+    if event.state != STABLE and history.group_type != CONSUMER:
+        history.owners.gave_up(event.member.member_id, event.time_ms)  # the new process has nothing yet
+    change = Replacement(
+        event.member,
+        event.old_member_id,
+        event.time_ms,
+        event.seq,
+        event.old_client_id or old_member.client_id,
+        event.old_client_host or old_member.client_host,
+        event.reason,
+        tuple(event.subscribed_topics),
+        tuple(event.old_subscribed_topics),
+        event.cause,
+    )
+    pending = history.pending
+    pending.add(pending.replaced, change)
+    if history.joining is not None:
+        history.joining.members.pop(event.old_member_id, None)
+
+
+def _resubscription(event: schema.MemberRejoined, known: KnownMember) -> Resubscription:
+    before, now = set(known.subscribed_topics), set(event.subscribed_topics)
+    return Resubscription(
+        event.member, tuple(sorted(now - before)), tuple(sorted(before - now)), is_first_since_load=known.was_loaded
+    )
+
+
+HANDLERS: Final[Mapping[type[AuditEvent], Callable[[FoldedGroup, Any], None]]] = {
+    schema.MemberJoined: _joined,
+    schema.MemberRejoined: _rejoined,
+    schema.MemberRemoved: _removed,
+    schema.StaticMemberReplaced: _replaced,
+}

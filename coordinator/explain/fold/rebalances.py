@@ -1,0 +1,179 @@
+"""Rebalances: from what began one to the assignments of its members and its end."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from coordinator.audit import schema
+from coordinator.audit.schema import AuditEvent
+from coordinator.explain.folded_group import EMPTY, RECONCILED, STABLE, FoldedGroup
+from coordinator.explain.generation import (
+    CONSUMER,
+    Changes,
+    LateTarget,
+    Outcome,
+)
+from coordinator.explain.known_member import KnownMember
+from coordinator.explain.owners import without
+
+EPOCHS_AWAITED_MAX: Final = 20
+"""So many epochs may rise while a target is computed until nobody waits for what it tells of its own epoch."""
+
+
+def _rebalance_started(history: FoldedGroup, event: schema.RebalanceStarted) -> None:
+    previous = history.latest
+    # A group epoch has risen already; a classic generation is counted when all members have joined.
+    is_epoch = history.group_type == CONSUMER
+    generation = history.begin_generation(event, event.generation_id + (not is_epoch))
+    changes, history.pending_changes = history.pending_changes, Changes()
+    earlier = [each for each in changes.replaced if each.at_ms < event.time_ms]
+    if previous is not None and previous.outcome is Outcome.STABLE:
+        previous.replaced_while_stable += earlier
+        changes.replaced = [each for each in changes.replaced if each.at_ms >= event.time_ms]
+    generation.changes = changes
+    awaiting = history.awaiting
+    if awaiting is not None and event.generation_id - awaiting.generation_id > EPOCHS_AWAITED_MAX:
+        history.end_awaiting()
+    generation.rebalance_started_ms = event.time_ms
+    generation.cause, generation.member, generation.reason = event.cause, event.member, event.reason
+    generation.triggers = list(event.triggers)
+    generation.topic_changes = dict(event.topic_changes)
+    generation.recreated_topics = list(event.recreated_topics)
+    for topic, (before, now) in event.topic_changes.items():
+        if topic in generation.recreated_topics or now < before:
+            history.owners.deleted(topic, 0 if topic in generation.recreated_topics else now)
+    generation.member_count = event.members
+    generation.lag_before = event.lag
+    generation.began_ms, generation.is_from_empty = event.time_ms, event.state_before == EMPTY
+    if previous is not None and previous.outcome in (Outcome.SUPERSEDED, Outcome.CUT_SHORT):
+        generation.began_ms, generation.tries = previous.began_ms, previous.tries + 1
+        if generation.is_epoch and previous.reconciliations is not None and not previous.is_void:
+            generation.reconciliations = previous.reconciliations.unfinished()
+    for joined in changes.joined:
+        if joined.member.member_id in history.members:
+            generation.part_of(joined.member).join_ms = 0
+
+
+def _generation_started(history: FoldedGroup, event: schema.GenerationStarted) -> None:
+    if event.target_epoch is not None and event.target_epoch < event.generation_id:
+        _late_target(history, event, event.target_epoch)
+        return
+    history.end_awaiting()
+    generation = history.open_generation(event, event.generation_id)
+    if generation.rebalance_started_ms is None:
+        generation.rebalance_started_ms = event.time_ms - (event.join_ms or 0)
+    generation.generation_started_ms = event.time_ms
+    generation.triggers = list(event.triggers) or generation.triggers
+    generation.unnamed_triggers = event.unnamed_triggers
+    generation.pending_members = list(event.pending_members)
+    generation.protocol_type, generation.protocol_name = event.protocol_type, event.protocol_name
+    generation.leader, generation.member_count = event.leader, event.members
+    generation.join_ms = event.join_ms
+    if generation.is_epoch:
+        generation.join_ms = max(0, event.time_ms - generation.rebalance_started_ms)
+    generation.slowest_join = generation.slowest_of(event)
+    for known in history.members.values():
+        generation.part_of(known.member)
+
+
+def _late_target(history: FoldedGroup, event: schema.GenerationStarted, epoch: int) -> None:
+    """An epoch starts that another one has superseded: members reconcile with it until the next target is there."""
+    latest = history.latest
+    if latest is not None and latest.is_open:
+        latest.late_target = LateTarget(epoch, event.time_ms)
+    for generation in reversed(history.generations):
+        if generation.generation_id == epoch and generation.created_seq == event.created_seq:
+            generation.start_late(event)
+            break
+    history.end_awaiting()
+
+
+def _assigned(history: FoldedGroup, event: schema.MemberAssigned) -> None:
+    member, partitions = event.member, event.partitions
+    if _is_of_a_rebalance(history, event):
+        part = history.open_generation(event, event.generation_id).part_of(member)
+        part.member, part.is_assigned, part.is_readable = member, True, event.readable
+        part.join_ms = part.join_ms if event.join_ms is None else event.join_ms
+        part.sync_ms = event.sync_ms
+        part.partitions, part.unnamed_partitions = partitions, event.unnamed_partitions
+        part.gained, part.lost, part.kept = event.gained, event.lost, event.kept
+    known = history.members.get(member.member_id)
+    if known is None:
+        known = history.members[member.member_id] = KnownMember(member)
+    known.partitions, known.unnamed_partitions = partitions, event.unnamed_partitions
+    history.owners.assigned(member, partitions, event.time_ms)
+    if event.lost:
+        history.owners.revoked(member.member_id, event.lost, event.time_ms)
+
+
+def _reconciled(history: FoldedGroup, event: schema.MemberReconciled) -> None:
+    member, partitions = event.member, event.partitions
+    latest = history.latest
+    if latest is not None and latest.is_open and latest.reconciliations is not None:
+        part = history.open_generation(event, event.generation_id).part_of(member)
+        part.member, part.is_assigned = member, True
+        part.partitions, part.unnamed_partitions = partitions, event.unnamed_partitions
+        part.gained, part.lost, part.kept = event.gained, event.lost, event.kept
+        is_there = event.member_state == RECONCILED and event.member_epoch == event.generation_id
+        part.sync_ms = event.reconcile_ms if is_there else None
+        latest.reconciliations.apply(event)
+        if latest.late_target is not None and event.member_epoch == latest.late_target.epoch:
+            latest.late_target.was_used = True
+    known = history.members.get(member.member_id)
+    if known is None:
+        known = history.members[member.member_id] = KnownMember(member)
+    history.owners.assigned(member, partitions, event.time_ms)
+    # Partitions that it was asked to give up are its own until it has done so.
+    for given_up in (known.revoking, event.lost):
+        released = without(without(given_up, event.revoking), partitions)
+        history.owners.revoked(member.member_id, released, event.time_ms)
+    known.partitions, known.unnamed_partitions = partitions, event.unnamed_partitions
+    known.revoking = event.revoking
+    known.set_revoking(is_revoking=event.revoking_count > 0)
+
+
+def _is_of_a_rebalance(history: FoldedGroup, event: schema.MemberAssigned) -> bool:
+    """In a group of KIP-848, what a member holds also changes while its generation is stable, or before any."""
+    latest = history.latest
+    is_open = latest is not None and latest.is_open and latest.generation_id == event.generation_id
+    return is_open or event.state not in (STABLE, EMPTY)
+
+
+def _stable(history: FoldedGroup, event: schema.GenerationStable) -> None:
+    generation = history.open_generation(event, event.generation_id)
+    generation.become_stable(event)
+    if generation.reconciliations is not None:
+        generation.reconciliations.ended()
+    history.ended.append(generation)
+    names_all = not generation.has_gap and not any(part.unnamed_partitions for part in generation.members.values())
+    if not names_all:
+        history.owners.forget()
+    taken = history.owners.take(event.time_ms)
+    if history.owners.is_known:
+        generation.count_owners(taken, history.owners.lost_since(generation.disturbed_ms))
+    else:
+        history.owners.is_known = names_all
+
+
+def _superseded(history: FoldedGroup, event: schema.RebalanceSuperseded) -> None:
+    generation = history.open_generation(event, event.generation_id)
+    generation.be_superseded(event)
+    if not generation.awaits_target:
+        history.ended.append(generation)
+
+
+def _emptied(history: FoldedGroup, event: schema.GroupEmptied) -> None:
+    history.end_awaiting()
+    generation = history.open_generation(event, event.generation_id)
+    generation.end_without_members(event)
+    history.ended.append(generation)
+
+
+HANDLERS: Final[Mapping[type[AuditEvent], Callable[[FoldedGroup, Any], None]]] = {
+    schema.MemberReconciled: _reconciled,
+    schema.RebalanceStarted: _rebalance_started,
+    schema.GenerationStarted: _generation_started,
+    schema.MemberAssigned: _assigned,
+    schema.GenerationStable: _stable,
+    schema.RebalanceSuperseded: _superseded,
+    schema.GroupEmptied: _emptied,
+}

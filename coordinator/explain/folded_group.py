@@ -1,0 +1,183 @@
+"""What the events of a group told so far: its generations, its members, who has which partitions."""
+
+from collections import deque
+from typing import Final
+
+from coordinator.audit import schema
+from coordinator.audit.schema import AuditEvent, MemberRef
+from coordinator.explain.generation import CLASSIC, Changes, Gap, Generation, Outcome
+from coordinator.explain.known_member import KnownMember
+from coordinator.explain.owners import Owners
+from coordinator.explain.reconciliation import Reconciliations
+
+GENERATIONS_KEPT: Final = 1_000
+NOTES_KEPT: Final = 1_000
+"""How many gaps, loads, offset resets, deletions and rejected requests are kept, the newest of each."""
+
+EMPTY: Final = "Empty"
+STABLE: Final = "Stable"
+PREPARING: Final = "PreparingRebalance"
+COMPLETING: Final = "CompletingRebalance"
+RECONCILED: Final = "STABLE"
+"""The state of a member that has what it shall have in its epoch."""
+REBALANCE_STATES: Final = frozenset({PREPARING, COMPLETING, "Assigning", "Reconciling"})
+
+
+class FoldedGroup:
+    """A group as its events tell of it, up to the last one applied.
+
+    Keeps the newest `generations_max` generations and `NOTES_KEPT` of all other lists.
+    """
+
+    def __init__(
+        self,
+        group_id: str,
+        generations_max: int = GENERATIONS_KEPT,
+        changes: Changes | None = None,
+        owners: Owners | None = None,
+    ) -> None:
+        self.group_id = group_id
+        self.generations: deque[Generation] = deque(maxlen=generations_max)
+        """Oldest first, those that were cut short or superseded too."""
+        self.ended: list[Generation] = []
+        """Those that the last event applied ended, oldest first: each generation ends once."""
+        self.members: dict[str, KnownMember] = {}
+        self.state = ""
+        self.group_type = CLASSIC
+        self.generation_id = 0
+        self.created_seq = 0
+        self.coordinator_epoch = 0
+        """That of the last event. Another one: the coordinator has restarted."""
+        self.last_seq = -1
+        self.first_ms: int | None = None
+        self.last_ms: int | None = None
+        self.begins_in_the_middle = False
+        """Whether the events before the first one are missing, such as those deleted by retention."""
+        self.doubles = 0
+        self.gaps: deque[Gap] = deque(maxlen=NOTES_KEPT)
+        self.loads: deque[schema.GroupLoaded] = deque(maxlen=NOTES_KEPT)
+        self.conversions: deque[schema.GroupConverted] = deque(maxlen=NOTES_KEPT)
+        self.coordinator_events: deque[schema.CoordinatorEvent] = deque(maxlen=NOTES_KEPT)
+        """Starts, stops and pauses of the coordinator itself, if the reader of the events told of them."""
+        self.held: deque[schema.GroupHeldByCluster] = deque(maxlen=NOTES_KEPT)
+        """Who was in the group at the cluster, if nodes in front of a cluster are to coordinate it."""
+        self.removals: deque[schema.GroupRemoved] = deque(maxlen=NOTES_KEPT)
+        self.resets: deque[schema.OffsetsReset] = deque(maxlen=NOTES_KEPT)
+        self.deletions: deque[schema.OffsetsDeleted | schema.OffsetsExpired] = deque(maxlen=NOTES_KEPT)
+        self.rejected: deque[schema.RequestRejected] = deque(maxlen=NOTES_KEPT)
+        self.last_commit_ms: int | None = None
+        """The end of the last interval in which offsets were committed."""
+        self.clients: dict[str, MemberRef] = {}
+        """Member id → the client that took the place of a static member."""
+        self.pending_changes = changes or Changes()
+        """Who came and who went since the last rebalance began."""
+        self.owners = owners or Owners()
+
+    @property
+    def exists(self) -> bool:
+        return self.last_seq >= 0 and self.state != "Dead"
+
+    @property
+    def has_events(self) -> bool:
+        """Whether anything was told of it, also if it was never coordinated here."""
+        return self.last_seq >= 0 or bool(self.held)
+
+    @property
+    def held_by_cluster(self) -> schema.GroupHeldByCluster | None:
+        """Who is in the group at the cluster now, though nodes in front of the cluster are to coordinate it."""
+        return self.held[-1] if self.held and self.held[-1].member_count else None
+
+    @property
+    def latest(self) -> Generation | None:
+        """The newest generation, or the rebalance in progress."""
+        return self.generations[-1] if self.generations else None
+
+    @property
+    def latest_stable(self) -> Generation | None:
+        return next((each for each in reversed(self.generations) if each.outcome is Outcome.STABLE), None)
+
+    def generation(self, generation_id: int) -> Generation | None:
+        """The newest generation with this id. One that counts is preferred to one that was cut short."""
+        found = [each for each in self.generations if each.generation_id == generation_id]
+        return max(found, key=lambda each: (each.outcome is not Outcome.CUT_SHORT, each.first_seq), default=None)
+
+    def before(self, generation: Generation) -> Generation | None:
+        """The last stable generation before another one, in the same incarnation of the group."""
+        for each in reversed(self.generations):
+            if each.first_seq < generation.first_seq and each.outcome is Outcome.STABLE:
+                return each if each.created_seq == generation.created_seq else None
+        return None
+
+    @property
+    def joining(self) -> Generation | None:
+        """The generation whose join phase is in progress; a group epoch has none: each change raises it again."""
+        latest = self.latest
+        if latest is None or latest.is_epoch or not latest.is_open or latest.generation_started_ms is not None:
+            return None
+        return latest
+
+    @property
+    def pending(self) -> Changes:
+        """Where a change of the members belongs: to the join phase in progress, else to the next rebalance."""
+        return self.pending_changes if self.joining is None else self.joining.changes
+
+    @property
+    def awaiting(self) -> Generation | None:
+        """The superseded epoch whose target is being computed. All epochs since then are superseded, too."""
+        for generation in reversed(self.generations):
+            if generation.awaits_target:
+                return generation
+            if not generation.is_open and generation.outcome is not Outcome.SUPERSEDED:
+                return None
+        return None
+
+    def note_place(self, event: AuditEvent) -> None:
+        """Notice missing events and the begin of another incarnation."""
+        begins = event.seq == event.created_seq
+        if self.last_seq < 0:
+            self.first_ms = event.time_ms
+            self.begins_in_the_middle = not begins
+        elif event.seq != self.last_seq + 1 and not (begins and self.state == "Dead"):
+            self.gaps.append(Gap(self.last_seq + 1, event.seq - 1, event.time_ms))
+            self.pending_changes = Changes()
+            self.owners.forget()
+            if self.latest is not None and self.latest.is_open:
+                self.latest.has_gap = True
+        if event.created_seq != self.created_seq:
+            self.end_awaiting()
+            self.close_latest(Outcome.UNKNOWN, None)
+            self.members.clear()
+            self.clients.clear()
+            self.pending_changes = Changes()
+            self.owners = Owners(is_known=begins)
+            self.created_seq = event.created_seq
+
+    def open_generation(self, event: AuditEvent, generation_id: int) -> Generation:
+        """The generation in progress; a new one if its start is not among the events."""
+        latest = self.latest
+        if latest is not None and latest.is_open and latest.generation_id == generation_id:
+            latest.last_seq, latest.coordinator_epoch = event.seq, event.coordinator_epoch
+            return latest
+        found = self.begin_generation(event, generation_id)
+        found.has_gap = True
+        return found
+
+    def begin_generation(self, event: AuditEvent, generation_id: int) -> Generation:
+        self.close_latest(Outcome.UNKNOWN, None)
+        begun = Generation(self.group_id, event.created_seq, generation_id, event.seq, event.seq)
+        begun.coordinator_epoch, begun.group_type = event.coordinator_epoch, self.group_type
+        begun.reconciliations = Reconciliations() if begun.is_epoch else None
+        self.generations.append(begun)
+        return begun
+
+    def close_latest(self, outcome: Outcome, at_ms: int | None) -> None:
+        if self.latest is not None and self.latest.is_open:
+            self.latest.outcome, self.latest.ended_ms = outcome, at_ms
+            self.ended.append(self.latest)
+
+    def end_awaiting(self) -> None:
+        """A superseded epoch whose target was being computed has ended: the target came, or nobody waits for it."""
+        awaiting = self.awaiting
+        if awaiting is not None:
+            awaiting.awaits_target = False
+            self.ended.append(awaiting)
