@@ -215,7 +215,8 @@ def test_an_audit_record_completes_a_waiting_fetch(tmp_path):
 
 def test_deleting_a_topic_completes_its_waiting_fetch(client, other, topic):
     client.create_topic(topic)
-    sent = client.send(fetch_request(topic, max_wait_ms=SHORT_MS), BY_NAME)
+    sent = client.send(fetch_request(topic, max_wait_ms=LONG_MS), BY_NAME)
+    assert is_waiting(client)
     other.request(DeleteTopicsRequest(topic_names=[topic], timeout_ms=1000), 5)
     assert only(client.receive(sent)).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 

@@ -69,7 +69,7 @@ class Handler:
 @pytest.fixture(autouse=True)
 def hang_up_as_before() -> Iterator[None]:
     """A handler leaves the signal ignored."""
-    before = signal.getsignal(signal.SIGHUP)
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup has it ignored, for the tests too
     yield
     signal.signal(signal.SIGHUP, before)
 
