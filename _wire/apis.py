@@ -50,7 +50,15 @@ class Apis(Mapping[int, Api]):
         Raises:
             KeyError: there is no API of that name.
         """
-        return self[self._keys[name]]
+        return self[self.key_of(name)]
+
+    def key_of(self, name: str) -> int:
+        """The key of an API, whose module is not imported for it.
+
+        Raises:
+            KeyError: there is no API of that name.
+        """
+        return self._keys[name]
 
     def _load(self, key: int, module_name: str) -> Api:
         module, name = import_module(f"_wire.messages.{module_name}"), _name(module_name)

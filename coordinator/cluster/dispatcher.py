@@ -98,7 +98,7 @@ class ClusterDispatcher(RequestDispatcher):
 
     def _serve(self, connection: Connection, frame: bytes) -> None:
         self._before_request()
-        if int.from_bytes(frame[:INT16_BYTES], "big") in self.routes:
+        if int.from_bytes(frame[:INT16_BYTES], "big") in self.served:
             super()._serve(connection, frame)
             return
         connection.call = None

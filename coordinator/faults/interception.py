@@ -35,10 +35,10 @@ class Interception:
         Raises:
             FaultError: the server does not serve an API of this name.
         """
-        served = {route.api.name: key for key, route in self._chain.routes.items()}
+        served = {each.name: key for key, each in self._chain.served.items()}
         if api not in served:
             raise FaultError(f"no API {api!r} is served; {nearest(api, sorted(served))}")
-        return APIS.named(api).key
+        return served[api]
 
     def install(self, api: str, interceptor: Interceptor) -> None:
         """Raises FaultError: the server does not serve an API of this name."""
@@ -47,7 +47,7 @@ class Interception:
         self._chain.compose_route(key)
 
     def remove(self, api: str, interceptor: Interceptor) -> None:
-        key = APIS.named(api).key
+        key = APIS.key_of(api)
         self._interceptors[key].remove(interceptor)
         if not self._interceptors[key]:
             del self._interceptors[key]

@@ -1,115 +1,47 @@
 """The table of all APIs that the server answers."""
 
-import msgspec
+from functools import partial
 
-from coordinator.config.server_keys import NODE_ID
-from coordinator.config.settings import Config
 from coordinator.server.data_plane import DataPlane
 from coordinator.server.dispatch import DispatchTable
-from coordinator.server.group_parts import GroupParts
-from coordinator.server.handlers.acls import AclHandlers
-from coordinator.server.handlers.certificate_reload import CertificateReload
+from coordinator.server.handler_parts import HandlerParts
 from coordinator.server.handlers.cluster import ClusterHandlers
-from coordinator.server.handlers.configs import ConfigHandlers
 from coordinator.server.handlers.data import DataHandlers
-from coordinator.server.handlers.delete_records import DeleteRecordsHandler
-from coordinator.server.handlers.features import FeatureHandlers
 from coordinator.server.handlers.groups import GroupHandlers
-from coordinator.server.handlers.inspection import InspectionHandlers
-from coordinator.server.handlers.quotas import QuotaHandlers
-from coordinator.server.handlers.replica_log_dirs import ReplicaLogDirsHandler
-from coordinator.server.handlers.replicas import ReplicaHandlers
-from coordinator.server.handlers.sasl import SaslHandlers
-from coordinator.server.handlers.scram_credentials import ScramCredentialHandlers
-from coordinator.server.handlers.topic_partitions import TopicPartitionsHandler
-from coordinator.server.handlers.topics import TopicHandlers
-from coordinator.server.handlers.transactional_writes import TransactionalWriteHandlers
-from coordinator.server.handlers.transactions import TransactionHandlers
+from coordinator.server.handlers_made_later import LATER, LATER_WITH_DATA_PLANE
 from coordinator.server.node_context import GroupContext, NodeContext
-from coordinator.server.node_loop import NodeLoop
-from coordinator.server.storage import Storage
-from coordinator.server.throttling import Throttling
-
-
-class HandlerParts(msgspec.Struct, frozen=True, kw_only=True):
-    """All that handlers may need; each is given what it uses."""
-
-    config: Config
-    loop: NodeLoop
-    storage: Storage
-    groups: GroupParts
-    data_plane: DataPlane | None
-    throttling: Throttling
-    certificates: CertificateReload
 
 
 def dispatch_table(parts: HandlerParts) -> DispatchTable:
-    """Everything this server answers; without a data plane, what a node of groups alone does."""
+    """Everything this server answers; without a data plane, what a node of groups alone does.
+
+    What nearly all clients ask for has its handlers from the start; those of the rest are made for the first request.
+    """
     table = DispatchTable()
-    _add_groups(table, parts)
+    groups = parts.groups
+    context = GroupContext(config=parts.config, coordinator=groups.coordinator, pending=groups.pending)
+    GroupHandlers(context).add_to(table)
     _add_cluster(table, parts)
-    _add_configs(table, parts)
+    for versions, make in LATER:
+        table.add_later(versions, partial(make, parts))
     if parts.data_plane is not None:
         _add_data_plane(table, parts, parts.data_plane)
     return table
 
 
-def _add_groups(table: DispatchTable, parts: HandlerParts) -> None:
-    groups = parts.groups
-    GroupHandlers(GroupContext(config=parts.config, coordinator=groups.coordinator, pending=groups.pending)).add_to(
-        table
-    )
-
-
 def _add_cluster(table: DispatchTable, parts: HandlerParts) -> None:
-    config, storage, plane = parts.config, parts.storage, parts.data_plane
-    node_id, now_ms = config[NODE_ID], parts.loop.now_ms
+    storage, plane = parts.storage, parts.data_plane
     ClusterHandlers(
-        table.routes,
+        table.served,
         cluster_id=storage.directories.cluster_id,
-        config=config,
+        config=parts.config,
         image=storage.image,
         metadata=storage.metadata,
         leadership=storage.leadership,
         topics=storage.topics,
         start_transactions=None if plane is None else plane.start_transactions,
-        now_ms=now_ms,
+        now_ms=parts.loop.now_ms,
     ).add_to(table)
-    TopicHandlers(
-        config=config,
-        metadata=storage.metadata,
-        topics=storage.topics,
-        topics_deleted=parts.groups.coordinator.topics_deleted,
-        now_ms=now_ms,
-    ).add_to(table)
-    TopicPartitionsHandler(config=config, image=storage.image, leadership=storage.leadership).add_to(table)
-    ReplicaHandlers(image=storage.image, leadership=storage.leadership, node_id=node_id).add_to(table)
-    ReplicaLogDirsHandler(storage.replica_moves).add_to(table)
-    InspectionHandlers(
-        metadata=storage.metadata,
-        partitions=storage.partitions,
-        replica_moves=storage.replica_moves,
-        node_id=node_id,
-        now_ms=now_ms,
-    ).add_to(table)
-
-
-def _add_configs(table: DispatchTable, parts: HandlerParts) -> None:
-    config, storage, now_ms = parts.config, parts.storage, parts.loop.now_ms
-    QuotaHandlers(config=config, metadata=storage.metadata, throttling=parts.throttling, now_ms=now_ms).add_to(table)
-    FeatureHandlers(metadata=storage.metadata, node_id=config[NODE_ID], now_ms=now_ms).add_to(table)
-    ConfigHandlers(
-        config=config,
-        image=storage.image,
-        metadata=storage.metadata,
-        topics=storage.topics,
-        now_ms=now_ms,
-        certificates=parts.certificates,
-        dynamic=storage.dynamic_configs,
-    ).add_to(table)
-    AclHandlers(config=config, metadata=storage.metadata, now_ms=now_ms).add_to(table)
-    SaslHandlers().add_to(table)
-    ScramCredentialHandlers(config=config, metadata=storage.metadata, now_ms=now_ms).add_to(table)
 
 
 def _add_data_plane(table: DispatchTable, parts: HandlerParts, plane: DataPlane) -> None:
@@ -137,6 +69,5 @@ def _add_data_plane(table: DispatchTable, parts: HandlerParts, plane: DataPlane)
         slices=parts.loop.slices,
         wall_ms=parts.loop.wall_ms,
     ).add_to(table)
-    DeleteRecordsHandler(storage.partitions, storage.flusher).add_to(table)
-    TransactionHandlers(context).add_to(table)
-    TransactionalWriteHandlers(context).add_to(table)
+    for versions, make in LATER_WITH_DATA_PLANE:
+        table.add_later(versions, partial(make, parts, context))

@@ -15,20 +15,18 @@ import msgspec
 from coordinator.metadata.image import MetadataImage
 from coordinator.runtime.slices import Steps
 from coordinator.security.acls.model import CLUSTER_NAME, SUPPORTED_OPERATIONS, AclOperation, ResourceType, question_of
-from coordinator.server.authorization import ALLOW_ALL, Authorizer, Requirement, WhenDenied
+from coordinator.server.authorization import Authorizer, Requirement, WhenDenied
 from coordinator.server.denied_elements import Denied, Part, Resource
 from coordinator.server.dispatch import NO_RESPONSE, Handler, Route, refused, without_response
 from coordinator.server.hidden_resources import DECISIONS_AT_ONCE, operations_of
-from coordinator.server.long_messages import TooLong
-from coordinator.server.partial_denials import NO_ROW, ROWS, Row
+from coordinator.server.partial_denials import NO_ROW, ROWS, Row, has_row
 from coordinator.server.request_context import RequestContext
+from coordinator.server.response_changes import AT_ONCE_SECONDS, ResponseChanges
 
 NAMES_AT_ONCE: Final = DECISIONS_AT_ONCE
 """Names of a request that the authorizer is asked about in one step."""
 NAMES_KNOWN_MAX: Final = 1_000
 """Names of a request whose decisions are looked up without a pause: some 100 µs."""
-AT_ONCE_SECONDS: Final = 0.000_5
-"""How long the steps of a request, and of its response, are taken at once; what needs more waits for its turns."""
 
 ON_HEARTBEAT: Final = frozenset({"Heartbeat", "ConsumerGroupHeartbeat"})
 """APIs whose next requests connections may answer themselves."""
@@ -93,8 +91,9 @@ class AuthorizationStep:
 
     def __call__(self, route: Route, proceed: Handler) -> Handler:
         row = ROWS.get(route.api.name, NO_ROW)
-        if self.authorizer is ALLOW_ALL or (not route.requirements and row is NO_ROW):
+        if not route.requirements and row is NO_ROW:
             return proceed
+        assert has_row(route.api.name), f"{route.api.name} does not say what becomes of a part that is denied"
         return _AuthorizedRoute(self, route, row, proceed).handle
 
     def find_out_for(self, route: Route, request: Any, call: RequestContext) -> Steps[None] | None:
@@ -280,54 +279,3 @@ def _reporting_operations(row: Row, request: Any, access: Access) -> Callable[[A
     operations = row.operations
     assert operations is not None
     return lambda response: operations_of(operations(request, response), access, SUPPORTED_OPERATIONS)
-
-
-class ResponseChanges:
-    """What is to be done with a response before it is encoded: stands in for the downgrade of its route.
-
-    Long changes raise TooLong, and are then done by `finish`, as messages that are encoded in steps.
-    """
-
-    def __init__(
-        self,
-        changes: list[Callable[[Any], Steps[None]]],
-        add_to: Callable[[Any], None] | None,
-        call: RequestContext,
-    ) -> None:
-        self._changes = changes
-        self._add_to = add_to
-        self._call = call
-        self._downgrade = call.route.downgrade
-        self._rest: Steps[None] | None = None
-
-    def __call__(self, response: Any, api_version: int) -> None:
-        """Change the response.
-
-        Raises:
-            TooLong: it has so many elements that `finish` has to.
-        """
-        steps = self._steps(response, api_version)
-        until = seconds() + AT_ONCE_SECONDS
-        try:
-            while True:
-                next(steps)
-                if seconds() >= until:
-                    break
-        except StopIteration:
-            return
-        self._rest = steps
-        raise TooLong
-
-    def finish(self) -> Steps[None]:
-        """The rest of the changes, if there is any."""
-        rest, self._rest = self._rest, None
-        if rest is not None:
-            yield from rest
-
-    def _steps(self, response: Any, api_version: int) -> Steps[None]:
-        for change in self._changes:
-            yield from change(response)
-        if self._add_to is not None:
-            self._add_to(response)
-        if self._downgrade is not None:
-            self._downgrade(response, api_version)

@@ -19,9 +19,9 @@ from coordinator.log.partition_log import PartitionLog
 from coordinator.runtime.slices import Steps
 from coordinator.server.coordinators import make_transaction_coordinator, unload_offline_transactions
 from coordinator.server.group_parts import GroupParts
-from coordinator.server.handlers.transactional_writes import complete_offsets
 from coordinator.server.node_context import GroupContext
 from coordinator.server.node_loop import NodeLoop
+from coordinator.server.offsets_completion import complete_offsets
 from coordinator.server.storage import Storage
 from coordinator.transactions.coordinator import TransactionCoordinator
 from coordinator.transactions.partition_adder import PartitionAdder

@@ -1,14 +1,13 @@
 """The table of served APIs: API key → versions, handler, error response. ApiVersions is answered from it."""
 
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Protocol
 
 import msgspec
 
 from _wire.apis import APIS, Api
 from _wire.errors import ErrorCode
 from coordinator.server.authorization import Requirement
-from coordinator.server.partial_denials import has_row
 from coordinator.server.request_context import RequestContext
 from coordinator.server.requirements import REQUIREMENTS
 
@@ -53,8 +52,6 @@ class Route(msgspec.Struct, frozen=True):
     downgrade: Downgrade | None
     min_version: int
     max_version: int
-    offered_from: int
-    """The lowest version in ApiVersions; requests below `min_version` close the connection all the same."""
 
 
 def refused(call: RequestContext, error: ErrorCode) -> Any:
@@ -81,11 +78,52 @@ def top_level_error(api_key: int) -> ErrorResponse:
     return lambda request, error, api_version: response_class(error_code=error)  # type: ignore[call-arg]
 
 
+Versions = tuple[int, int]
+"""The oldest and the newest."""
+
+
+class ServedApi(msgspec.Struct, frozen=True):
+    """An API in the versions in which it is served, as ApiVersions lists it."""
+
+    name: str
+    key: int
+    min_version: int
+    max_version: int
+    offered_from: int
+    """The lowest version in ApiVersions; requests below `min_version` close the connection all the same."""
+
+
+class Handlers(Protocol):
+    """The handlers of some APIs."""
+
+    def add_to(self, table: "DispatchTable") -> None: ...
+
+
 class DispatchTable:
-    """Routes by API key."""
+    """Routes by API key.
+
+    The handlers of most APIs are made, and their modules imported, for the first request: few servers get one of each,
+    and the others start faster and need less memory.
+    """
 
     def __init__(self) -> None:
         self.routes: dict[int, Route] = {}
+        """Those whose handlers are made."""
+        self.served: dict[int, ServedApi] = {}
+        """All of them."""
+        self._later: dict[int, Callable[[], Handlers]] = {}
+
+    def add_later(self, versions: Mapping[str, Versions], make: Callable[[], Handlers]) -> None:
+        """Serve APIs (name → versions) whose handlers are made for the first request of one of them."""
+        for name, (oldest, newest) in versions.items():
+            self._later[self._serve(name, oldest, newest, oldest)] = make
+
+    def load(self, api_key: int) -> None:
+        """Make the handlers of an API, if that was left for later."""
+        make = self._later.get(api_key)
+        if make is not None:
+            self._later = {key: other for key, other in self._later.items() if other is not make}
+            make().add_to(self)
 
     def add(
         self,
@@ -94,21 +132,36 @@ class DispatchTable:
         error_response: ErrorResponse | None = None,
         *,
         downgrade: Downgrade | None = None,
-        versions: tuple[int, int],
+        versions: Versions | None = None,
         offered_from: int | None = None,
     ) -> None:
         """Serve an API in these versions, the first to the last; ApiVersions may offer versions below them.
 
-        What a request needs to be allowed is in `REQUIREMENTS`: an API that is not there is not served.
+        Handlers that are made later leave the versions to `add_later`. What a request needs to be allowed is in
+        `REQUIREMENTS`: an API that is not there is not served.
         """
         api = APIS.named(name)
-        assert name in REQUIREMENTS, f"{name} does not say what it needs to be allowed"
-        assert has_row(name), f"{name} does not say what becomes of a part that is denied"
-        oldest, newest = versions
-        assert api.min_version <= oldest <= newest <= api.max_version, (name, versions)
-        answer_error = error_response or top_level_error(api.key)
+        assert (versions is None) is (api.key in self.served), name
+        if versions is not None:
+            oldest, newest = versions
+            self._serve(name, oldest, newest, oldest if offered_from is None else offered_from)
+        served = self.served[api.key]
+        assert api.min_version <= served.min_version <= served.max_version <= api.max_version, served
         assert api.key not in self.routes, name
-        offered = oldest if offered_from is None else offered_from
         self.routes[api.key] = Route(
-            api, api.request.decode, handler, answer_error, REQUIREMENTS[name], downgrade, oldest, newest, offered
+            api,
+            api.request.decode,
+            handler,
+            error_response or top_level_error(api.key),
+            REQUIREMENTS[name],
+            downgrade,
+            served.min_version,
+            served.max_version,
         )
+
+    def _serve(self, name: str, oldest: int, newest: int, offered_from: int) -> int:
+        assert name in REQUIREMENTS, f"{name} does not say what it needs to be allowed"
+        key = APIS.key_of(name)
+        assert key not in self.served, name
+        self.served[key] = ServedApi(name, key, oldest, newest, offered_from)
+        return key

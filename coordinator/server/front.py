@@ -6,11 +6,13 @@ import msgspec
 
 from coordinator.config.server_keys import AUTO_CREATE_TOPICS_ENABLE, NODE_ID
 from coordinator.config.settings import Config
-from coordinator.server.api_table import HandlerParts, dispatch_table
-from coordinator.server.authorization_step import AuthorizationStep
+from coordinator.groups.sessions import SessionTable
+from coordinator.server.api_table import dispatch_table
+from coordinator.server.authorization import ALLOW_ALL
 from coordinator.server.data_plane import DataPlane
 from coordinator.server.denial_log import DenialLog
 from coordinator.server.group_parts import GroupParts
+from coordinator.server.handler_parts import HandlerParts
 from coordinator.server.handlers.certificate_reload import CertificateReload
 from coordinator.server.host import Host
 from coordinator.server.limits import ConnectionLimits
@@ -19,7 +21,7 @@ from coordinator.server.listener_tls import TlsParts, make_tls
 from coordinator.server.listeners import Listeners
 from coordinator.server.node_loop import NodeLoop
 from coordinator.server.rejection_log import RejectionLog
-from coordinator.server.request_chain import RequestChain
+from coordinator.server.request_chain import RequestChain, Step
 from coordinator.server.request_dispatcher import RequestDispatcher
 from coordinator.server.request_runner import RequestRunner
 from coordinator.server.sasl_parts import SaslParts
@@ -85,14 +87,7 @@ def make_front(
         node_id=config[NODE_ID],
         coordinator_epoch=groups.coordinator_epoch,
     )
-    authorization = AuthorizationStep(
-        storage.authorizer,
-        storage.image,
-        denials,
-        groups.sessions,
-        creates_topics=config[AUTO_CREATE_TOPICS_ENABLE],
-    )
-    storage.authorizer.on_change(groups.sessions.take_back_authorizations)
+    authorization = _authorization_step(config, storage, denials, groups.sessions)
     chain = RequestChain(table, groups.sessions, throttling, authorization)
     slow_peers = SlowPeers(config, scheduler, now_ms)
     for due in (limits.due, slow_peers.due, rejections.due, denials.due, throttling.due):
@@ -130,4 +125,16 @@ def make_front(
         rejections=rejections,
         denials=denials,
         listeners=listeners,
+    )
+
+
+def _authorization_step(config: Config, storage: Storage, denials: DenialLog, sessions: SessionTable) -> Step | None:
+    """None without an authorizer: then what becomes of denied requests is not imported either."""
+    if storage.authorizer is ALLOW_ALL:
+        return None
+    from coordinator.server.authorization_step import AuthorizationStep
+
+    storage.authorizer.on_change(sessions.take_back_authorizations)
+    return AuthorizationStep(
+        storage.authorizer, storage.image, denials, sessions, creates_topics=config[AUTO_CREATE_TOPICS_ENABLE]
     )

@@ -141,7 +141,7 @@ class Login:
         if self.step is not Step.FIRST:
             self.connection.reject(f"ApiVersions came a second time before the login; expected {self.step.value}")
             return
-        if header.api_version <= self._server.routes[header.api_key].max_version:
+        if header.api_version <= self._server.served[header.api_key].max_version:
             request = self._decode(header, frame, body_start)
             if has_valid_software(request, header.api_version):
                 self.step = Step.HANDSHAKE
@@ -167,7 +167,8 @@ class Login:
 
     def _refuse(self, header: RequestHeader, request: Any) -> None:
         """Prepare the response to a request that has no place between SaslHandshake and SaslAuthenticate."""
-        route = self._server.routes[header.api_key]
+        route = self._server.route(header.api_key)
+        assert route is not None, "its request was decoded"
         if self._exchange is not None:
             response = route.error_response(request, ErrorCode.ILLEGAL_SASL_STATE, header.api_version)
             if response is not None:
@@ -302,14 +303,14 @@ class Login:
             _NotServed: it is of an API or version that is not served.
             TooLong: it has very many elements, which no client needs before its login.
         """
-        route, version = self._server.routes.get(header.api_key), header.api_version
+        route, version = self._server.route(header.api_key), header.api_version
         if route is None or not route.min_version <= version <= route.max_version:
             raise _NotServed(f"{self._api_name(header)} version {version} is not served before the login")
         return route.decode(frame, version, body_start, False, self._server.elements_max, not_in_steps)
 
     def _api_name(self, header: RequestHeader) -> str:
-        route = self._server.routes.get(header.api_key)
-        return f"API key {header.api_key}" if route is None else route.api.name
+        api = self._server.served.get(header.api_key)
+        return f"API key {header.api_key}" if api is None else api.name
 
 
 def _encode(header: RequestHeader, response: Any) -> bytes:

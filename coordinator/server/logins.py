@@ -53,7 +53,8 @@ class Logins:
         """How many connections of an address have not logged in."""
         self._timers: dict[Login, int] = {}
         """The deadline of each login, then the end of its delay if it fails."""
-        self.routes: Final = dispatcher.routes
+        self.served: Final = dispatcher.served
+        self.route: Final = dispatcher.route
         self.elements_max: Final = config[SOCKET_REQUEST_MAX_ELEMENTS]
         self.now_ms = now_ms
         self.wall_ms = wall_ms

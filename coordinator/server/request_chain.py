@@ -5,15 +5,13 @@ for it, and as long as none is, that is the handler itself. The way out is in `c
 to its version, gets its throttle time while it is encoded, and is measured.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
 
 from coordinator.groups.sessions import SessionTable
-from coordinator.server.authorization import ALLOW_ALL
-from coordinator.server.authorization_step import AuthorizationStep
-from coordinator.server.dispatch import DispatchTable, Handler, Route
+from coordinator.server.dispatch import DispatchTable, Handler, Route, ServedApi
 from coordinator.server.throttling import Throttling
 
 Step = Callable[[Route, Handler], Handler]
@@ -28,15 +26,20 @@ class RequestChain:
         table: DispatchTable,
         sessions: SessionTable,
         throttling: Throttling,
-        authorization: AuthorizationStep | None = None,
+        authorization: Step | None = None,
     ) -> None:
-        """`sessions` is what connections answer heartbeats from, as long as no step has to see them."""
+        """`sessions` is what connections answer heartbeats from, as long as no step has to see them.
+
+        Without an `authorization` everything is allowed.
+        """
         self.routes: Final[dict[int, Route]] = {}
+        """Those whose handlers are made; `route` makes those of the others."""
+        self.served: Final[Mapping[int, ServedApi]] = table.served
         self._table = table
         self._sessions = sessions
         self._throttling = throttling
         self._steps: list[Step] = [throttling.step]
-        if authorization is not None and authorization.authorizer is not ALLOW_ALL:
+        if authorization is not None:
             self._steps.insert(0, authorization)
             sessions.asks_authorizer = True
         self._has_added = False
@@ -52,14 +55,26 @@ class RequestChain:
         self._has_added = True
         self.compose()
 
+    def route(self, api_key: int) -> Route | None:
+        """The route of an API, None if it is not served. Its handlers are made, if they are not yet."""
+        if api_key not in self.routes:
+            self._table.load(api_key)
+            for loaded in self._table.routes.keys() - self.routes.keys():
+                self._compose_route(loaded)
+        return self.routes.get(api_key)
+
     def compose(self) -> None:
         """Compose all routes again: a step was switched on or off."""
         for api_key in self._table.routes:
-            self.compose_route(api_key)
+            self._compose_route(api_key)
         self._sessions.leaves_heartbeats = self._throttling.times_requests or self._has_added
 
     def compose_route(self, api_key: int) -> None:
         """Compose the route of one API again: a step was switched on or off for it alone."""
+        if api_key in self.routes:  # else it is composed when its handlers are made
+            self._compose_route(api_key)
+
+    def _compose_route(self, api_key: int) -> None:
         route = self._table.routes[api_key]
         handler = route.handler
         for step in reversed(self._steps):

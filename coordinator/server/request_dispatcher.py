@@ -13,7 +13,6 @@ from coordinator.config.network_keys import SOCKET_REQUEST_MAX_ELEMENTS
 from coordinator.core.decision import Environment
 from coordinator.runtime.pauses import Pause, in_steps
 from coordinator.runtime.slices import Slices, Steps
-from coordinator.server.authorization_step import ResponseChanges
 from coordinator.server.connection import Connection
 from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, Route, refused
 from coordinator.server.handlers.cluster import unsupported_api_versions
@@ -24,6 +23,7 @@ from coordinator.server.rejection_log import RejectionLog
 from coordinator.server.request_chain import RequestChain
 from coordinator.server.request_context import RequestContext
 from coordinator.server.request_runner import RequestRunner
+from coordinator.server.response_changes import ResponseChanges
 from coordinator.server.slow_peers import SlowPeers
 from coordinator.server.throttling import Throttling
 
@@ -55,7 +55,10 @@ class RequestDispatcher:
         self.fire_due = fire_due
         self._elements_max = environment.config[SOCKET_REQUEST_MAX_ELEMENTS]
         self.routes: Final = chain.routes
-        """What is served now."""
+        """What is served now, as far as its handlers are made."""
+        self.route: Final = chain.route
+        """API key → the route of an API, None if it is not served."""
+        self.served: Final = chain.served
         self._run = runner.run
         self._pending = pending
         self._limits = limits
@@ -106,7 +109,7 @@ class RequestDispatcher:
     def _serve(self, connection: Connection, frame: bytes) -> None:
         try:
             header, body_start = decode_request_header(frame)
-            route, version = self.routes.get(header.api_key), header.api_version
+            route, version = self.routes.get(header.api_key) or self.route(header.api_key), header.api_version
             if route is None or not route.min_version <= version <= route.max_version:
                 self._reject_unsupported(connection, header, route)
                 return
@@ -193,7 +196,7 @@ class RequestDispatcher:
                 None,
                 correlation_id,
             )
-            connection.send_response(unsupported_api_versions(self.routes))
+            connection.send_response(unsupported_api_versions(self.served))
         else:
             served = f"{route.min_version} to {route.max_version}"
             connection.reject(f"{route.api.name} version {header.api_version} is not served; {served} are")

@@ -8,6 +8,7 @@ from coordinator.audit import schema
 from coordinator.core.causes import Cause
 from coordinator.faults.specs import FaultError
 from coordinator.testing import Coordinator
+from tests.faults.routes import routes_of
 from tests.testing.consumers import consumers
 from tests.wire_client import WireClient, join_request
 
@@ -196,8 +197,8 @@ def test_without_a_fault_a_request_passes_none():
     from coordinator.testing.presence import SPEAKING
 
     with Coordinator() as server:
-        routes = server._node.ask(lambda control: dict(control._node.front.chain.routes)).result()
-    wrapped = {route.api.name for route in routes.values() if "Presence" in repr(route.handler)}
+        routes = routes_of(server)
+    wrapped = {route.api.name for route in routes if "Presence" in repr(route.handler)}
     assert wrapped == set(SPEAKING)
 
 

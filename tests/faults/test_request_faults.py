@@ -18,6 +18,7 @@ from coordinator.audit import schema
 from coordinator.client.wire import ClientError
 from coordinator.faults.specs import FaultError
 from coordinator.testing import Coordinator, WaitTimeout
+from tests.faults.routes import routes_of
 from tests.testing.consumers import consumers
 from tests.wire_client import ConnectionClosed, WireClient, join_request, produce_request
 
@@ -33,8 +34,8 @@ def beat(group_id: str, member_id: str) -> HeartbeatRequest:
 
 def faulty(server: Coordinator) -> set[str]:
     """The APIs that have the step of the faults in their chain."""
-    routes = server._node.ask(lambda control: dict(control._node.front.chain.routes)).result()
-    return {route.api.name for route in routes.values() if "_through" in repr(route.handler)}
+    routes = routes_of(server)
+    return {route.api.name for route in routes if "_through" in repr(route.handler)}
 
 
 # ---- which requests

@@ -1,15 +1,14 @@
 """The table of error paths has every error code that a served response can have."""
 
 from collections.abc import Iterator
-from unittest.mock import MagicMock
 
 import pytest
 
 from _wire.notation import Definition, Struct, read_definitions
 from coordinator.metrics.error_paths import error_paths
-from coordinator.server.api_table import dispatch_table
+from tests.server.routes import served
 
-ROUTES = dispatch_table(MagicMock()).routes
+ROUTES = served().routes
 DEFINITIONS = {each.key: each for each in read_definitions() if each.key is not None}
 
 

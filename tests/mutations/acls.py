@@ -174,9 +174,9 @@ MUTANTS: Final = (
     ),
     Mutant(
         "an API that does not say what becomes of a denied part is served",
-        "DispatchTable.add",
-        "assert has_row(name),",
-        "assert name,",
+        "AuthorizationStep.__call__",
+        "assert has_row(route.api.name),",
+        "assert route.api.name,",
     ),
     # ---- heartbeats
     Mutant(

@@ -7,7 +7,7 @@ from tests.mutations.mutant import Mutant
 MUTANTS: Final = (
     Mutant(
         "the steps of the chain are in the reverse order",
-        "RequestChain.compose_route",
+        "RequestChain._compose_route",
         "for step in reversed(self._steps):",
         "for step in self._steps:",
     ),
@@ -43,15 +43,39 @@ MUTANTS: Final = (
     ),
     Mutant(
         "an API that does not say what it needs is served",
-        "DispatchTable.add",
+        "DispatchTable._serve",
         "assert name in REQUIREMENTS,",
         "assert name,",
     ),
     Mutant(
         "a route without a check is not noticed",
         "DispatchTable.add",
-        "answer_error, REQUIREMENTS[name], downgrade",
-        "answer_error, (), downgrade",
+        "REQUIREMENTS[name],\ndowngrade",
+        "(),\ndowngrade",
+    ),
+    Mutant(
+        "handlers are made again for each of their APIs",
+        "DispatchTable.load",
+        "if other is not make",
+        "if key != api_key",
+    ),
+    Mutant(
+        "handlers that are made later get no steps before them",
+        "RequestChain.route",
+        "self._compose_route(loaded)",
+        "self.routes[loaded] = self._table.routes[loaded]",
+    ),
+    Mutant(
+        "a step for an API makes its handlers",
+        "RequestChain.compose_route",
+        "if api_key in self.routes:",
+        "if self.route(api_key):",
+    ),
+    Mutant(
+        "an API whose handlers are not made yet is not listed",
+        "DispatchTable.add_later",
+        "self._later[self._serve(name, oldest, newest, oldest)] = make",
+        "self._later[APIS.key_of(name)] = make",
     ),
     Mutant(
         "topics that are named by id need nothing",

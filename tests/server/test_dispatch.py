@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
-from unittest.mock import MagicMock
 
 import pytest
 
@@ -26,19 +25,15 @@ from _wire.messages.offset_delete import (
 )
 from _wire.messages.produce import ProduceRequest
 from _wire.primitives import Struct
-from coordinator.server.api_table import dispatch_table
-from coordinator.server.dispatch import DispatchTable, Route
+from coordinator.server.dispatch import Route
+from tests.server.routes import routes, served
 from tests.wire_client import ConnectionClosed, WireClient, produce_request
 
 GOLDEN: Final = Path(__file__).parent.parent / "golden" / "wire"
 ERRORS: Final = (ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
 
-def served() -> DispatchTable:
-    return dispatch_table(MagicMock())  # the handlers are listed, none of them is called
-
-
-ROUTES: Final = tuple(served().routes.values())
+ROUTES: Final = routes()
 CASES: Final = [(route, version) for route in ROUTES for version in range(route.min_version, route.max_version + 1)]
 
 
@@ -52,8 +47,8 @@ def test_api_versions_lists_the_dispatch_table(server):
             request = ApiVersionsRequest(client_software_name="test", client_software_version="1")
             listed = client.request(request, version).api_keys
             assert [(each.api_key, each.min_version, each.max_version) for each in listed] == [
-                (route.api.key, route.offered_from, route.max_version)
-                for route in sorted(ROUTES, key=lambda route: route.api.key)
+                (each.key, each.offered_from, each.max_version)
+                for each in sorted(served().served.values(), key=lambda each: each.key)
             ]
 
 

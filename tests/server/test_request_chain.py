@@ -32,13 +32,15 @@ from coordinator.cluster.handlers.owners import OwnerHandlers
 from coordinator.runtime.slices import at_once
 from coordinator.security.acls.model import CLUSTER_NAME, AclOperation, ResourceType
 from coordinator.security.principal import ANONYMOUS, Principal
-from coordinator.server.authorization import ALLOW_ALL, Requirement, WhenDenied
+from coordinator.server.authorization import Requirement, WhenDenied
+from coordinator.server.authorization_step import AuthorizationStep
 from coordinator.server.dispatch import DispatchTable, Handler, Route
 from coordinator.server.partial_denials import ROWS
 from coordinator.server.request_chain import RequestChain
 from coordinator.server.request_context import RequestContext
 from coordinator.server.requirements import REQUIREMENTS
 from coordinator.server.throttling import Throttling
+from tests.hostile.in_process import InProcessServer
 from tests.server.authorizing import authorization
 from tests.server.handlers.group_node import GroupNode
 from tests.server.test_dispatch import CASES, ROUTES, error_codes, named, names_anything, recorded
@@ -186,13 +188,12 @@ def test_an_api_that_does_not_say_what_it_needs_is_not_served(monkeypatch):
 
 
 @pytest.mark.parametrize("name", sorted(ROWS))
-def test_an_api_that_does_not_say_what_becomes_of_a_denied_part_is_not_served(monkeypatch, name):
+def test_an_api_that_does_not_say_what_becomes_of_a_denied_part_is_not_served(monkeypatch, node, name):
     kinds = {requirement.when_denied for requirement in REQUIREMENTS[name]} - {WhenDenied.REJECT_REQUEST}
     monkeypatch.delitem(ROWS, name)
-    api = APIS.named(name)
     if kinds:
         with pytest.raises(AssertionError, match="does not say what becomes of a part"):
-            DispatchTable().add(name, lambda request, call: None, versions=(api.min_version, api.max_version))
+            chain_of(node, handled_by, DenyAll())
 
 
 @pytest.mark.parametrize(("route", "version"), CASES, ids=named)
@@ -548,7 +549,8 @@ def test_a_request_that_is_denied_counts_for_the_quota_of_its_client():
     assert response.throttle_time_ms > 0
 
 
-def test_nobody_is_asked_where_everything_is_allowed(node):
-    routes = chain_of(node, handled_by, ALLOW_ALL).routes
-    assert routes
-    assert {id(route.handler) for route in routes.values()} == {id(handled_by)}
+def test_nobody_is_asked_where_everything_is_allowed():
+    with InProcessServer({}) as server:
+        steps = server.node.front.chain._steps
+        assert steps
+        assert not any(isinstance(step, AuthorizationStep) for step in steps)

@@ -50,7 +50,8 @@ class Call:
         self.response: Any = None
         """None until it comes; LOST when it will not."""
         self.on_close: Callable[[], None] | None = None
-        route = server.node.front.chain.routes[ask.message.API_KEY]
+        route = server.node.front.chain.route(ask.message.API_KEY)
+        assert route is not None, ask.message
         self.context = RequestContext(
             None,
             ask.version,

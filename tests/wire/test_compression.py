@@ -1,6 +1,8 @@
 """Decompression into scratch memory: the same content, an exact limit, and no frame that is damaged."""
 
 import struct
+import subprocess
+import sys
 
 import cramjam
 import pytest
@@ -8,10 +10,10 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from _wire.codecs import ZSTD_WINDOW_BYTES_MAX
 from _wire.compressed_frames import short_xxh32
 from _wire.compression import (
     SCRATCH_BYTES,
-    ZSTD_WINDOW_BYTES_MAX,
     BadCompression,
     DecompressedTooLarge,
     compress,
@@ -132,3 +134,18 @@ def test_zstd_with_a_window_that_is_not_allowed():
 def test_several_zstd_frames_are_one_content():
     frames = compress("zstd", b"first ") + compress("zstd", b"second")
     assert bytes(decompress_to_scratch("zstd", frames, LIMIT_BYTES)) == b"first second"
+
+
+def test_the_libraries_of_codecs_are_imported_for_the_first_compressed_batch():
+    program = """
+import sys
+from _wire.records import Record, build_batch
+def imported():
+    return {"cramjam", "lz4.block", "zstandard", "_wire.codecs"} & sys.modules.keys()
+build_batch([Record(key=b"k", value=b"v")])
+print(len(imported()))
+build_batch([Record(key=b"k", value=b"v")], compression="lz4")
+print(len(imported()))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["0", "4"]

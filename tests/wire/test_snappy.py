@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from _wire.compression import XERIAL_HEADER, compress
+from _wire.codecs import XERIAL_HEADER
+from _wire.compression import compress
 from _wire.snappy import decompress_snappy_into, snappy_content_bytes
 
 repetitive = st.lists(st.tuples(st.binary(min_size=1, max_size=12), st.integers(1, 300)), max_size=20).map(

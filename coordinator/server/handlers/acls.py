@@ -64,9 +64,9 @@ class AclHandlers:
         self._now_ms = now_ms
 
     def add_to(self, table: DispatchTable) -> None:
-        table.add("DescribeAcls", self.describe, _describe_error, versions=(1, 3))
-        table.add("CreateAcls", self.create, _create_error, versions=(1, 3))
-        table.add("DeleteAcls", self.delete, _delete_error, versions=(1, 3))
+        table.add("DescribeAcls", self.describe, _describe_error)
+        table.add("CreateAcls", self.create, _create_error)
+        table.add("DeleteAcls", self.delete, _delete_error)
 
     # -------------------------------------------------------------------------------------------------------- describe
 

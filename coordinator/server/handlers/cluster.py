@@ -36,7 +36,7 @@ from coordinator.metadata.leadership import NO_LEADER, Leadership, RemoteNode
 from coordinator.metadata.store import MetadataStore
 from coordinator.runtime.slices import Steps
 from coordinator.security.acls.model import SUPPORTED_OPERATIONS, ResourceType, as_bits
-from coordinator.server.dispatch import DispatchTable, Route
+from coordinator.server.dispatch import DispatchTable, ServedApi
 from coordinator.server.handlers.deferred import answer_when_committed, committed
 from coordinator.server.protocol_types import COORDINATOR_KEYS_VERSION, CoordinatorType
 from coordinator.server.request_context import RequestContext
@@ -85,7 +85,7 @@ class ClusterHandlers:
 
     def __init__(
         self,
-        routes: Mapping[int, Route],
+        served: Mapping[int, ServedApi],
         *,
         cluster_id: str,
         config: Config,
@@ -96,8 +96,8 @@ class ClusterHandlers:
         now_ms: Callable[[], int],
         metadata: MetadataStore,
     ) -> None:
-        """`routes` are all that are served. Without `start_transactions` no node coordinates transactions."""
-        self._routes = routes
+        """`served` are all APIs. Without `start_transactions` no node coordinates transactions."""
+        self._served = served
         self._cluster_id = cluster_id
         self._config = config
         self._image = image
@@ -122,7 +122,7 @@ class ClusterHandlers:
             name, version = (text[:SOFTWARE_CHARACTERS_MAX] for text in said)
             call.connection.software = name, version
         return ApiVersionsResponse(
-            api_keys=[_served(self._routes[key]) for key in sorted(self._routes)],
+            api_keys=[_listed(self._served[key]) for key in sorted(self._served)],
             supported_features=_supported_features(call.api_version),
             finalized_features_epoch=self._image.features_epoch,
             finalized_features=[
@@ -332,14 +332,14 @@ def _supported_features(api_version: int) -> list[SupportedFeatureKey]:
     ]
 
 
-def unsupported_api_versions(routes: Mapping[int, Route]) -> ApiVersionsResponse:
+def unsupported_api_versions(served: Mapping[int, ServedApi]) -> ApiVersionsResponse:
     """The answer to a version of ApiVersions we do not know: v0, and only what helps to ask again (KIP-511)."""
-    own = _served(routes[ApiVersionsRequest.API_KEY])
+    own = _listed(served[ApiVersionsRequest.API_KEY])
     return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[own])
 
 
-def _served(route: Route) -> ApiVersion:
-    return ApiVersion(api_key=route.api.key, min_version=route.offered_from, max_version=route.max_version)
+def _listed(api: ServedApi) -> ApiVersion:
+    return ApiVersion(api_key=api.key, min_version=api.offered_from, max_version=api.max_version)
 
 
 def _cluster_operations(are_asked_for: bool) -> int:

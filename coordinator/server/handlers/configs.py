@@ -96,9 +96,9 @@ class ConfigHandlers:
         self._node_id = config[NODE_ID]
 
     def add_to(self, table: DispatchTable) -> None:
-        table.add("DescribeConfigs", self.describe, _describe_error, versions=(0, 4))
-        table.add("AlterConfigs", self.replace, _replace_error, versions=(0, 2))
-        table.add("IncrementalAlterConfigs", self.alter, _alter_error, versions=(0, 1))
+        table.add("DescribeConfigs", self.describe, _describe_error)
+        table.add("AlterConfigs", self.replace, _replace_error)
+        table.add("IncrementalAlterConfigs", self.alter, _alter_error)
 
     # --------------------------------------------------------------------------------------------------------- describe
 

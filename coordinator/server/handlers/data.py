@@ -37,7 +37,7 @@ from coordinator.metadata.image import MetadataImage
 from coordinator.runtime.slices import Slices, Steps, awaited
 from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable, without_response
 from coordinator.server.handlers.each_partition import answer_each_partition
-from coordinator.server.handlers.transactional_writes import PartitionVerification
+from coordinator.server.handlers.partition_verification import PartitionVerification
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
 

@@ -39,7 +39,7 @@ class DeleteRecordsHandler:
         self._storage_errors = StorageErrors("cannot store the log start offsets; DeleteRecords fails", "file")
 
     def add_to(self, table: DispatchTable) -> None:
-        table.add("DeleteRecords", self.delete, DELETE_RECORDS_ERROR, versions=(0, 2))
+        table.add("DeleteRecords", self.delete, DELETE_RECORDS_ERROR)
 
     def delete(self, request: DeleteRecordsRequest, call: RequestContext) -> Steps[Any]:
         """Of a partition that is listed twice, the last entry counts, as on Kafka."""

@@ -32,7 +32,7 @@ class FeatureHandlers:
         self._now_ms = now_ms
 
     def add_to(self, table: DispatchTable) -> None:
-        table.add("UpdateFeatures", self.update, _error, versions=(0, 2))
+        table.add("UpdateFeatures", self.update, _error)
 
     def update(self, request: UpdateFeaturesRequest, call: RequestContext) -> Steps[Any]:
         """All updates of a request are made, or none of them; none with `validate_only`."""

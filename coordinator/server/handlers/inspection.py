@@ -64,9 +64,9 @@ class InspectionHandlers:
         self._storage_errors = StorageErrors("cannot describe the log directory", "path")
 
     def add_to(self, table: DispatchTable) -> None:
-        table.add("DescribeLogDirs", self.describe_log_dirs, versions=(1, 5))
-        table.add("DescribeQuorum", self.describe_quorum, _quorum_error, versions=(0, 2))
-        table.add("ListConfigResources", self.list_config_resources, versions=(0, 1))
+        table.add("DescribeLogDirs", self.describe_log_dirs)
+        table.add("DescribeQuorum", self.describe_quorum, _quorum_error)
+        table.add("ListConfigResources", self.list_config_resources)
 
     # ---- log directories
 

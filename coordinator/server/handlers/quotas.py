@@ -47,8 +47,8 @@ class QuotaHandlers:
         self._now_ms = now_ms
 
     def add_to(self, table: DispatchTable) -> None:
-        table.add("DescribeClientQuotas", self.describe, _describe_error, versions=(0, 1))
-        table.add("AlterClientQuotas", self.alter, _alter_error, versions=(0, 1))
+        table.add("DescribeClientQuotas", self.describe, _describe_error)
+        table.add("AlterClientQuotas", self.alter, _alter_error)
 
     def describe(
         self, request: DescribeClientQuotasRequest, call: RequestContext

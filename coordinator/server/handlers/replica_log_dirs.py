@@ -24,7 +24,7 @@ class ReplicaLogDirsHandler:
         self._replica_moves = replica_moves
 
     def add_to(self, table: DispatchTable) -> None:
-        table.add("AlterReplicaLogDirs", self.alter, _error_for_each, versions=(1, 2))
+        table.add("AlterReplicaLogDirs", self.alter, _error_for_each)
 
     def alter(self, request: AlterReplicaLogDirsRequest, call: RequestContext) -> Steps[AlterReplicaLogDirsResponse]:
         """Of a partition that is listed twice, the last directory counts, as on Kafka."""

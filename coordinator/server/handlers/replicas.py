@@ -52,9 +52,9 @@ class ReplicaHandlers:
         self._node_id = node_id
 
     def add_to(self, table: DispatchTable) -> None:
-        table.add("ElectLeaders", within_timeout(self.elect_leaders, _elect_error), _elect_error, versions=(0, 2))
-        table.add("AlterPartitionReassignments", self.reassign, _reassign_error, versions=(0, 1))
-        table.add("ListPartitionReassignments", self.list_reassignments, _list_error, versions=(0, 0))
+        table.add("ElectLeaders", within_timeout(self.elect_leaders, _elect_error), _elect_error)
+        table.add("AlterPartitionReassignments", self.reassign, _reassign_error)
+        table.add("ListPartitionReassignments", self.list_reassignments, _list_error)
 
     def reassign(
         self, request: AlterPartitionReassignmentsRequest, call: RequestContext

@@ -11,8 +11,8 @@ class SaslHandlers:
     """Refuses both: the requests of a login never come here (`server/login.py`)."""
 
     def add_to(self, table: DispatchTable) -> None:
-        table.add("SaslHandshake", self.handshake, versions=(0, 1))
-        table.add("SaslAuthenticate", self.authenticate, versions=(0, 2))
+        table.add("SaslHandshake", self.handshake)
+        table.add("SaslAuthenticate", self.authenticate)
 
     def handshake(self, request: SaslHandshakeRequest, call: RequestContext) -> SaslHandshakeResponse:
         return SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE)

@@ -64,8 +64,8 @@ class ScramCredentialHandlers:
         self._now_ms = now_ms
 
     def add_to(self, table: DispatchTable) -> None:
-        table.add("DescribeUserScramCredentials", self.describe, _describe_error, versions=(0, 0))
-        table.add("AlterUserScramCredentials", self.alter, _alter_error, versions=(0, 0))
+        table.add("DescribeUserScramCredentials", self.describe, _describe_error)
+        table.add("AlterUserScramCredentials", self.alter, _alter_error)
 
     def describe(
         self, request: DescribeUserScramCredentialsRequest, call: RequestContext

@@ -43,7 +43,7 @@ class TopicPartitionsHandler:
         self._node_id = config[NODE_ID]
 
     def add_to(self, table: DispatchTable) -> None:
-        table.add("DescribeTopicPartitions", self.describe, _describe_error, versions=(0, 0))
+        table.add("DescribeTopicPartitions", self.describe, _describe_error)
 
     def describe(
         self, request: DescribeTopicPartitionsRequest, call: RequestContext

@@ -74,10 +74,10 @@ class TopicHandlers:
         self._node_id = config[NODE_ID]
 
     def add_to(self, table: DispatchTable) -> None:
-        table.add("CreateTopics", within_timeout(self.create, _create_error), _create_error, versions=(0, 7))
+        table.add("CreateTopics", within_timeout(self.create, _create_error), _create_error)
         add_partitions = within_timeout(self.add_partitions, _add_partitions_error)
-        table.add("CreatePartitions", add_partitions, _add_partitions_error, versions=(0, 3))
-        table.add("DeleteTopics", within_timeout(self.delete, _delete_error), _delete_error, versions=(0, 6))
+        table.add("CreatePartitions", add_partitions, _add_partitions_error)
+        table.add("DeleteTopics", within_timeout(self.delete, _delete_error), _delete_error)
 
     def create(self, request: CreateTopicsRequest, call: RequestContext) -> Steps[Any]:
         times = Counter(topic.name for topic in request.topics)

@@ -1,11 +1,7 @@
-"""Produce and TxnOffsetCommit in a transaction, WriteTxnMarkers, DescribeProducers: transactions at the partitions.
-
-Before a partition takes the first records of a transaction, the coordinator of the transaction is asked whether the
-partition is part of it, or to add it (KIP-890; `AddPartitionsToTxnManager`).
-"""
+"""TxnOffsetCommit, WriteTxnMarkers, DescribeProducers: transactions at the partitions, beside Produce."""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -19,7 +15,6 @@ from _wire.messages.describe_producers import (
     ProducerState,
     TopicResponse,
 )
-from _wire.messages.produce import ProduceRequest
 from _wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestTopic,
@@ -35,7 +30,6 @@ from _wire.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-from coordinator.broker.produce import ToVerify, Verified
 from coordinator.broker.producers import Marker, ProducerStates
 from coordinator.config.network_keys import SOCKET_REQUEST_MAX_BYTES
 from coordinator.config.transaction_keys import WRITE_TXN_MARKERS_ENABLE
@@ -45,7 +39,7 @@ from coordinator.core.groups.rejections import RejectedRequest
 from coordinator.core.offsets.transactional import error_response as offsets_error
 from coordinator.core.stored import Producer, TransactionMarker
 from coordinator.core.topic_partition import TopicPartition
-from coordinator.core.transactions.partitions import PartitionErrors, PartitionsRequest
+from coordinator.core.transactions.partitions import PartitionsRequest
 from coordinator.core.transactions.transaction import EPOCH_BUMP_VERSION
 from coordinator.internal_topics import OFFSETS_TOPIC
 from coordinator.log.errors import InvalidTopicName
@@ -53,84 +47,19 @@ from coordinator.log.names import check_legal_name
 from coordinator.log.partition_log import PartitionLog
 from coordinator.runtime.slices import Steps, at_once, awaited, awaited_all
 from coordinator.server.dispatch import NO_RESPONSE, DispatchTable
-from coordinator.server.node_context import GroupContext, NodeContext
+from coordinator.server.node_context import NodeContext
+from coordinator.server.offsets_completion import complete_offsets
 from coordinator.server.request_context import RequestContext
 from coordinator.transactions.coordinator import ReplyTo
 
-PRODUCE_ADDS: Final = 12
-PRODUCE_KNOWS_ABORTABLE: Final = 11
 COMMIT_ADDS: Final = 5
 COMMIT_KNOWS_ABORTABLE: Final = 4
-"""The first versions of Produce and TxnOffsetCommit that add their partitions, and that know TRANSACTION_ABORTABLE."""
+"""The first versions of TxnOffsetCommit that add their partition, and that know TRANSACTION_ABORTABLE."""
 
-UNAVAILABLE: Final = frozenset(
-    {
-        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-        ErrorCode.COORDINATOR_NOT_AVAILABLE,
-        ErrorCode.NOT_COORDINATOR,
-    }
-)
-"""The coordinator of the transaction cannot say it now. A producer does not look for another coordinator for these."""
 PRODUCER_BYTES: Final = 33
 """Of one producer in the response to DescribeProducers, at least."""
 MARKERS_QUEUED_MAX: Final = 200
 """Markers of one request that wait in shards before the next ones are queued: others have their turn between."""
-
-
-class PartitionVerification:
-    """Asks the coordinator of a transaction about the partitions of a Produce."""
-
-    def __init__(self, node: NodeContext) -> None:
-        self._node = node
-
-    def verify(
-        self, request: ProduceRequest, api_version: int, to_verify: Sequence[ToVerify]
-    ) -> Steps[Mapping[tuple[str, int], Verified]]:
-        """Add the partitions to the transaction, or verify that they are in it, as the client's version wants it."""
-        errors: PartitionErrors = {}
-        try:
-            errors = yield from self._ask(request, api_version, [each for each in to_verify if each.error is NONE])
-        finally:  # also when the client has disconnected
-            for each in to_verify:
-                is_verified = errors.get(TopicPartition(each.topic, each.partition)) is NONE
-                self._node.produce_service.end_verification(each, is_verified=is_verified)
-        return {
-            (each.topic, each.partition): Verified(
-                each.verification,
-                _produce_error(each.error or errors[TopicPartition(each.topic, each.partition)], api_version),
-            )
-            for each in to_verify
-        }
-
-    def _ask(self, request: ProduceRequest, api_version: int, to_verify: Sequence[ToVerify]) -> Steps[PartitionErrors]:
-        if not to_verify:
-            return {}
-        first, adds = to_verify[0], api_version >= PRODUCE_ADDS
-        asked = PartitionsRequest(
-            request.transactional_id or "",
-            first.producer_id,
-            first.producer_epoch,
-            tuple(TopicPartition(each.topic, each.partition) for each in to_verify),
-            EPOCH_BUMP_VERSION if adds else 0,
-            only_verify=not adds,
-        )
-        if any(each.producer_id != first.producer_id for each in to_verify):
-            return dict.fromkeys(asked.partitions, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-        if adds:
-            return (yield from self._node.partition_adder.add(asked))
-        errors: PartitionErrors = yield from awaited(partial(self._node.transactions.add_partitions, asked))
-        return errors
-
-
-def _produce_error(error: ErrorCode, api_version: int) -> ErrorCode:
-    """The error as Produce reports it (`ReplicaManager.handleProduceAppend`)."""
-    if error is ErrorCode.PRODUCER_FENCED:
-        return ErrorCode.INVALID_PRODUCER_EPOCH
-    if error is ErrorCode.TRANSACTION_ABORTABLE and api_version < PRODUCE_KNOWS_ABORTABLE:
-        return ErrorCode.INVALID_TXN_STATE
-    if error in UNAVAILABLE or (error is ErrorCode.CONCURRENT_TRANSACTIONS and api_version < PRODUCE_ADDS):
-        return ErrorCode.NOT_ENOUGH_REPLICAS
-    return error
 
 
 MarkerResults = dict[int, dict[TopicPartition, ErrorCode]]
@@ -145,9 +74,9 @@ class TransactionalWriteHandlers:
         self._node = node
 
     def add_to(self, table: DispatchTable) -> None:
-        table.add("TxnOffsetCommit", self.commit_offsets, offsets_error, versions=(0, 5))
-        table.add("WriteTxnMarkers", self.write_markers, _markers_error, versions=(1, 2))
-        table.add("DescribeProducers", self.describe_producers, _producers_error, versions=(0, 0))
+        table.add("TxnOffsetCommit", self.commit_offsets, offsets_error)
+        table.add("WriteTxnMarkers", self.write_markers, _markers_error)
+        table.add("DescribeProducers", self.describe_producers, _producers_error)
 
     # --------------------------------------------------------------------------------------------------------- offsets
 
@@ -292,18 +221,6 @@ class TransactionalWriteHandlers:
             self._node.partitions.cannot_read(log, problem)
             return _unknown_producers(index, ErrorCode.KAFKA_STORAGE_ERROR)
         return PartitionResponse(partition_index=index, active_producers=(yield from _described(states)))
-
-
-def complete_offsets(
-    node: GroupContext, partition: int, marker: TransactionMarker, reply: Callable[[ErrorCode], None]
-) -> None:
-    """End a transaction in the groups of a partition of `__consumer_offsets`; its pending offsets are committed."""
-    if not 0 <= partition < len(node.coordinator.shards):
-        reply(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        return
-    request_id = node.pending.register(ReplyTo(reply, lambda error: error))
-    context = OperationContext(request_id, 0, "", "", node.coordinator.environment, 0, 0)
-    node.coordinator.enqueue_for_shard(group_operations.COMPLETE_TRANSACTION, partition, marker, context)
 
 
 def _marker_of(sent: WritableTxnMarker) -> Marker:

@@ -39,8 +39,6 @@ from coordinator.server.handlers.portions import Asked, Portions
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
 
-LAST_STABLE_INIT_PRODUCER_ID: Final = 5
-"""InitProducerId v6 is for two-phase commits (KIP-939), which Kafka 4.3 does not offer yet."""
 MANY_TRANSACTIONS_VERSION: Final = 4
 """From this version on AddPartitionsToTxn is sent by brokers, about many transactions (KIP-890)."""
 EPOCH_BUMP_ADD_PARTITIONS: Final = 5
@@ -62,13 +60,12 @@ class TransactionHandlers:
             "InitProducerId",
             self.init_producer_id,
             operations.INIT_PRODUCER_ID.error_response,
-            versions=(0, LAST_STABLE_INIT_PRODUCER_ID),
         )
-        table.add("AddPartitionsToTxn", self.add_partitions, _add_partitions_error, versions=(0, 5))
-        table.add("AddOffsetsToTxn", self.add_offsets, versions=(0, 4))
-        table.add("EndTxn", self.end, operations.END_TXN.error_response, versions=(0, 5))
-        table.add("DescribeTransactions", self.describe, _describe_all_error, versions=(0, 0))
-        table.add("ListTransactions", self.list_transactions, list_error, versions=(0, 2))
+        table.add("AddPartitionsToTxn", self.add_partitions, _add_partitions_error)
+        table.add("AddOffsetsToTxn", self.add_offsets)
+        table.add("EndTxn", self.end, operations.END_TXN.error_response)
+        table.add("DescribeTransactions", self.describe, _describe_all_error)
+        table.add("ListTransactions", self.list_transactions, list_error)
 
     def init_producer_id(self, request: InitProducerIdRequest, call: RequestContext) -> Any:
         if request.transactional_id is None:

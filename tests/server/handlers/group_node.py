@@ -69,7 +69,7 @@ class GroupNode:
         scheduler = self.scheduler = cast(LoopScheduler, self.server.wheel)
         self.image = MetadataImage()
         self.throttling = Throttling(config, self.image, scheduler, lambda: self.server.now_ms)
-        step = authorization(authorizer, self.server.sessions, self.image)
+        step = None if authorizer is ALLOW_ALL else authorization(authorizer, self.server.sessions, self.image)
         self.chain = RequestChain(self.table, self.server.sessions, self.throttling, step)
         limits = ConnectionLimits(config, scheduler)
         slices = Slices(self._no_callback)
