@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from hashlib import sha256
 from typing import Final, NamedTuple
 
+import msgspec
+
 from coordinator.audit.schema import Record
 
 HEADER: Final = "previous_hash"
@@ -49,7 +51,7 @@ class Break(NamedTuple):
     problem: str
 
 
-class Verified(NamedTuple):
+class Verified(msgspec.Struct, frozen=True):
     """What a partition is worth as evidence."""
 
     chained: int

@@ -6,7 +6,9 @@ starts while the next one waits for its own.
 """
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from coordinator.audit import schema
 from coordinator.audit.fields import Fields
@@ -20,7 +22,7 @@ from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 from coordinator.core.groups.states import EMPTY, GroupState
 
 
-class AskedTarget(NamedTuple):
+class AskedTarget(msgspec.Struct, frozen=True):
     """What is known of an epoch when the computation of its target begins."""
 
     epoch: int
@@ -132,7 +134,7 @@ def _pop_all_triggers(state: GroupAuditState) -> tuple[list[schema.Trigger], int
     triggers, unnamed = state.pop_triggers()
     asked: AskedTarget | None = state.asked_target
     if asked is not None:
-        state.asked_target = asked._replace(triggers=[], unnamed_triggers=0)
+        state.asked_target = msgspec.structs.replace(asked, triggers=[], unnamed_triggers=0)
         triggers, unnamed = [*asked.triggers, *triggers], asked.unnamed_triggers + unnamed
     named = triggers[: schema.TRIGGERS_NAMED_MAX]
     return named, unnamed + len(triggers) - len(named)

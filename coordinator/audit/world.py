@@ -1,7 +1,9 @@
 """What the audit reads beside the groups: the topics, the ends of their logs, and the committed offsets."""
 
 from collections.abc import Collection, Mapping
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol
+
+import msgspec
 
 from coordinator.audit import schema
 from coordinator.core.lag import lag_of
@@ -33,7 +35,7 @@ class Cluster(Protocol):
         """The log end offset of a partition; None if its log is not on this node."""
 
 
-class Topic(NamedTuple):
+class Topic(msgspec.Struct, frozen=True):
     """What a group's members may notice of a topic. A topic that is created again has another id."""
 
     partitions: int
@@ -43,7 +45,7 @@ class Topic(NamedTuple):
 NO_TOPIC: Final = Topic(0, bytes(16))
 
 
-class CommittedPartition(NamedTuple):
+class CommittedPartition(msgspec.Struct, frozen=True):
     """A partition with a committed offset; `lag` is None if its log is not on this node."""
 
     topic: str

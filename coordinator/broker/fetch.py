@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from functools import partial
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -45,7 +45,7 @@ READ_FIRST_BYTES_MAX: Final = 1 << 16
 BY_PARTITION: Final = attrgetter("partition")
 
 
-class FetchTimeoutKey(NamedTuple):
+class FetchTimeoutKey(msgspec.Struct, frozen=True):
     """The timer key of a delayed fetch: `max_wait_ms` have passed."""
 
     fetch: "DelayedFetch"

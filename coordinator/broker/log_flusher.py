@@ -10,7 +10,9 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Protocol
+
+import msgspec
 
 from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.disk_errors import DiskErrors
@@ -31,7 +33,7 @@ class CheckpointKey:
     """The timer key of the next write of the checkpoint files."""
 
 
-class FlushKey(NamedTuple):
+class FlushKey(msgspec.Struct, frozen=True):
     """The timer key of a log whose `flush.ms` have passed."""
 
     log: PartitionLog

@@ -3,7 +3,9 @@
 import errno
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from _wire.errors import ErrorCode, MalformedMessage
 from coordinator.broker.disk_errors import DiskErrors
@@ -34,7 +36,7 @@ LEADER_EPOCH = 0
 """That of the metadata log, which never changes its leader."""
 
 
-class Deletion(NamedTuple):
+class Deletion(msgspec.Struct, frozen=True):
     """What is left of a deleted topic."""
 
     waiting: dict[int, PartitionLog | None]

@@ -2,7 +2,9 @@
 
 from collections.abc import Generator, Iterable, Mapping
 from operator import attrgetter
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
+
+import msgspec
 
 from _wire.errors import ErrorCode
 from _wire.messages.produce import (
@@ -57,7 +59,7 @@ TOPIC_ID_VERSION = 13
 INT64_MIN = -INT64_MAX - 1
 
 
-class ToVerify(NamedTuple):
+class ToVerify(msgspec.Struct, frozen=True):
     """A batch whose partition the transaction coordinator has to know as part of the producer's transaction.
 
     With an `error` it is not asked, and nothing was begun.
@@ -72,7 +74,7 @@ class ToVerify(NamedTuple):
     error: ErrorCode = ErrorCode.NONE
 
 
-class Verified(NamedTuple):
+class Verified(msgspec.Struct, frozen=True):
     """The answer of the transaction coordinator about one partition."""
 
     verification: Verification | None
@@ -185,10 +187,10 @@ class ProduceService:
                     continue  # `produce` says why
                 asked = ToVerify(name, data.index, header.producer_id, header.producer_epoch, log, None)
                 if states.is_fenced(header):
-                    found.append(asked._replace(error=ErrorCode.INVALID_PRODUCER_EPOCH))
+                    found.append(msgspec.structs.replace(asked, error=ErrorCode.INVALID_PRODUCER_EPOCH))
                 elif not states.is_open(header.producer_id, header.producer_epoch):
                     begun = states.begin_verification(header, api_version >= ADDS_PARTITIONS_VERSION)
-                    found.append(asked._replace(verification=begun))
+                    found.append(msgspec.structs.replace(asked, verification=begun))
         return found
 
     def end_verification(self, asked: ToVerify, *, is_verified: bool) -> None:

@@ -4,7 +4,7 @@ Counterpart in Kafka: `ProducerStateManager`, `ProducerAppendInfo`, `Verificatio
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -75,7 +75,7 @@ class ProducerState(msgspec.Struct):
     coordinator_epoch: int = NO_COORDINATOR_EPOCH
 
 
-class Marker(NamedTuple):
+class Marker(msgspec.Struct, frozen=True):
     """The end of a transaction, as it is to be written to a partition (WriteTxnMarkers)."""
 
     producer_id: int
@@ -120,7 +120,7 @@ class Verification:
             self.lowest_sequence = min(self.lowest_sequence, batch.base_sequence)
 
 
-class OpenTransaction(NamedTuple):
+class OpenTransaction(msgspec.Struct, frozen=True):
     """Where an open transaction begins, and how many bytes had been appended to the log before it."""
 
     first_offset: int

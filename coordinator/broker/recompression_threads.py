@@ -3,7 +3,9 @@
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from coordinator.broker.recompression import Recompression
 from coordinator.log.disk_threads import DiskThreads
@@ -12,7 +14,7 @@ RUNNING_MAX: Final = 2
 """Each of them takes a processor, up to `produce.max.decompressed.bytes`, and the memory of its compression."""
 
 
-class _Waiting(NamedTuple):
+class _Waiting(msgspec.Struct, frozen=True):
     recompression: Recompression
     is_awaited: Callable[[], bool]
     done: Callable[[], None]

@@ -15,6 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import msgspec
+
 from _wire.errors import ErrorCode
 from coordinator.broker.cleaner_thread import Pace
 from coordinator.broker.directory_assignment import DirectoryAssignment
@@ -75,7 +77,7 @@ class Move:
         return self.log.topic, self.log.partition
 
 
-class MoveKey(NamedTuple):
+class MoveKey(msgspec.Struct, frozen=True):
     """The timer key of a move that goes on later."""
 
     move: Move

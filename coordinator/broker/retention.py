@@ -6,7 +6,7 @@ The topics that Kafka compacts are left alone. Of the audit topic, the last even
 from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -40,7 +40,7 @@ class TurnKey(msgspec.Struct, frozen=True):
     """The timer key of the next turn of work under way."""
 
 
-class RemovalKey(NamedTuple):
+class RemovalKey(msgspec.Struct, frozen=True):
     """The timer key of deleted segments: `file.delete.delay.ms` have passed, and their files are to be removed."""
 
     log: PartitionLog

@@ -8,9 +8,10 @@ import ssl
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
+import msgspec
 
 from coordinator.cli.bronze_reader import BRONZE, bronze_records
 from coordinator.cli.ready_file import ReadyFile
@@ -26,7 +27,7 @@ STOP_SECONDS = 1
 """How long a stop waits for answers; the streams of changes never end by themselves."""
 
 
-class Guards(NamedTuple):
+class Guards(msgspec.Struct, frozen=True):
     """Who may open the page, and whether by HTTPS."""
 
     allowed_hosts: tuple[str, ...]

@@ -1,13 +1,15 @@
 """Where a cluster is reached, and what its clients prove of themselves there."""
 
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from coordinator.client.security import ClientSecurity
 
 PLAINTEXT_CLIENT: Final = ClientSecurity({})
 
 
-class Bootstrap(NamedTuple):
+class Bootstrap(msgspec.Struct, frozen=True):
     """HOST:PORT of a server, or several with commas, and the security settings for all servers of the cluster.
 
     Its text is the address.
@@ -21,7 +23,7 @@ class Bootstrap(NamedTuple):
 
     def at(self, address: str) -> "Bootstrap":
         """Another server of the cluster."""
-        return self._replace(address=address)
+        return msgspec.structs.replace(self, address=address)
 
     def servers(self) -> "list[Bootstrap]":
         """Each of the servers."""

@@ -1,6 +1,8 @@
 """The configs of a broker as it describes them (DescribeConfigs)."""
 
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from _wire.errors import ErrorCode
 from _wire.messages.describe_cluster import DescribeClusterRequest
@@ -12,7 +14,7 @@ CLIENT_ID: Final = "coordinator-config"
 BROKER: Final = 4
 
 
-class Described(NamedTuple):
+class Described(msgspec.Struct, frozen=True):
     """The value of a config, None if it has none or is secret."""
 
     value: str | None

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
 from _wire.errors import ErrorCode
 from _wire.messages.alter_group_owners import AlterGroupOwnersRequest, GroupOwnerChange
 from _wire.messages.describe_group_owners import DescribeGroupOwnersRequest
@@ -37,7 +39,7 @@ class OwnerRule(NamedTuple):
     at_ms: int
 
 
-class Ownership(NamedTuple):
+class Ownership(msgspec.Struct, frozen=True):
     """All nodes together."""
 
     nodes: tuple[NodeState, ...]
@@ -46,7 +48,7 @@ class Ownership(NamedTuple):
     """Nodes that do not answer, with the reason."""
 
 
-class GroupChange(NamedTuple):
+class GroupChange(msgspec.Struct, frozen=True):
     """What a change comes to for one group."""
 
     group_id: str
@@ -55,7 +57,7 @@ class GroupChange(NamedTuple):
     """Who is in it, so that it cannot be moved: at the cluster when it is adopted, at the nodes when it is released."""
 
 
-class ChangeResult(NamedTuple):
+class ChangeResult(msgspec.Struct, frozen=True):
     """What changes come to."""
 
     groups: tuple[GroupChange, ...]

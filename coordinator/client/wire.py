@@ -3,7 +3,9 @@
 import socket
 import ssl
 from itertools import count
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, Self
+
+import msgspec
 
 from _wire.apis import APIS
 from _wire.errors import ErrorCode, MalformedMessage
@@ -36,7 +38,7 @@ class ConnectionClosed(ClientError):
     """The server closed the connection."""
 
 
-class Sent(NamedTuple):
+class Sent(msgspec.Struct, frozen=True):
     """A request whose response has not been read yet."""
 
     correlation_id: int

@@ -5,13 +5,14 @@ do so after the lease.
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
+
+import msgspec
 
 from coordinator.cluster.nodes.lease import Lease
 from coordinator.timers.timers import Timers
 
 
-class LeaseKey(NamedTuple):
+class LeaseKey(msgspec.Struct, frozen=True):
     """The key of the timer; a node has one."""
 
 

@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+import msgspec
 
 from _wire.errors import ErrorCode
 from _wire.messages.alter_group_owners import ChangedGroup, GroupOwnerResult
@@ -27,7 +29,7 @@ PATTERN_CHARACTERS: Final = frozenset("*?")
 GROUPS_TOLD_MAX: Final = 1_000
 
 
-class Change(NamedTuple):
+class Change(msgspec.Struct, frozen=True):
     """A rule, and the shards of this node that it is about."""
 
     name: str

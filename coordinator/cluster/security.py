@@ -1,7 +1,9 @@
 """How a node connects: to the brokers for itself, to the brokers in place of its clients, and to the other nodes."""
 
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.security import SECURITY_PROTOCOL, ClientSecurity
@@ -18,7 +20,7 @@ KEY_PREFIXES: Final = ("ssl.keystore.", "ssl.key.")
 """The settings of a client's own certificate."""
 
 
-class NodeSecurity(NamedTuple):
+class NodeSecurity(msgspec.Struct, frozen=True):
     """The security settings of a node's connections."""
 
     own: ClientSecurity

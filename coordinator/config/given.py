@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from coordinator.config.properties import parse_settings, read_properties_with_lines
 
@@ -39,7 +41,7 @@ class Layer(Enum):
     OPTION = "option"
 
 
-class Given(NamedTuple):
+class Given(msgspec.Struct, frozen=True):
     """A setting as it was given."""
 
     text: str

@@ -6,14 +6,16 @@
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 FILE: Final = Path(__file__).with_name("kafka_broker_configs.json")
 READ_ONLY, PER_BROKER, CLUSTER_WIDE = "read-only", "per-broker", "cluster-wide"
 """The words of Kafka's documentation. What is cluster-wide can also be set for one broker."""
 
 
-class KafkaBrokerConfig(NamedTuple):
+class KafkaBrokerConfig(msgspec.Struct, frozen=True):
     """What DescribeConfigs says of a config on a broker that does not set it."""
 
     type: int

@@ -4,7 +4,7 @@ Names of listeners and mechanisms are written in lower case there, as on Kafka (
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -18,7 +18,7 @@ Overrides = Mapping[str, Mapping[ConfigKey[Any], Any]]
 """What the settings have in place of the key → the key → its value. In its place: the name up to that of the key."""
 
 
-class Override(NamedTuple):
+class Override(msgspec.Struct, frozen=True):
     """A setting of one listener."""
 
     place: str

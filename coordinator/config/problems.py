@@ -1,14 +1,15 @@
 """What is wrong with settings, each problem with the place of the setting."""
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from coordinator.config.key import ConfigError
 from coordinator.config.settings import KEYS_BY_NAME, Config, hint
 from coordinator.config.understood import Understood
 
 
-class Problem(NamedTuple):
+class Problem(msgspec.Struct, frozen=True):
     """Something that is wrong."""
 
     place: str

@@ -98,7 +98,7 @@ def _rename(merged: dict[str, Given], found: Understood) -> None:
             except ValueError:
                 raise ConfigError(f"{old}={text}: expected a whole number") from None
         del merged[old]
-        merged[new] = given._replace(text=text)
+        merged[new] = msgspec.structs.replace(given, text=text)
         found.otherwise.append((given, f"{old}={given.text} is taken for {new}={text}"))
 
 
@@ -137,7 +137,7 @@ def _without_controllers(found: Understood, controllers: Sequence[str]) -> None:
         left = [part for part in parts if part.partition("://")[0].upper() not in controllers]
         if left == parts:
             continue
-        found.used[key.name] = given._replace(text=",".join(left))
+        found.used[key.name] = msgspec.structs.replace(given, text=",".join(left))
         if not left:
             del found.used[key.name]
         found.otherwise.append(

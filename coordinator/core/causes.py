@@ -1,13 +1,15 @@
 """Why a member was removed or a rebalance started, and who asked for it."""
 
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 REASON_CHARACTERS_MAX: Final = 255
 """The longest reason text that is kept (KIP-800 sets no limit); what a client sends beyond it is cut off."""
 
 
-class Requester(NamedTuple):
+class Requester(msgspec.Struct, frozen=True):
     """The client that sent a request. `client_host` is written as Kafka writes it."""
 
     client_id: str

@@ -1,7 +1,7 @@
 """The result of an operation: events, replies and effects. Making a decision changes nothing."""
 
 from collections.abc import Callable, Collection, Container
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -49,7 +49,7 @@ class Topics(Protocol):
         """The `topics_version` at which a topic was last created."""
 
 
-class Environment(NamedTuple):
+class Environment(msgspec.Struct, frozen=True):
     """What all operations of a coordinator may read. `new_id` returns a random UUID as text.
 
     `filled_size` is the most members that a fault of a test allows the group of this operation; None: there is none.

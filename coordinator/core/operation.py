@@ -5,7 +5,7 @@ Counterpart in Kafka: the read and write operations of `CoordinatorRuntime`.
 
 from collections.abc import Callable
 from enum import Enum, auto
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
@@ -26,7 +26,7 @@ class Scope(Enum):
     """One group that an operation over all of them passed over because it was not served; as GROUP."""
 
 
-class Answer(NamedTuple):
+class Answer(msgspec.Struct, frozen=True):
     """A response that needs no group. `rejected` is its error, if the audit of the group is to tell of it."""
 
     response: Any

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple, TypeAlias
 
+import msgspec
+
 from coordinator.core.stored_batch import StoredBatch
 
 StoredRecord = tuple[bytes, bytes | None]
@@ -15,7 +17,7 @@ class Producer(NamedTuple):
     producer_epoch: int
 
 
-class TransactionMarker(NamedTuple):
+class TransactionMarker(msgspec.Struct, frozen=True):
     """The end of a transaction, written to every partition that it touched (KIP-98)."""
 
     producer: Producer

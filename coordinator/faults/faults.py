@@ -1,7 +1,9 @@
 """The faults of one node: injected, counted and removed by number. All of it runs in the loop of the node."""
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Protocol
+
+import msgspec
 
 from coordinator.faults.group_faults import EndUnavailabilityKey, FillFault, UnavailableFault, inject, membership_of
 from coordinator.faults.interception import Interception
@@ -22,7 +24,7 @@ FAULTS_MAX: Final = 10_000
 """The most faults that one node is given."""
 
 
-class FaultReport(NamedTuple):
+class FaultReport(msgspec.Struct, frozen=True):
     """A fault and what has become of it. `waiting` counts the requests at a barrier."""
 
     fault_id: int

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any, Final
 
+import msgspec
+
 from _wire.errors import ErrorCode
 from coordinator.core.causes import Cause
 from coordinator.core.decision import OperationContext
@@ -120,7 +122,7 @@ class FillFault:
 
     def act(self, request: Any, context: RequestContext, proceed: Callable[[], Any]) -> Any:
         """Let the request be decided in an environment with the smaller limit. A hit is one that finds no room."""
-        context.environment = context.environment._replace(filled_size=self._size)
+        context.environment = msgspec.structs.replace(context.environment, filled_size=self._size)
         return catch_answer(context, self._count, proceed)
 
     def _count(self, response: Any, send: Send) -> None:

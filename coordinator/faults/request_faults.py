@@ -2,7 +2,9 @@
 
 from collections import deque
 from collections.abc import Callable, Container
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+import msgspec
 
 from _wire.errors import ErrorCode
 from coordinator.core.groups import operations
@@ -22,7 +24,7 @@ Proceed = Callable[[], Any]
 """Handles the request as without the fault; returns what a handler returns."""
 
 
-class Surroundings(NamedTuple):
+class Surroundings(msgspec.Struct, frozen=True):
     """The parts of the node that faults act on."""
 
     groups: GroupParts
@@ -33,7 +35,7 @@ class Surroundings(NamedTuple):
     """Those that are open, always."""
 
 
-class DelayedAnswerKey(NamedTuple):
+class DelayedAnswerKey(msgspec.Struct, frozen=True):
     """The timer key of an answer that is sent later."""
 
     send: Callable[[], None]

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+import msgspec
+
 
 class SessionKey(NamedTuple):
     """Check whether the session of this member has expired."""
@@ -10,25 +12,25 @@ class SessionKey(NamedTuple):
     member_id: str
 
 
-class CommitReportKey(NamedTuple):
+class CommitReportKey(msgspec.Struct, frozen=True):
     """Report the offset commits of a partition of __consumer_offsets to the audit topic."""
 
     partition: int
 
 
-class AuditSnapshotKey(NamedTuple):
+class AuditSnapshotKey(msgspec.Struct, frozen=True):
     """Write the next snapshots of groups to the audit topic."""
 
 
-class HeldAuditKey(NamedTuple):
+class HeldAuditKey(msgspec.Struct, frozen=True):
     """Append the audit records that shards hold back (`group.audit.linger.ms`)."""
 
 
-class AuditCheckpointFileKey(NamedTuple):
+class AuditCheckpointFileKey(msgspec.Struct, frozen=True):
     """Write the checkpoint file of the audit topic."""
 
 
-class OffsetsCheckKey(NamedTuple):
+class OffsetsCheckKey(msgspec.Struct, frozen=True):
     """Look for committed offsets of a partition of __consumer_offsets that are too old (KIP-211)."""
 
     partition: int

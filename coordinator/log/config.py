@@ -1,13 +1,13 @@
 """The settings of one log, with the names of Kafka's topic configs."""
 
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
 from coordinator.config.key import INT64_MAX
 
 
-class TargetCompression(NamedTuple):
+class TargetCompression(msgspec.Struct, frozen=True):
     """The compression that a topic has for its batches: `compression.type`, and the `compression.*.level` of it."""
 
     compression: str

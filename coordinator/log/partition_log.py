@@ -2,7 +2,9 @@
 
 from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol, Self
+from typing import Protocol, Self
+
+import msgspec
 
 from _wire.records import BatchHeader, place_batch, place_batches, set_log_append_time
 from coordinator.log.config import LogConfig
@@ -23,7 +25,7 @@ from coordinator.log.segments.segment_file import NO_TIMESTAMP, PrebuiltBatch
 REPLAY_BYTES = 1 << 20
 
 
-class AppendResult(NamedTuple):
+class AppendResult(msgspec.Struct, frozen=True):
     """The result of an append. `log_append_time_ms` is -1 unless message.timestamp.type is LogAppendTime."""
 
     base_offset: int

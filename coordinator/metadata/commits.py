@@ -7,7 +7,9 @@ Counterpart in Kafka: the `DeferredEventQueue` of the `QuorumController`.
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from coordinator.log.disk_threads import DiskThreads, InLine
 from coordinator.log.errors import LogFlushError
@@ -24,7 +26,7 @@ CallSoon = Callable[[Callable[[], None]], object]
 """Calls back in the next iteration of the event loop (`loop.call_soon`)."""
 
 
-class Change(NamedTuple):
+class Change(msgspec.Struct, frozen=True):
     """Records that were appended together, or a portion of them, and what is called when they are applied."""
 
     records: Sequence[MetadataRecord]

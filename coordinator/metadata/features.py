@@ -4,7 +4,9 @@ Counterpart in Kafka: `FeatureControlManager.updateFeature`, with its messages.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from coordinator.metadata.image import MetadataImage
 
@@ -22,7 +24,7 @@ UNSAFE_DOWNGRADE: Final = 3
 DOWNGRADES: Final = (SAFE_DOWNGRADE, UNSAFE_DOWNGRADE)
 
 
-class FeatureUpdate(NamedTuple):
+class FeatureUpdate(msgspec.Struct, frozen=True):
     """The level that a feature is to have, and which way it may go to it: one of the types above."""
 
     name: str

@@ -1,13 +1,15 @@
 """Which node leads a partition. Nothing else in the server assumes how many nodes there are."""
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol
+
+import msgspec
 
 NO_LEADER: Final = -1
 """The leader of a partition whose log directory is offline, as in Metadata responses."""
 
 
-class RemoteNode(NamedTuple):
+class RemoteNode(msgspec.Struct, frozen=True):
     """Another node of the cluster, and where clients reach it."""
 
     node_id: int

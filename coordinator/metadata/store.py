@@ -75,7 +75,7 @@ def _nothing() -> None:
     """Nobody has to know."""
 
 
-class AclChange(NamedTuple):
+class AclChange(msgspec.Struct, frozen=True):
     """That an ACL is created or deleted, encoded: to encode thousands takes longer than to append them."""
 
     record: AclRecord | RemoveAclRecord

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from coordinator.audit.world import group_lag
 from coordinator.groups.audit_schedule import audit_of
@@ -27,7 +29,7 @@ def group_label(group_id: str) -> str:
     return f"{label[:LABEL_CHARACTERS_MAX]}~{digest}"
 
 
-class GroupValues(NamedTuple):
+class GroupValues(msgspec.Struct, frozen=True):
     """What the series of one group say. `rebalances` is by cause, `last_rebalance_ms` None before the first one."""
 
     label: str

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
+import msgspec
+
 from coordinator.audit.world import OffsetsByTopic, committed_count, committed_partitions
 from coordinator.core.lag import lag_ms
 from coordinator.groups.audit_schedule import audit_of
@@ -20,7 +22,7 @@ MS_PER_SECOND: Final = 1000
 TimestampAt = Callable[[str, int, int], int | None]
 
 
-class PartitionLagValues(NamedTuple):
+class PartitionLagValues(msgspec.Struct, frozen=True):
     """`lag_ms` is None if it is unknown."""
 
     topic: str

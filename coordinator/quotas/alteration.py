@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from ipaddress import ip_address
 from typing import Final, NamedTuple
 
+import msgspec
+
 from _wire.errors import ErrorCode
 from coordinator.metadata.image import QuotaEntity, quota_entity
 from coordinator.metadata.records import QuotaRecord
@@ -29,7 +31,7 @@ class Operation(NamedTuple):
     value: float | None
 
 
-class Alteration(NamedTuple):
+class Alteration(msgspec.Struct, frozen=True):
     """The changes to the quotas of one entity."""
 
     names: Mapping[str, str | None]

@@ -1,6 +1,8 @@
 """The quotas that can be set (Kafka's QuotaConfig), and the types of their entities (KIP-546)."""
 
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 USER: Final = "user"
 CLIENT_ID: Final = "client-id"
@@ -14,7 +16,7 @@ CONTROLLER_MUTATION_RATE: Final = "controller_mutation_rate"
 CONNECTION_CREATION_RATE: Final = "connection_creation_rate"
 
 
-class QuotaKey(NamedTuple):
+class QuotaKey(msgspec.Struct, frozen=True):
     """The type of a quota's value: as in Kafka a LONG, INT or DOUBLE. `at_most` bounds the whole numbers."""
 
     type_name: str

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Final, NamedTuple
 
+import msgspec
+
 from coordinator.metadata.image import QuotaEntity
 from coordinator.quotas.keys import CLIENT_ID, IP, USER
 
@@ -18,7 +20,7 @@ class Client(NamedTuple):
     client_id: str
 
 
-class Limit(NamedTuple):
+class Limit(msgspec.Struct, frozen=True):
     """A quota and who shares it: all requests with the same `shared_by` are measured together."""
 
     value: float

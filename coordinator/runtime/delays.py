@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+
+import msgspec
 
 from coordinator.runtime.slices import Steps, awaited
 from coordinator.timers.timers import Timers
 
 
-class DelayKey(NamedTuple):
+class DelayKey(msgspec.Struct, frozen=True):
     """The key of a timer at which steps go on."""
 
     end: Callable[[None], None]

@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+import msgspec
+
 from coordinator.audit.schema import AuthorizationDenied
 from coordinator.logger import logger
 from coordinator.printable import printable
@@ -35,7 +37,7 @@ RESOURCE_WORDS: Final = {
 """As the log of Kafka's authorizer writes types of resources (`SecurityUtils.resourceTypeName`)."""
 
 
-class DenialLogKey(NamedTuple):
+class DenialLogKey(msgspec.Struct, frozen=True):
     """The timer key at the end of a minute."""
 
 

@@ -4,7 +4,9 @@ The answers are those of `KafkaApis` and `ControllerApis` of Kafka 4.3.1.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Protocol
+
+import msgspec
 
 from _wire.errors import ErrorCode
 from _wire.messages.create_topics import CreatableTopicResult
@@ -46,7 +48,7 @@ class Access(Protocol):
         """Whether an operation is allowed, without a word about it if it is not."""
 
 
-class Part(NamedTuple):
+class Part(msgspec.Struct, frozen=True):
     """What is left of a request, which was changed in place."""
 
     response: Any = None

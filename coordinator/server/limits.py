@@ -1,7 +1,8 @@
 """The limits on the number of connections and on their idle time (Kafka's ConnectionQuotas and IdleExpiryManager)."""
 
 from collections import Counter
-from typing import NamedTuple
+
+import msgspec
 
 from coordinator.config.connection_overrides import IPV4_MAPPED, parse_overrides
 from coordinator.config.network_keys import (
@@ -16,7 +17,7 @@ from coordinator.server.connection import Connection
 from coordinator.server.loop_scheduler import LoopScheduler
 
 
-class IdleKey(NamedTuple):
+class IdleKey(msgspec.Struct, frozen=True):
     """The timer key that checks whether a connection has been idle for `connections.max.idle.ms`."""
 
     connection: Connection

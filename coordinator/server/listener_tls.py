@@ -1,7 +1,9 @@
 """Building of what the listeners with TLS need, if there are any."""
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from coordinator.config.metrics_keys import ADMIN_LISTENER
 from coordinator.config.settings import Config
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from coordinator.server.tls_listeners import TlsListeners
 
 
-class TlsParts(NamedTuple):
+class TlsParts(msgspec.Struct, frozen=True):
     """What TLS needs of the node."""
 
     scheduler: LoopScheduler

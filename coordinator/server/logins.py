@@ -2,7 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from coordinator.config.network_keys import SOCKET_REQUEST_MAX_ELEMENTS
 from coordinator.config.sasl_keys import MAX_AUTHENTICATIONS_PER_IP
@@ -22,13 +24,13 @@ HANDSHAKE_KEY: Final = b"\x00\x11"
 """How each SaslHandshake begins."""
 
 
-class FailedLoginKey(NamedTuple):
+class FailedLoginKey(msgspec.Struct, frozen=True):
     """The timer key at which a failed login is answered (`connection.failed.authentication.delay.ms`)."""
 
     login: Login
 
 
-class LoginDeadlineKey(NamedTuple):
+class LoginDeadlineKey(msgspec.Struct, frozen=True):
     """The timer key at which a connection must have logged in (`connection.authentication.max.ms`)."""
 
     login: Login

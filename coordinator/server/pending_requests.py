@@ -3,7 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
+
+import msgspec
 
 from _wire.errors import ErrorCode
 
@@ -18,7 +20,7 @@ class Waiting(Protocol):
         """The same, with the response that reports `error` in the API of that request."""
 
 
-class PartialResponse(NamedTuple):
+class PartialResponse(msgspec.Struct, frozen=True):
     """The response to one part of a request."""
 
     aggregation: "Aggregation"

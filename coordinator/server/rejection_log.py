@@ -1,7 +1,9 @@
 """The log lines about closed connections: at most one per client address and second, whatever clients do."""
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from coordinator.logger import logger
 from coordinator.server.loop_scheduler import LoopScheduler
@@ -11,7 +13,7 @@ ADDRESSES_MAX: Final = 1_000
 """How many addresses have lines of their own in one interval. The others are counted together."""
 
 
-class RejectionLogKey(NamedTuple):
+class RejectionLogKey(msgspec.Struct, frozen=True):
     """The timer key at the end of an interval."""
 
 

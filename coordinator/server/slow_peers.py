@@ -6,7 +6,9 @@ clients that send nothing more keep all others waiting. Here the connection that
 """
 
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from coordinator.config.network_keys import (
     CONNECTIONS_MAX_STALLED_MS,
@@ -22,7 +24,7 @@ BYTES_PER_MS_MIN: Final = 16
 """Who keeps to this rate is given the time for it: 16 kB/s are a slow modem, and nobody's byte by byte."""
 
 
-class SlowPeersKey(NamedTuple):
+class SlowPeersKey(msgspec.Struct, frozen=True):
     """The timer key that checks the connections."""
 
 

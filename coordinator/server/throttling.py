@@ -8,7 +8,9 @@ from collections.abc import Callable
 from functools import partial
 from time import perf_counter_ns
 from types import GeneratorType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+import msgspec
 
 from _wire.errors import ErrorCode
 from _wire.headers import encode_response
@@ -31,19 +33,19 @@ PERCENT_PER_NS: Final = 100 / 1_000_000_000
 """A second of handler time in a second is 100 percent."""
 
 
-class MuteKey(NamedTuple):
+class MuteKey(msgspec.Struct, frozen=True):
     """The timer key that ends the throttle time of a connection."""
 
     connection: Connection
 
 
-class RefusalKey(NamedTuple):
+class RefusalKey(msgspec.Struct, frozen=True):
     """The timer key that closes a connection that was one too many."""
 
     connection: Connection
 
 
-class UsageExpiryKey(NamedTuple):
+class UsageExpiryKey(msgspec.Struct, frozen=True):
     """The timer key that forgets what clients used that are gone."""
 
 

@@ -6,7 +6,9 @@ client that means it is done in a few round trips.
 """
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from coordinator.config.settings import Config
 from coordinator.config.ssl_keys import SSL_HANDSHAKE_TIMEOUT_MS, SSL_HANDSHAKES_MAX, SSL_HANDSHAKES_MAX_PER_IP
@@ -17,7 +19,7 @@ from coordinator.server.loop_scheduler import LoopScheduler
 from coordinator.server.tls_transport import TlsTransport
 
 
-class HandshakesKey(NamedTuple):
+class HandshakesKey(msgspec.Struct, frozen=True):
     """The timer key at which the oldest handshake has taken too long."""
 
 

@@ -6,7 +6,9 @@ Counterpart in Kafka: `TransactionCoordinator`, the background tasks of `Transac
 from collections.abc import Callable, Iterable
 from itertools import islice
 from time import perf_counter
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Protocol
+
+import msgspec
 
 from _wire.errors import ErrorCode
 from _wire.messages.list_transactions import TransactionState as Listed
@@ -39,7 +41,7 @@ CHECKED_AT_ONCE: Final = 1_000
 TransactionShard = Shard[TransactionStateMachine]
 
 
-class CheckKey(NamedTuple):
+class CheckKey(msgspec.Struct, frozen=True):
     """The key of the timers at which timed out transactions are aborted, and unused transactional ids forgotten.
 
     `rest` are the transactional ids that are still to be checked in this round; None: a round begins.

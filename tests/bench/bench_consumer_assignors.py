@@ -16,6 +16,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import msgspec
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from coordinator.core.consumer.assignors.model import Subscriber, Target
@@ -69,7 +71,11 @@ def question(row: Row) -> Question:
     if row.moment == "first":
         return asked
     before = ASSIGNORS[row.assignor].assign(*asked)
-    left = [each._replace(target=before[each.member_id]) for each in members if each.member_id != "consumer-0000"]
+    left = [
+        msgspec.structs.replace(each, target=before[each.member_id])
+        for each in members
+        if each.member_id != "consumer-0000"
+    ]
     return asked._replace(members=left)
 
 

@@ -1,5 +1,7 @@
 """What a fault asks of the core: the same decisions as for real causes, with the cause of the fault."""
 
+import msgspec
+
 from _wire.errors import ErrorCode
 from _wire.messages.heartbeat import HeartbeatRequest
 from coordinator.core.causes import Cause
@@ -29,7 +31,7 @@ def test_a_member_whose_session_goes_on_is_removed_for_another_cause_only():
         def timeout_ms(self, group_id: str, member_id: str) -> int | None:
             return None
 
-    asked.environment = asked.environment._replace(sessions=Alive())
+    asked.environment = msgspec.structs.replace(asked.environment, sessions=Alive())
     group = group_with("orders")
     group.membership = sim.group
     assert expire_session(group, SessionExpired(a), asked) is NOTHING

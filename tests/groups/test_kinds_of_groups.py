@@ -6,6 +6,7 @@ The second kind is one of the tests. The checks of COORDINATOR_DEBUG run, so eac
 import asyncio
 from typing import Any
 
+import msgspec
 import pytest
 from structlog.testing import capture_logs
 
@@ -200,7 +201,7 @@ def test_a_row_that_says_something_else_than_the_records_is_found(
 ) -> None:
     """What counts as stored is said once; the checks compare it with what is written."""
     records = stored.EVENT_RECORDS[EpochMemberAdded]
-    monkeypatch.setitem(stored.EVENT_RECORDS, EpochMemberAdded, records._replace(stores_group=False))
+    monkeypatch.setitem(stored.EVENT_RECORDS, EpochMemberAdded, msgspec.structs.replace(records, stores_group=False))
     with capture_logs() as logs:
         add_members(sim, "a")
     (failed,) = [line["exc_info"] for line in logs if line["log_level"] == "error"]

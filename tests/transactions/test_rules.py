@@ -1,5 +1,6 @@
 """The rules of Kafka 4.3.1's transaction coordinator; the recorded scenarios have its answers on the wire."""
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -439,7 +440,7 @@ def test_every_state_has_kafkas_name():
 
 def set_epoch(world: World, epoch: int) -> None:
     shard = next(each for each in world.coordinator.shards if "t" in each.machine.transactions)
-    shard.machine.transactions["t"] = world.transaction("t")._replace(epoch=epoch)
+    shard.machine.transactions["t"] = msgspec.structs.replace(world.transaction("t"), epoch=epoch)
 
 
 @pytest.mark.parametrize("api_version", [3, 5])
@@ -489,7 +490,7 @@ def test_a_transaction_that_can_be_stored_can_be_ended():
             log.configure(replace(log.config, max_message_bytes=shard_max))
             if transactional_id in shard.machine.transactions:
                 known = shard.machine.transactions[transactional_id]
-                shard.machine.transactions[transactional_id] = known._replace(epoch=epoch)
+                shard.machine.transactions[transactional_id] = msgspec.structs.replace(known, epoch=epoch)
         for number in range(1_000):
             tp = TopicPartition("orders", number)
             if world.add(transactional_id, pid, epoch, tp) != NONE:

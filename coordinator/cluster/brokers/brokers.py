@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
+
+import msgspec
 
 from _wire.errors import ErrorCode
 from _wire.messages.find_coordinator import FindCoordinatorRequest
@@ -24,7 +26,7 @@ ConnectionKey: TypeAlias = tuple[int, str] | str
 """A broker and a purpose, or an address of the bootstrap servers."""
 
 
-class Broker(NamedTuple):
+class Broker(msgspec.Struct, frozen=True):
     """A broker, and where it is reached."""
 
     broker_id: int

@@ -3,7 +3,9 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
+
+import msgspec
 
 from _wire.apis import APIS
 from _wire.errors import MalformedMessage
@@ -23,7 +25,7 @@ Versions: TypeAlias = dict[int, tuple[int, int]]
 """API key → lowest and highest version that the broker supports."""
 
 
-class Asked(NamedTuple):
+class Asked(msgspec.Struct, frozen=True):
     """A request that was sent and has no response yet."""
 
     correlation_id: int

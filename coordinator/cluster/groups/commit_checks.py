@@ -3,7 +3,9 @@
 Counterpart in Kafka: the checks of `OffsetMetadataManager.commitOffset` and `commitTransactionalOffset`.
 """
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+import msgspec
 
 from _wire.errors import NONE, ErrorCode
 from _wire.messages.offset_commit import OffsetCommitRequest
@@ -66,7 +68,7 @@ def _may_commit(group: Group[Any] | None, member_id: str, context: OperationCont
     return Decision((), (Reply(context.request_id, MAY_COMMIT),), renewed, no_step_follows=True)
 
 
-class MayDelete(NamedTuple):
+class MayDelete(msgspec.Struct, frozen=True):
     """What of an OffsetDelete may be forwarded, and the answers for the rest."""
 
     request: OffsetDeleteRequest

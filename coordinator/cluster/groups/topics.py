@@ -5,7 +5,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Container, Iterable
 from contextlib import suppress
 from itertools import count
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from _wire.errors import ErrorCode
 from coordinator.cluster.brokers.brokers import Brokers
@@ -24,7 +26,7 @@ TOPICS_MAX: Final = 20_000
 NO_ID: Final = bytes(16)
 
 
-class KnownTopic(NamedTuple):
+class KnownTopic(msgspec.Struct, frozen=True):
     """What the cluster said of a topic; no partitions: there is none, or this node may not describe it."""
 
     partitions: int
@@ -34,7 +36,7 @@ class KnownTopic(NamedTuple):
 UNKNOWN: Final = KnownTopic(0, NO_ID)
 
 
-class Asked(NamedTuple):
+class Asked(msgspec.Struct, frozen=True):
     """Who waits for topics to be known, and for which. What the cluster was asked before `since` is too old."""
 
     names: set[str]

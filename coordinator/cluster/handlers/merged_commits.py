@@ -6,7 +6,9 @@ commits left one by one would have as many in a second as the broker has writes.
 
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
+
+import msgspec
 
 from _wire.errors import ErrorCode
 from _wire.messages.offset_commit import (
@@ -32,7 +34,7 @@ Where: TypeAlias = tuple[str | bytes | None, int]
 """A topic, by what the version of the request names it, and the partition."""
 
 
-class Commit(NamedTuple):
+class Commit(msgspec.Struct, frozen=True):
     """A commit that was checked, and who waits for its response."""
 
     sentinel: Sentinel

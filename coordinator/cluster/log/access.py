@@ -1,14 +1,14 @@
 """What a log on the cluster needs of the brokers. `broker_access.py` asks real ones, the simulation models them."""
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import msgspec
 
 from _wire.errors import ErrorCode
 
 
-class ProducerIdentity(NamedTuple):
+class ProducerIdentity(msgspec.Struct, frozen=True):
     """The producer id and epoch that a node writes a partition with (KIP-98)."""
 
     producer_id: int
@@ -30,13 +30,13 @@ class Refused(msgspec.Struct, frozen=True):
 FENCED = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED})
 
 
-class Appended(NamedTuple):
+class Appended(msgspec.Struct, frozen=True):
     """A batch is stored on all replicas in sync. -1: an earlier try has stored it, its offset is unknown."""
 
     base_offset: int
 
 
-class Fetched(NamedTuple):
+class Fetched(msgspec.Struct, frozen=True):
     """Record batches from the one on that has the offset asked for, and the bounds of the log then."""
 
     data: bytes

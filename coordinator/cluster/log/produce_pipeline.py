@@ -6,7 +6,9 @@ good. It keeps its sequence number, so the leader stores it once (KIP-98).
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+import msgspec
 
 from _wire.errors import ErrorCode
 from _wire.messages.produce import PartitionProduceData, PartitionProduceResponse, ProduceRequest, TopicProduceData
@@ -25,7 +27,7 @@ REPLICATION_TIMEOUT_MS: Final = 10_000
 LOGGED_FROM_TRY: Final = 5
 
 
-class Waiting(NamedTuple):
+class Waiting(msgspec.Struct, frozen=True):
     """A batch that is not stored yet."""
 
     topic: str

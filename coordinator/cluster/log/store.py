@@ -7,7 +7,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from time import perf_counter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+import msgspec
 
 from coordinator.audit.schema import LeadershipTaken, Record
 from coordinator.cluster.log.access import LogAccess, ProducerIdentity, Refused
@@ -27,7 +29,7 @@ of a partition without appends after a day (`producer.id.expiration.ms`), and th
 transactional id after seven (`transactional.id.expiration.ms`)."""
 
 
-class Queued(NamedTuple):
+class Queued(msgspec.Struct, frozen=True):
     """Something to be written, after all that was queued before it."""
 
     steps: Callable[[], Steps[None]]

@@ -1,7 +1,7 @@
 """The two topics of the coordinator's log on the cluster: made if they are missing, and checked at each start."""
 
 import asyncio
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
@@ -38,7 +38,7 @@ class LogTopic(msgspec.Struct, frozen=True):
     configs: dict[str, str]
 
 
-class LogTopics(NamedTuple):
+class LogTopics(msgspec.Struct, frozen=True):
     """The settings of the two topics as the cluster has them, and their partitions."""
 
     groups: LogConfig

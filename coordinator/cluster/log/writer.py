@@ -5,7 +5,9 @@ A broker compares the epoch of each batch with the highest that the partition ha
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+import msgspec
 
 from _wire.batch_builder import build_batch
 from coordinator.cluster.log.access import ProducerIdentity
@@ -13,7 +15,7 @@ from coordinator.cluster.log.access import ProducerIdentity
 SEQUENCE_MAX: Final = (1 << 31) - 1
 
 
-class Built(NamedTuple):
+class Built(msgspec.Struct, frozen=True):
     """A record batch, and the number of its records."""
 
     data: bytes

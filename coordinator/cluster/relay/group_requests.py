@@ -6,7 +6,9 @@ look the coordinator up again. All other requests are passed on as they are.
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+import msgspec
 
 from _wire.apis import APIS
 from _wire.errors import ErrorCode
@@ -24,7 +26,7 @@ NULLABLE_PROTOCOL_NAME_VERSION: Final = 7
 """From this version on JoinGroup may name no protocol."""
 
 
-class GroupRequest(NamedTuple):
+class GroupRequest(msgspec.Struct, frozen=True):
     """How an API names groups, and how it reports an error."""
 
     group_ids: Callable[[Any, int], Iterable[str]]

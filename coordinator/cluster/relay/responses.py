@@ -5,7 +5,9 @@ The same functions serve connections that pass bytes on and handlers that forwar
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
+
+import msgspec
 
 from _wire.apis import APIS
 from _wire.errors import NONE, ErrorCode
@@ -43,7 +45,7 @@ ELEMENTS_MAX: Final = 200_000
 """Of a request that is decoded: the default of socket.request.max.elements."""
 
 
-class ForwardedRequest(NamedTuple):
+class ForwardedRequest(msgspec.Struct, frozen=True):
     """What has to be known of a request to rewrite its response."""
 
     api_key: int

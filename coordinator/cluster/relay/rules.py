@@ -3,7 +3,9 @@
 An API that is not here is passed on, request and response, whatever its version.
 """
 
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from _wire.apis import APIS
 from _wire.messages.api_versions import ApiVersionsRequest
@@ -53,7 +55,7 @@ ANSWERED: Final = ("ListTransactions", "DescribeLogDirs", "DescribeConfigs")
 """APIs that a node answers for itself at its own port. At those of brokers they are passed on, in the same versions."""
 
 
-class Rule(NamedTuple):
+class Rule(msgspec.Struct, frozen=True):
     """How one API is treated."""
 
     min_version: int

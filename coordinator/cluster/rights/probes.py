@@ -6,6 +6,8 @@ They go over the connection that the client itself has to the broker, so they ar
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
 from _wire.errors import ErrorCode
 from _wire.messages.describe_cluster import DescribeClusterRequest
 from _wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
@@ -34,7 +36,7 @@ class Permission(NamedTuple):
     name: str
 
 
-class Probe(NamedTuple):
+class Probe(msgspec.Struct, frozen=True):
     """A request, and what its response says of permissions."""
 
     request: Message

@@ -1,6 +1,8 @@
 """A group at the cluster, of either group protocol, as its coordinator there describes it."""
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+import msgspec
 
 from _wire.errors import ErrorCode
 from _wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
@@ -16,7 +18,7 @@ UNKNOWN_STATE: Final = "Dead"
 UNUSED_STATES: Final = frozenset({UNKNOWN_STATE, "Empty", ""})
 
 
-class DescribedGroup(NamedTuple):
+class DescribedGroup(msgspec.Struct, frozen=True):
     """A group at the cluster, without its sentinel."""
 
     state: str

@@ -4,13 +4,13 @@ The system of a process that ends closes its connections at once. Those of a pro
 that nobody can reach, stay open. So a member that became silent is told apart by its connection.
 """
 
-from typing import NamedTuple
+import msgspec
 
 from coordinator.core.classic.group import Member
 from coordinator.core.decision import OperationContext
 
 
-class ConnectionAtRemoval(NamedTuple):
+class ConnectionAtRemoval(msgspec.Struct, frozen=True):
     """The connection of a member that is removed. Neither open nor closed at a known time: nothing is known of it."""
 
     is_open: bool | None = None

@@ -6,6 +6,8 @@ Counterpart in Kafka: `GroupMetadataManager.classicGroupJoinToConsumerGroup`.
 from functools import partial
 from typing import Final
 
+import msgspec
+
 from _wire.errors import ErrorCode
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from coordinator.config.consumer_group_keys import GROUP_CONSUMER_MIGRATION_POLICY
@@ -107,7 +109,8 @@ def _updated_metadata(
 ) -> MemberMetadata:
     timeout_ms = rebalance_timeout_ms(request, context)
     protocols = tuple(ClassicProtocol(each.name, each.metadata) for each in request.protocols)
-    return before._replace(
+    return msgspec.structs.replace(
+        before,
         client_id=context.client_id,
         client_host=context.client_host,
         group_instance_id=before.group_instance_id if request.group_instance_id is None else request.group_instance_id,

@@ -4,7 +4,9 @@ Counterpart in Kafka: `ConsumerProtocol`, `Utils.toTopicPartitions`, `Utils.toCo
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+import msgspec
 
 from _wire.embedded import encode_versioned, prefix_of
 from _wire.errors import MalformedMessage
@@ -20,7 +22,7 @@ VERSION_MAX: Final = 3
 """The newest version of subscriptions and assignments."""
 
 
-class Subscription(NamedTuple):
+class Subscription(msgspec.Struct, frozen=True):
     """What a member of the classic protocol asks for."""
 
     topics: tuple[str, ...]

@@ -5,7 +5,9 @@ Counterpart in Kafka: `ModernGroup` and `ConsumerGroup`.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from coordinator.core.attributes import attribute
 from coordinator.core.consumer.deadlines import Deadline, Deadlines
@@ -27,7 +29,7 @@ UNCHECKED: Final = -1
 NO_TARGET: Final[TopicPartitions] = {}
 
 
-class ResolvedPattern(NamedTuple):
+class ResolvedPattern(msgspec.Struct, frozen=True):
     """The topics that match a regular expression, by name in ascending order."""
 
     topics: tuple[str, ...]
@@ -36,7 +38,7 @@ class ResolvedPattern(NamedTuple):
     timestamp_ms: int
 
 
-class FoundSubscription(NamedTuple):
+class FoundSubscription(msgspec.Struct, frozen=True):
     """The topics of a subscription that exist."""
 
     topics_version: int

@@ -7,6 +7,8 @@ from base64 import urlsafe_b64encode
 from functools import partial
 from typing import Any, Final
 
+import msgspec
+
 from _wire.errors import ErrorCode
 from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from coordinator.config.consumer_group_keys import GROUP_CONSUMER_MAX_SIZE
@@ -128,7 +130,7 @@ def updated_metadata(
         changes["pattern"] = request.subscribed_topic_regex
     if before.classic is not None:
         changes["classic"] = None
-    return before._replace(**changes) if changes else before
+    return msgspec.structs.replace(before, **changes) if changes else before
 
 
 def _answer(

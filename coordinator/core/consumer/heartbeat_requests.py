@@ -4,7 +4,9 @@ Counterpart in Kafka: `throwIfConsumerGroupHeartbeatRequestIsInvalid` of `GroupC
 """
 
 from collections.abc import Generator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+import msgspec
 
 from _wire.errors import ErrorCode
 from _wire.messages.consumer_group_heartbeat import (
@@ -26,7 +28,7 @@ OWN_MEMBER_ID_VERSION: Final = 1
 UNCHANGED_TIMEOUT: Final = -1
 
 
-class Rejection(NamedTuple):
+class Rejection(msgspec.Struct, frozen=True):
     """Why a request is rejected."""
 
     error: ErrorCode

@@ -5,7 +5,9 @@ target was so far; the operation `install target` brings the new one. Kafka 4.3 
 """
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from coordinator.core.consumer.events import TargetAssignmentComputed
 from coordinator.core.consumer.group import ConsumerGroup
@@ -25,7 +27,7 @@ TARGETS_PER_OPERATION: Final = 20
 """To install so many targets takes as long as an operation."""
 
 
-class ComputedTarget(NamedTuple):
+class ComputedTarget(msgspec.Struct, frozen=True):
     """The result of a computation: the request of `install target`."""
 
     started: TargetComputationStarted

@@ -4,7 +4,6 @@ Counterpart in Kafka: `consumerGroupLeave`, `consumerGroupFenceMembers`.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import msgspec
 
@@ -39,7 +38,7 @@ CAUSES: Mapping[Deadline, Cause] = {
 }
 
 
-class Departure(NamedTuple):
+class Departure(msgspec.Struct, frozen=True):
     """A member that goes, and why."""
 
     member: ConsumerMember
@@ -74,8 +73,8 @@ def _leaving_member(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest
 
 
 def _left_for_a_moment(group: ConsumerGroup, member: ConsumerMember, context: OperationContext) -> StaticMemberLeft:
-    current = member.current._replace(
-        epoch=LEAVE_STATIC_EPOCH, assigned=_with_epoch_0(member.current.assigned), pending=NO_PARTITIONS
+    current = msgspec.structs.replace(
+        member.current, epoch=LEAVE_STATIC_EPOCH, assigned=_with_epoch_0(member.current.assigned), pending=NO_PARTITIONS
     )
     return StaticMemberLeft(group_id=group.group_id, at_ms=context.wall_ms, member_id=member.member_id, current=current)
 

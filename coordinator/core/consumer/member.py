@@ -5,7 +5,9 @@ Counterpart in Kafka: `ConsumerGroupMember` and `MemberState`.
 
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from coordinator.core.attributes import attribute
 from coordinator.core.client_details import UNKNOWN_CLIENT, ClientDetails, KnowsClient
@@ -33,21 +35,21 @@ class MemberState(IntEnum):
     """A state of a later version: the member has to rejoin."""
 
 
-class ClassicProtocol(NamedTuple):
+class ClassicProtocol(msgspec.Struct, frozen=True):
     """An assignor that a member of the classic protocol supports, with its subscription for it."""
 
     name: str
     metadata: bytes
 
 
-class ClassicMetadata(NamedTuple):
+class ClassicMetadata(msgspec.Struct, frozen=True):
     """What a member of the classic protocol sent when it joined."""
 
     session_timeout_ms: int
     protocols: tuple[ClassicProtocol, ...]
 
 
-class MemberMetadata(NamedTuple):
+class MemberMetadata(msgspec.Struct, frozen=True):
     """Who a member is and what it subscribes to; ConsumerGroupMemberMetadata stores it."""
 
     client_id: str
@@ -64,7 +66,7 @@ class MemberMetadata(NamedTuple):
     """None for a member of the consumer protocol."""
 
 
-class CurrentAssignment(NamedTuple):
+class CurrentAssignment(msgspec.Struct, frozen=True):
     """What a member may use; ConsumerGroupCurrentMemberAssignment stores it."""
 
     epoch: int = NO_EPOCH

@@ -107,12 +107,14 @@ class MemberUpdate:
         self.had = UNASSIGNED if known is None else known.current
         """The assignment before."""
         if self.replaced is not None:
-            self.had = self.had._replace(epoch=NO_EPOCH, previous_epoch=NO_EPOCH)
+            self.had = msgspec.structs.replace(self.had, epoch=NO_EPOCH, previous_epoch=NO_EPOCH)
         self.metadata = update(self._before)
         names, names_before = self.metadata.topics, self._before.topics
         self._names_changed = names is not names_before and names != names_before
         if names is not names_before and not self._names_changed:
-            self.metadata = self.metadata._replace(topics=names_before)  # so that nothing compares them again
+            self.metadata = msgspec.structs.replace(
+                self.metadata, topics=names_before
+            )  # so that nothing compares them again
         self.events: list[Event] = []
         self.group_epoch = group.epoch
         self._target_epoch = group.target_epoch

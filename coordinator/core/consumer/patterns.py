@@ -6,7 +6,9 @@ Counterpart in Kafka: `maybeUpdateRegularExpressions`, `handleRegularExpressions
 """
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from coordinator.config.consumer_group_keys import GROUP_CONSUMER_REGEX_REFRESH_INTERVAL_MS
 from coordinator.core.causes import Cause
@@ -24,7 +26,7 @@ RESOLVED_APART_MS: Final = 10_000
 """The least time between two resolutions of the regular expressions of a group."""
 
 
-class ResolvedTopics(NamedTuple):
+class ResolvedTopics(msgspec.Struct, frozen=True):
     """The result of a resolution: the request of `resolve patterns`."""
 
     topics: Mapping[str, tuple[str, ...]]

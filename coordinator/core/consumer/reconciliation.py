@@ -65,7 +65,7 @@ def _unsubscribed(current: CurrentAssignment, asked: Reconciliation) -> CurrentA
             pending.setdefault(topic_id, {}).update(partitions)
     if asked.still_owns(pending):
         return CurrentAssignment(current.epoch, current.epoch, MemberState.UNREVOKED_PARTITIONS, kept, pending)
-    return current._replace(previous_epoch=current.epoch, assigned=kept)
+    return msgspec.structs.replace(current, previous_epoch=current.epoch, assigned=kept)
 
 
 def _next(current: CurrentAssignment, asked: Reconciliation) -> CurrentAssignment:

@@ -32,7 +32,7 @@ RecordMaker = Callable[[Any, Any, tuple[Any, ...]], list[StoredRecord]]
 """(event, group before the decision, all events of the decision) → records."""
 
 
-class EventRecords(NamedTuple):
+class EventRecords(msgspec.Struct, frozen=True):
     """The records of an event."""
 
     make: RecordMaker

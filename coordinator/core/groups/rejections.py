@@ -110,7 +110,7 @@ def _asked_for(request: MemberRequest) -> dict[str, Any]:
     return {}
 
 
-class RejectedRequest(NamedTuple):
+class RejectedRequest(msgspec.Struct, frozen=True):
     """A request that was answered with an error before its group was asked, or by a fault that a test injected."""
 
     api: str

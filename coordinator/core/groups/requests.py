@@ -1,6 +1,6 @@
 """Requests of operations that serve no API. Each kind of group has its own handler for them, or none."""
 
-from typing import NamedTuple
+import msgspec
 
 from coordinator.core.causes import Cause
 
@@ -19,14 +19,14 @@ class SessionExpired:
         self.reason = reason
 
 
-class ForcedRebalance(NamedTuple):
+class ForcedRebalance(msgspec.Struct, frozen=True):
     """The group is to rebalance although none of its members changes."""
 
     cause: Cause
     reason: str
 
 
-class InstanceTaken(NamedTuple):
+class InstanceTaken(msgspec.Struct, frozen=True):
     """Another client joins with the instance id of a static member, with what its holder sent when it joined."""
 
     group_instance_id: str

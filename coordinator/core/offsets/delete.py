@@ -4,7 +4,9 @@ Counterpart in Kafka: `deleteOffsets`, `deleteAllOffsets` and `onPartitionsDelet
 """
 
 from collections.abc import Container, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from _wire.errors import NONE, ErrorCode
 from _wire.messages.offset_delete import (
@@ -103,7 +105,7 @@ def forget_all(group: Group[Any], context: OperationContext) -> tuple[Event, ...
     return forget(group, partitions, context.wall_ms, DeletionCause.GROUP_REMOVED, context.requester)
 
 
-class GoneTopics(NamedTuple):
+class GoneTopics(msgspec.Struct, frozen=True):
     """Topics whose committed offsets are no longer valid, even if topics of the same names were created since."""
 
     deleted: frozenset[str]

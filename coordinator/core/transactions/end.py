@@ -6,6 +6,8 @@ Counterpart in Kafka: `TransactionCoordinator.endTransaction`, `TransactionMetad
 
 from typing import Final, NamedTuple
 
+import msgspec
+
 from _wire.errors import NONE, ErrorCode
 from _wire.messages.end_txn import EndTxnRequest, EndTxnResponse
 from coordinator.config.transaction_keys import TRANSACTIONAL_ID_EXPIRATION_MS
@@ -124,7 +126,8 @@ def _prepared(
     """The outcome is decided. From transaction version 2 on, the markers have the next epoch."""
     # A transaction of the last epoch, which an earlier version of this server may have stored, has no later one.
     bumps_epoch = client_version >= EPOCH_BUMP_VERSION and transaction.epoch < EPOCH_MAX
-    return transaction._replace(
+    return msgspec.structs.replace(
+        transaction,
         state=state,
         epoch=transaction.epoch + 1 if bumps_epoch else transaction.epoch,
         last_epoch=transaction.epoch if bumps_epoch else transaction.last_epoch,
@@ -152,7 +155,9 @@ def abort_timed_out(transaction: Transaction | None, request: None, context: Ope
         return NOTHING
     if transaction.started_ms > context.now_ms:
         # The clock was ahead when it began. It has its whole timeout from now on.
-        return decided(context, None, changed(transaction, transaction._replace(started_ms=context.now_ms)))
+        return decided(
+            context, None, changed(transaction, msgspec.structs.replace(transaction, started_ms=context.now_ms))
+        )
     if transaction.started_ms + transaction.timeout_ms >= context.now_ms:
         return NOTHING
     aborted = abort_of_coordinator(transaction, context.now_ms)
@@ -171,7 +176,8 @@ def complete(transaction: Transaction | None, completed: Completed, context: Ope
 def _completed(transaction: Transaction, now_ms: int) -> Transaction:
     """A producer whose epochs are used up gets the next id."""
     is_rotated = transaction.next_producer_id != NO_PRODUCER_ID
-    return transaction._replace(
+    return msgspec.structs.replace(
+        transaction,
         state=COMPLETE_COMMIT if transaction.state is PREPARE_COMMIT else COMPLETE_ABORT,
         producer_id=transaction.next_producer_id if is_rotated else transaction.producer_id,
         epoch=0 if is_rotated else transaction.epoch,

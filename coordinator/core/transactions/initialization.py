@@ -6,6 +6,8 @@ Counterpart in Kafka: `TransactionCoordinator.handleInitProducerId`,
 
 from typing import Final
 
+import msgspec
+
 from _wire.errors import ErrorCode
 from _wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from coordinator.config.transaction_keys import TRANSACTION_MAX_TIMEOUT_MS
@@ -113,7 +115,8 @@ def _initialized(
         last_epoch = transaction.last_epoch  # a repeated request
     else:
         return None
-    return transaction._replace(
+    return msgspec.structs.replace(
+        transaction,
         producer_id=producer_id,
         epoch=epoch,
         last_epoch=last_epoch,

@@ -45,7 +45,8 @@ def add(transaction: Transaction | None, request: PartitionsRequest, context: Op
     if transaction.state is ONGOING and len(added) == len(transaction.partitions):
         return decided(context, response)
     started_ms = context.now_ms if transaction.state in IDLE else transaction.started_ms
-    after = transaction._replace(
+    after = msgspec.structs.replace(
+        transaction,
         previous_producer_id=transaction.producer_id,
         state=ONGOING,
         partitions=added,

@@ -1,6 +1,8 @@
 """A transactional id: its producer, and the state and the partitions of its transaction (TransactionMetadata)."""
 
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from coordinator.core.topic_partition import TopicPartition
 from coordinator.core.transactions.states import TransactionState
@@ -16,7 +18,7 @@ EPOCH_BUMP_VERSION: Final = 2
 """From this version of the client's transactions on, each transaction has an epoch of its own (KIP-890)."""
 
 
-class Transaction(NamedTuple):
+class Transaction(msgspec.Struct, frozen=True):
     """All that is known of a transactional id. It is a value: each change makes a new one.
 
     `last_epoch` is the epoch that the producer had before its last change, -1 if a retry with it would be fenced; it

@@ -15,7 +15,9 @@ See docs/decisions/024-moves-between-log-directories.md.
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from coordinator.log.data_dirs.checkpoints import TopicPartition
 from coordinator.log.data_dirs.directory import LogDirectory
@@ -30,7 +32,7 @@ SetAside = Callable[[LogDirectory, str, int], bool]
 """Sets a log aside, if it belongs to no topic; returns whether it did."""
 
 
-class AssignedDirectories(NamedTuple):
+class AssignedDirectories(msgspec.Struct, frozen=True):
     """What the metadata says of the log directories."""
 
     id_of: Callable[[str, int], str]
@@ -42,7 +44,7 @@ class AssignedDirectories(NamedTuple):
 NONE_ASSIGNED: Final = AssignedDirectories(lambda topic, partition: "", lambda directory_id: False)
 
 
-class LogHomes(NamedTuple):
+class LogHomes(msgspec.Struct, frozen=True):
     """What was found."""
 
     homes: dict[TopicPartition, LogDirectory]

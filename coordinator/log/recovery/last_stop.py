@@ -1,7 +1,9 @@
 """How the last process that used a log directory ended: clean, killed or with the power (LogManager.java)."""
 
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from coordinator.log.data_dirs.checkpoints import UNRECOVERED, TopicPartition, write_checkpoint
 from coordinator.log.files import FileSystem, read_file, write_file, write_file_atomically
@@ -23,7 +25,7 @@ def read_boot_id() -> str:
         return ""
 
 
-class LastStop(NamedTuple):
+class LastStop(msgspec.Struct, frozen=True):
     """What a start has to know of the stop before it."""
 
     was_clean: bool

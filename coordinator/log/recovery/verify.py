@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -36,7 +36,7 @@ SNAPSHOT_CHECKED_FROM: Final = 6
 """The checksum of a producer snapshot is that of all bytes after it."""
 
 
-class KnownTopic(NamedTuple):
+class KnownTopic(msgspec.Struct, frozen=True):
     """What the metadata log says of a topic."""
 
     topic_id: bytes

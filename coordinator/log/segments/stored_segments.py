@@ -2,13 +2,14 @@
 
 from bisect import bisect_right
 from pathlib import Path
-from typing import NamedTuple
+
+import msgspec
 
 from coordinator.log.files import FileSystem
 from coordinator.log.segments.files import base_offsets, segment_path
 
 
-class StoredSegments(NamedTuple):
+class StoredSegments(msgspec.Struct, frozen=True):
     """The segments of a log on disk: all together, and the oldest one."""
 
     size_bytes: int = 0

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from coordinator.security.acls.index import AclIndex, allowing
 from coordinator.security.acls.model import (
@@ -27,7 +29,7 @@ A principal that may use it may use any, whatever DENY other names have.
 NO_DECISIONS: Final[Mapping[tuple[int, str | None], bool]] = {}
 
 
-class Rule(NamedTuple):
+class Rule(msgspec.Struct, frozen=True):
     """Why an operation is allowed or denied, as the log of Kafka's authorizer tells it."""
 
     is_allowed: bool

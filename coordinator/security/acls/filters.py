@@ -1,6 +1,8 @@
 """Filters of DescribeAcls and DeleteAcls, and which ACLs may be created (`AclBindingFilter`, `AclControlManager`)."""
 
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from coordinator.security.acls.model import (
     CLUSTER_NAME,
@@ -33,7 +35,7 @@ class AclTooLong(InvalidAcl):
     """An ACL has a text that is too long to be kept."""
 
 
-class AclFilter(NamedTuple):
+class AclFilter(msgspec.Struct, frozen=True):
     """Which ACLs are meant; None or ANY means all."""
 
     resource_type: int

@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from coordinator.security.acls.model import (
     IMPLIED_BY,
@@ -22,7 +23,7 @@ Entry = tuple[str, int, int]
 LITERAL, PREFIXED = PatternType.LITERAL.value, PatternType.PREFIXED.value
 
 
-class Found(NamedTuple):
+class Found(msgspec.Struct, frozen=True):
     """What the ACLs of one pattern say about one principal, or about any."""
 
     pattern: Pattern

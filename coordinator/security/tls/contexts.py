@@ -5,8 +5,9 @@ import ssl
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Final, NamedTuple
+from typing import Final
 
+import msgspec
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 
@@ -27,7 +28,7 @@ VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.
 VERIFY_MODES: Final = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
 
 
-class LoadedContext(NamedTuple):
+class LoadedContext(msgspec.Struct, frozen=True):
     """A context, and what its key store has."""
 
     context: ssl.SSLContext

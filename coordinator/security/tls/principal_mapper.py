@@ -6,7 +6,9 @@ are those of RE2, which takes linear time: a client chooses the name that they a
 
 import re
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from coordinator.config.key import ConfigError
 from coordinator.patterns import CapturingPattern, InvalidPattern
@@ -28,7 +30,7 @@ class NoMatchingRule(ValueError):
     """No rule says which principal the name is. The message is one line."""
 
 
-class _Rule(NamedTuple):
+class _Rule(msgspec.Struct, frozen=True):
     """`pattern` None: the name itself."""
 
     pattern: CapturingPattern | None

@@ -2,8 +2,9 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+import msgspec
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
@@ -32,7 +33,7 @@ CHAIN_MAX: Final = 20
 """Certificates of a chain, and no more of those that happen to be in a key store."""
 
 
-class KeyStore(NamedTuple):
+class KeyStore(msgspec.Struct, frozen=True):
     """A private key with its certificate chain, the certificate of the server first."""
 
     key: Any

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
 from _wire.errors import ErrorCode
 from _wire.messages import alter_configs, incremental_alter_configs
 from _wire.messages.describe_configs import (
@@ -64,7 +66,7 @@ class Resource(NamedTuple):
 Change = Callable[[Mapping[str, str]], Mapping[str, str | None]]
 
 
-class Wanted(NamedTuple):
+class Wanted(msgspec.Struct, frozen=True):
     """What a request wants of one resource."""
 
     resource: Resource

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import chain
 from types import GeneratorType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+import msgspec
 
 from _wire.errors import ErrorCode
 from coordinator.core.classic import joining
@@ -24,7 +26,7 @@ from coordinator.server.node_context import GroupContext
 from coordinator.server.request_context import RequestContext
 
 
-class OneGroup(NamedTuple):
+class OneGroup(msgspec.Struct, frozen=True):
     """An API whose request is about the group that it names in `group_id`."""
 
     operation: Operation
@@ -35,7 +37,7 @@ class OneGroup(NamedTuple):
     downgrade: Downgrade | None = None
 
 
-class ManyGroups(NamedTuple):
+class ManyGroups(msgspec.Struct, frozen=True):
     """An API whose request is about several groups: it is taken apart, and the responses are merged."""
 
     operation: Operation

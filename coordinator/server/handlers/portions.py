@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+import msgspec
 
 from _wire.errors import ErrorCode
 from coordinator.config.network_keys import SOCKET_REQUEST_MAX_BYTES
@@ -19,7 +21,7 @@ LARGE_BYTES: Final = 1 << 20
 PORTION_FACTOR: Final = 4
 
 
-class Asked(NamedTuple):
+class Asked(msgspec.Struct, frozen=True):
     """How the keys of an API are asked, and what becomes of the responses."""
 
     api: str

@@ -1,5 +1,6 @@
 from typing import Any
 
+import msgspec
 import pytest
 
 from _wire.errors import ErrorCode
@@ -163,7 +164,7 @@ def test_a_group_that_a_fault_fills_takes_nobody_but_its_own(max_size, filled_si
     sim = Simulation({"group.max.size": max_size})
     sim.stable_with("a", "b")
     asked = context(version=3, settings={"group.max.size": max_size})
-    asked.environment = asked.environment._replace(filled_size=filled_size)
+    asked.environment = msgspec.structs.replace(asked.environment, filled_size=filled_size)
     protocols = [JoinGroupRequestProtocol(name=each) for each in sim.group.protocol_support]
     request = JoinGroupRequest(
         group_id=sim.group.group_id, session_timeout_ms=10_000, protocol_type="consumer", protocols=protocols

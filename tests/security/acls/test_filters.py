@@ -1,5 +1,6 @@
 """Filters and the checks of new ACLs, value by value."""
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,15 +27,19 @@ def test_an_acl_matches_the_filter_with_its_own_fields_and_the_one_for_all(acl):
     assert EVERYTHING.matches(acl)
     assert AclFilter(*acl).matches(acl)
     own = AclFilter(*acl)
-    for other in (own._replace(principal="User:x"), own._replace(host="1.1.1.1"), own._replace(operation=15)):
+    for other in (
+        msgspec.structs.replace(own, principal="User:x"),
+        msgspec.structs.replace(own, host="1.1.1.1"),
+        msgspec.structs.replace(own, operation=15),
+    ):
         assert not other.matches(acl)
-    assert not own._replace(resource_name="none").matches(acl)
+    assert not msgspec.structs.replace(own, resource_name="none").matches(acl)
 
 
 @given(random_acls.acls, random_acls.NAMES)
 def test_match_finds_what_applies_to_the_name(acl, name):
     applies = name.startswith(acl.resource_name) if acl.pattern_type == 4 else acl.resource_name in (name, "*")
-    assert EVERYTHING._replace(pattern_type=MATCH, resource_name=name).matches(acl) is applies
+    assert msgspec.structs.replace(EVERYTHING, pattern_type=MATCH, resource_name=name).matches(acl) is applies
 
 
 @given(st.tuples(*[st.integers(-128, 127)] * 4))
@@ -61,4 +66,4 @@ def test_each_number_is_taken_or_refused_with_a_message(numbers):
 def test_a_filter_with_a_number_of_a_later_version_is_refused(field, value):
     check_filter(EVERYTHING)
     with pytest.raises(InvalidAcl, match=r"^Unknown (patternFilter|entryFilter)\.$"):
-        check_filter(EVERYTHING._replace(**{field: value}))
+        check_filter(msgspec.structs.replace(EVERYTHING, **{field: value}))

@@ -1,13 +1,15 @@
 """The input and output of the assignors of consumer groups (KIP-848), which run in the coordinator."""
 
 from collections.abc import Generator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+import msgspec
 
 Target = dict[str, dict[bytes, tuple[int, ...]]]
 """Member id → topic id → partitions, ascending. It has every member, and no topic without partitions."""
 
 
-class Subscriber(NamedTuple):
+class Subscriber(msgspec.Struct, frozen=True):
     """A member, as an assignor sees it. Racks play no part."""
 
     member_id: str

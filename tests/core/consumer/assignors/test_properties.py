@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -81,7 +82,7 @@ def test_each_partition_of_a_subscribed_topic_has_one_owner_who_subscribes_to_it
 def test_a_target_is_kept_while_nothing_changes(assignor: Assignor, question: Question):
     members, topics, is_homogeneous = question
     target = assignor.assign(members, topics, is_homogeneous)
-    again = [each._replace(target=target[each.member_id]) for each in members]
+    again = [msgspec.structs.replace(each, target=target[each.member_id]) for each in members]
     assert assignor.assign(again, topics, is_homogeneous) == target
 
 
@@ -143,7 +144,7 @@ def test_a_large_group_is_assigned_in_steps(assignor: Assignor, is_homogeneous: 
         for number in range(2_000)
     ]
     if is_homogeneous:
-        members = [each._replace(topics=frozenset(topics)) for each in members]
+        members = [msgspec.structs.replace(each, topics=frozenset(topics)) for each in members]
     steps = sum(1 for _ in assignor.steps(members, topics, is_homogeneous))
     assert steps >= 3
     assert sum(sizes(assignor.assign(members, topics, is_homogeneous))) == 3_000
