@@ -1,6 +1,5 @@
 """Secrets among the settings (Kafka's type PASSWORD)."""
 
-import hmac
 from typing import Final
 
 HIDDEN: Final = "[hidden]"
@@ -21,7 +20,9 @@ class Password:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Password):
             return NotImplemented
-        return hmac.compare_digest(self.value.encode(), other.value.encode())
+        from hmac import compare_digest  # with OpenSSL behind it: most servers have no secrets to compare
+
+        return compare_digest(self.value.encode(), other.value.encode())
 
     def __hash__(self) -> int:
         return hash(self.value)

@@ -2,7 +2,6 @@
 
 import fcntl
 import os
-import shutil
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -171,7 +170,9 @@ class DiskFileSystem:
         path.unlink()
 
     def remove_tree(self, path: Path) -> None:
-        shutil.rmtree(path)
+        from shutil import rmtree  # with all kinds of archives: few servers delete partitions
+
+        rmtree(path)
 
     def flush_directory(self, path: Path) -> None:
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)

@@ -1,7 +1,6 @@
 """Which quota applies to a client (Kafka's DefaultQuotaCallback)."""
 
 from collections.abc import Mapping
-from hashlib import sha256
 from typing import Final, NamedTuple
 
 import msgspec
@@ -75,7 +74,11 @@ def _levels(user_name: str, client_id: str) -> list[tuple[QuotaEntity, tuple[str
 
 
 def _shortened(name: str) -> str:
-    return name if len(name) <= NAME_LENGTH_MAX else sha256(name.encode(errors="replace")).hexdigest()
+    if len(name) <= NAME_LENGTH_MAX:
+        return name
+    from hashlib import sha256
+
+    return sha256(name.encode(errors="replace")).hexdigest()
 
 
 class AddressLimits:

@@ -7,9 +7,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar
 
-from greenlet import error as GreenletError
-from greenlet import getcurrent, greenlet
-
 from coordinator.runtime.slices import Steps
 
 T = TypeVar("T")
@@ -18,9 +15,15 @@ Pause = Callable[[], object]
 
 def in_steps(work: Callable[[Pause], T]) -> Steps[T]:
     """The steps of `work(pause)`: one ends where it calls `pause`."""
+    from greenlet import error as GreenletError
+    from greenlet import greenlet
+
+    def pause() -> None:
+        runner.parent.switch()
+
     runner = greenlet(work)
     try:
-        result: T = runner.switch(_pause)
+        result: T = runner.switch(pause)
         while not runner.dead:
             yield
             result = runner.switch()
@@ -29,7 +32,3 @@ def in_steps(work: Callable[[Pause], T]) -> Steps[T]:
         if not runner.dead:
             with suppress(GreenletError):  # its thread has ended, and its stack with it
                 runner.throw()
-
-
-def _pause() -> None:
-    getcurrent().parent.switch()

@@ -1,5 +1,6 @@
 """Building of what takes requests from connections, within the limits for clients."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,7 +17,7 @@ from coordinator.server.handler_parts import HandlerParts
 from coordinator.server.handlers.certificate_reload import CertificateReload
 from coordinator.server.host import Host
 from coordinator.server.limits import ConnectionLimits
-from coordinator.server.listener import parse_listeners
+from coordinator.server.listener import Listener, parse_listeners
 from coordinator.server.listener_tls import TlsParts, make_tls
 from coordinator.server.listeners import Listeners
 from coordinator.server.node_loop import NodeLoop
@@ -24,13 +25,13 @@ from coordinator.server.rejection_log import RejectionLog
 from coordinator.server.request_chain import RequestChain, Step
 from coordinator.server.request_dispatcher import RequestDispatcher
 from coordinator.server.request_runner import RequestRunner
-from coordinator.server.sasl_parts import SaslParts
 from coordinator.server.slow_peers import SlowPeers
 from coordinator.server.storage import Storage
 from coordinator.server.throttling import Throttling
 
 if TYPE_CHECKING:
     from coordinator.metrics.node_metrics import NodeMetrics
+    from coordinator.server.sasl_parts import SaslParts
 
 
 class Front(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,7 +113,7 @@ def make_front(
         groups.sessions,
         now_ms,
         rejections=rejections,
-        sasl=SaslParts(config, storage.image, dispatcher, loop, metrics),
+        sasl=_sasl_parts(config, described, storage, dispatcher, loop, metrics),
         tls=tls,
         metrics=metrics,
         descriptors=host.descriptors,
@@ -138,3 +139,19 @@ def _authorization_step(config: Config, storage: Storage, denials: DenialLog, se
     return AuthorizationStep(
         storage.authorizer, storage.image, denials, sessions, creates_topics=config[AUTO_CREATE_TOPICS_ENABLE]
     )
+
+
+def _sasl_parts(
+    config: Config,
+    listeners: Sequence[Listener],
+    storage: Storage,
+    dispatcher: RequestDispatcher,
+    loop: NodeLoop,
+    metrics: "NodeMetrics | None",
+) -> "SaslParts | None":
+    """None if no listener has a login: then nothing of logins is imported."""
+    if not any(listener.security_protocol.has_sasl for listener in listeners):
+        return None
+    from coordinator.server.sasl_parts import SaslParts
+
+    return SaslParts(config, storage.image, dispatcher, loop, metrics)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
+import msgspec
 import pytest
 from structlog.testing import capture_logs
 
@@ -193,8 +194,8 @@ def offset_of_stored(sim: Simulation) -> dict[str, int]:
 
 def test_a_group_larger_than_allowed_by_now_rebalances(sim):
     break_group(sim)
-    sim.coordinator.environment = sim.environment._replace(
-        config=Config({"group.max.size": "1", "group.initial.rebalance.delay.ms": "0"})
+    sim.coordinator.environment = msgspec.structs.replace(
+        sim.environment, config=Config({"group.max.size": "1", "group.initial.rebalance.delay.ms": "0"})
     )
     rebuild(sim)
     assert sim.group.state is GroupState.PREPARING_REBALANCE

@@ -232,7 +232,7 @@ def test_who_may_end_a_transaction(world):
 def test_a_producer_whose_epochs_are_used_up_gets_another_id(world):
     pid = world.initialize().producer_id
     shard = next(each for each in world.coordinator.shards if "t" in each.machine.transactions)
-    shard.machine.transactions["t"] = world.transaction("t")._replace(epoch=32_766)
+    shard.machine.transactions["t"] = msgspec.structs.replace(world.transaction("t"), epoch=32_766)
     world.add("t", pid, 32_766, orders(0))
     ended = world.end("t", pid, 32_766, committed=True)
     assert (ended.error_code, ended.producer_id > pid, ended.producer_epoch) == (NONE, True, 0)
@@ -245,7 +245,7 @@ def test_a_producer_whose_epochs_are_used_up_gets_another_id(world):
 def test_an_initialization_with_the_last_epoch_gets_another_id(world):
     pid = world.initialize().producer_id
     shard = next(each for each in world.coordinator.shards if "t" in each.machine.transactions)
-    shard.machine.transactions["t"] = world.transaction("t")._replace(epoch=32_766)
+    shard.machine.transactions["t"] = msgspec.structs.replace(world.transaction("t"), epoch=32_766)
     other = world.initialize(producer_id=pid, epoch=32_766)
     assert (other.producer_id > pid, other.producer_epoch) == (True, 0)
     again = world.initialize(producer_id=pid, epoch=32_766)
@@ -350,7 +350,10 @@ def test_markers_of_an_earlier_transaction_complete_nothing(world):
 def test_an_impossible_transition_breaks_an_invariant(world):
     world.initialize()
     before = world.transaction("t")
-    for after in (before._replace(state=TransactionState.COMPLETE_COMMIT), before._replace(epoch=-1)):
+    for after in (
+        msgspec.structs.replace(before, state=TransactionState.COMPLETE_COMMIT),
+        msgspec.structs.replace(before, epoch=-1),
+    ):
         with pytest.raises(AssertionError):
             TransactionChanged(before, after).apply({"t": before})
     with pytest.raises(AssertionError):
@@ -510,7 +513,7 @@ def test_a_transaction_that_began_in_the_future_times_out(world):
     world.produce("t", pid, 0, 0, b"lost")
     shard = next(each for each in world.coordinator.shards if "t" in each.machine.transactions)
     ahead_ms = world.now_ms() + 365 * 24 * 3600 * 1000
-    shard.machine.transactions["t"] = world.transaction("t")._replace(started_ms=ahead_ms)
+    shard.machine.transactions["t"] = msgspec.structs.replace(world.transaction("t"), started_ms=ahead_ms)
     world.advance(20_000)
     assert state(world) == "Ongoing"
     assert world.transaction("t").started_ms <= world.now_ms(), "its timeout counts from now on"

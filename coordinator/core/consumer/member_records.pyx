@@ -59,7 +59,8 @@ def current_record(str group_id not None, str member_id not None, current not No
     cdef int32_t epoch, previous_epoch
     cdef int state
     cdef dict assigned, pending
-    epoch, previous_epoch, state, assigned, pending = current
+    epoch, previous_epoch, state = current.epoch, current.previous_epoch, current.state
+    assigned, pending = current.assigned, current.pending
     cdef Py_ssize_t size = 2 + 4 + 4 + 1 + bytes_with_epochs(assigned) + bytes_with_epochs(pending) + 1
     cdef bytes made = PyBytes_FromStringAndSize(NULL, size)
     cdef uint8_t *start = <uint8_t *>PyBytes_AS_STRING(made)

@@ -112,9 +112,8 @@ class MemberUpdate:
         names, names_before = self.metadata.topics, self._before.topics
         self._names_changed = names is not names_before and names != names_before
         if names is not names_before and not self._names_changed:
-            self.metadata = msgspec.structs.replace(
-                self.metadata, topics=names_before
-            )  # so that nothing compares them again
+            # So that nothing compares them again.
+            self.metadata = msgspec.structs.replace(self.metadata, topics=names_before)
         self.events: list[Event] = []
         self.group_epoch = group.epoch
         self._target_epoch = group.target_epoch
