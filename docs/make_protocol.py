@@ -1,7 +1,7 @@
 """Writes docs/protocol.md from the definitions and the dispatch table: `make docs`."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from unittest.mock import MagicMock
 
@@ -10,7 +10,7 @@ sys.path.insert(0, str(ROOT))
 
 from _wire.notation import Definition, Versions, read_definitions  # noqa: E402  (the script may be run from anywhere)
 from coordinator.server.api_table import dispatch_table  # noqa: E402
-from coordinator.server.dispatch import Route  # noqa: E402
+from coordinator.server.dispatch import ServedApi  # noqa: E402
 
 PAGE = Path(__file__).with_name("protocol.md")
 HEAD = """# Protocol
@@ -27,19 +27,19 @@ because of librdkafka (KAFKA-18659). Flexible versions have compact lengths and 
 def page() -> str:
     definitions = read_definitions()
     table = dispatch_table(MagicMock())  # the handlers are listed, none of them is called
-    lines = [HEAD, "", "## APIs", "", *apis(definitions, table.routes)]
+    lines = [HEAD, "", "## APIs", "", *apis(definitions, table.served)]
     lines += ["", "## Records of internal topics", "", *records(definitions)]
     lines += ["", "## Other embedded formats", "", *others(definitions)]
     return "\n".join(lines) + "\n"
 
 
-def apis(definitions: list[Definition], routes: dict[int, Route]) -> Iterator[str]:
+def apis(definitions: list[Definition], served: Mapping[int, ServedApi]) -> Iterator[str]:
     yield "| key | API | defined | served | flexible from | what it is for |"
     yield "|---:|---|---|---|---|---|"
     for key, each in sorted((each.key, each) for each in definitions if each.key is not None):
-        route = routes.get(key)
-        served = span(Versions(route.min_version, route.max_version)) if route else "no"
-        yield f"| {key} | {each.name} | {span(each.versions)} | {served} | {flexible(each)} | {each.doc} |"
+        api = served.get(key)
+        versions = span(Versions(api.min_version, api.max_version)) if api else "no"
+        yield f"| {key} | {each.name} | {span(each.versions)} | {versions} | {flexible(each)} | {each.doc} |"
 
 
 def records(definitions: list[Definition]) -> Iterator[str]:

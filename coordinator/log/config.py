@@ -1,13 +1,13 @@
 """The settings of one log, with the names of Kafka's topic configs."""
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
 from coordinator.config.key import INT64_MAX
 
 
-class TargetCompression(msgspec.Struct, frozen=True):
+class TargetCompression(NamedTuple):
     """The compression that a topic has for its batches: `compression.type`, and the `compression.*.level` of it."""
 
     compression: str

@@ -3,16 +3,14 @@
 from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Final
-
-import msgspec
+from typing import Final, NamedTuple
 
 EVENT_BOUNDS_MS: Final = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000)
 LAG_BOUNDS_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 LOAD_BOUNDS_SECONDS: Final = (0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 
 
-class HistogramValue(msgspec.Struct, frozen=True):
+class HistogramValue(NamedTuple):
     """The buckets as Prometheus has them: (upper bound as text, observations up to it), the last one +Inf."""
 
     buckets: list[tuple[str, int]]

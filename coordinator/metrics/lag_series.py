@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-import msgspec
-
 from coordinator.audit.world import OffsetsByTopic, committed_count, committed_partitions
 from coordinator.core.lag import lag_ms
 from coordinator.groups.audit_schedule import audit_of
@@ -22,7 +20,7 @@ MS_PER_SECOND: Final = 1000
 TimestampAt = Callable[[str, int, int], int | None]
 
 
-class PartitionLagValues(msgspec.Struct, frozen=True):
+class PartitionLagValues(NamedTuple):
     """`lag_ms` is None if it is unknown."""
 
     topic: str

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-import msgspec
-
 from coordinator.metadata.image import QuotaEntity
 from coordinator.quotas.keys import CLIENT_ID, IP, USER
 
@@ -19,7 +17,7 @@ class Client(NamedTuple):
     client_id: str
 
 
-class Limit(msgspec.Struct, frozen=True):
+class Limit(NamedTuple):
     """A quota and who shares it: all requests with the same `shared_by` are measured together."""
 
     value: float

@@ -16,6 +16,7 @@ from tests.waiting import wait_for
 from tests.wire_client import WireClient, join_request
 
 PARTITIONS = 4
+STEP_SECONDS = 0.001
 NUM_PARTITIONS = "kafka_server_group_coordinator_metrics_num_partitions"
 
 
@@ -26,11 +27,14 @@ def ready(node):
 
 @pytest.fixture
 def held(monkeypatch):
-    """Loads do not end while the event is not set; the loop turns all the same."""
+    """Loads do not end while the event is not set; the loop turns all the same.
+
+    Each step waits a little: else the thread that asks, in the same process, hardly gets the interpreter.
+    """
     released, load = threading.Event(), GroupStateMachine.load
 
     def held_load(machine, store):
-        while not released.is_set():
+        while not released.wait(STEP_SECONDS):
             yield
         yield from load(machine, store)
 

@@ -19,7 +19,7 @@ from coordinator.cluster.nodes.lease import Lease
 def test_before_a_request_is_handled() -> None:
     calls: list[str] = []
     dispatcher: Any = ClusterDispatcher.__new__(ClusterDispatcher)
-    dispatcher.routes = {}
+    dispatcher.served = {}
     dispatcher._before_request = lambda: calls.append("lease")
     connection: Any = SimpleNamespace(call=None, reject=lambda reason: calls.append("rejected"))
     dispatcher._serve(connection, b"\x00\x03")

@@ -59,8 +59,8 @@ RULE_MUTANTS: Final = (
     Mutant(
         "long names are remembered as they are",
         "limits._shortened",
-        "name if len(name) <= NAME_LENGTH_MAX else",
-        "name if True else",
+        "if len(name) <= NAME_LENGTH_MAX:",
+        "if True:",
     ),
     Mutant(
         "any number of clients is remembered",

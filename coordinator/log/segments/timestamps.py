@@ -1,9 +1,7 @@
 """Search of a log for the records of a time (UnifiedLog.fetchOffsetByTimestamp)."""
 
 from collections.abc import Callable
-from typing import Final
-
-import msgspec
+from typing import Final, NamedTuple
 
 from _wire.batch_times import HEAD_BYTES, batch_timestamp
 from _wire.records import find_max_timestamp, find_timestamp
@@ -16,7 +14,7 @@ SEARCH_BYTES_MAX: Final = 2 << 20
 """How far apart two entries of an offset index may be for `timestamp_at` to look between them."""
 
 
-class TimestampedOffset(msgspec.Struct, frozen=True):
+class TimestampedOffset(NamedTuple):
     """A record that was found by its timestamp."""
 
     offset: int
