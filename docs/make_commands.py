@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from coordinator.cli import VERBS, completion, config, config_diff, main, serve, server_options, terminal  # noqa: E402
-from coordinator.groups.checked import SWITCH  # noqa: E402
+from coordinator.groups.machines import SWITCH  # noqa: E402
 
 PAGE = Path(__file__).with_name("commands.md")
 NAME: Final = "coordinator"

@@ -1,15 +1,14 @@
-"""A group state machine that checks itself at every step: the one that runs when COORDINATOR_DEBUG is set.
+"""A group state machine that checks itself at every step: the one of `machines.py` when COORDINATOR_DEBUG is set.
 
 The core keeps its rules by construction: only events change a group, records are made before the events are applied,
 timers and sessions follow from decisions. These checks look at the result instead, so that a defect is found where it
 happens, and not later by a client or a restart. They raise and are no `assert` statements: `python -O` keeps them.
 """
 
-import os
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
-from typing import Any, Final, cast
+from typing import Any, cast
 
 import msgspec
 
@@ -30,30 +29,9 @@ from coordinator.runtime.interfaces import Replay, Store
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.slices import Awaited, Steps
 
-SWITCH: Final = "COORDINATOR_DEBUG"
-"""The environment variable that arms the checks: 1 is on; 0, nothing or absent is off."""
-
 
 class CheckFailed(AssertionError):
     """A defect of the coordinator, never a client's: the state after a step is not what the step should leave."""
-
-
-def checks_are_armed() -> bool:
-    return os.environ.get(SWITCH, "0") not in ("", "0")
-
-
-def make_state_machine(
-    sessions: SessionTable,
-    observer: GroupObserver,
-    timers: KeyTimers,
-    addresses: AddressLimits | None = None,
-    on_applied: OnApplied | None = None,
-    consumer_groups: ConsumerGroupSettings | None = None,
-) -> GroupStateMachine:
-    """The state machine of a shard; one that checks itself if the checks are armed. `timers` are those of the shard."""
-    if checks_are_armed():
-        return CheckedStateMachine(sessions, observer, timers, addresses, on_applied, consumer_groups)
-    return GroupStateMachine(sessions, observer, addresses, on_applied, consumer_groups)
 
 
 class CheckedStateMachine(GroupStateMachine):

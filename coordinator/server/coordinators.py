@@ -18,8 +18,8 @@ from coordinator.core.stored import TransactionMarker
 from coordinator.groups.audit_checkpoints import AuditCheckpoints
 from coordinator.groups.audit_projection import AuditProjection
 from coordinator.groups.audit_stream import AuditStream
-from coordinator.groups.checked import make_state_machine
 from coordinator.groups.coordinator import GroupCoordinator
+from coordinator.groups.machines import make_state_machine
 from coordinator.groups.offsets_stream import OffsetsStream
 from coordinator.groups.pattern_resolver import ResolvesPatterns
 from coordinator.groups.sessions import SessionTable

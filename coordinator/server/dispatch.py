@@ -122,8 +122,9 @@ class DispatchTable:
         """Make the handlers of an API, if that was left for later."""
         make = self._later.get(api_key)
         if make is not None:
+            handlers = make()
             self._later = {key: other for key, other in self._later.items() if other is not make}
-            make().add_to(self)
+            handlers.add_to(self)
 
     def add(
         self,

@@ -9,7 +9,7 @@ from coordinator.audit.schema import CoordinatorPaused, CoordinatorStopped
 from coordinator.config.metrics_keys import ADMIN_LISTENER
 from coordinator.config.server_keys import NODE_ID
 from coordinator.config.settings import Config
-from coordinator.groups.checked import SWITCH, checks_are_armed
+from coordinator.groups.machines import SWITCH, checks_are_armed
 from coordinator.log.errors import LogError, LogFlushError, LogStopError
 from coordinator.logger import logger
 from coordinator.metadata.leadership import Leadership, SingleNode

@@ -20,7 +20,7 @@ from _wire.errors import ErrorCode
 from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.messages.describe_cluster import DescribeClusterRequest
 from _wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
-from coordinator.groups.checked import SWITCH
+from coordinator.groups.machines import SWITCH
 from tests.servers import RunningServer
 from tests.waiting import wait_for
 from tests.wire_client import WireClient, fetch_request, join_request

@@ -24,7 +24,8 @@ from coordinator.core.offsets.events import OffsetsCommitted, OffsetsDeleted, Tr
 from coordinator.core.operation import Operation, Scope
 from coordinator.core.stored import Producer
 from coordinator.groups import transition_log
-from coordinator.groups.checked import SWITCH, CheckedStateMachine, CheckFailed, checks_are_armed, values_of
+from coordinator.groups.checked import CheckedStateMachine, CheckFailed, values_of
+from coordinator.groups.machines import SWITCH, checks_are_armed
 from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.internal_topics import OFFSETS_TOPIC
 from coordinator.runtime.batch import QueuedOperation

@@ -29,7 +29,7 @@ from coordinator.core.groups.kinds import KINDS
 from coordinator.core.groups.states import DEAD, EMPTY
 from coordinator.core.operation import Operation
 from coordinator.core.stored_batch import StoredBatch
-from coordinator.groups.checked import SWITCH
+from coordinator.groups.machines import SWITCH
 from coordinator.metrics.census import GroupCensus
 from coordinator.metrics.group_meter import GroupMeter
 from coordinator.metrics.top_groups import TopGroups

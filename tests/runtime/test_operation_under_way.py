@@ -24,7 +24,7 @@ EVENTS: Final = 2 * OPERATIONS_AT_ONCE
 
 @pytest.fixture(params=[False, True], ids=["", "checked"])
 def sim(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Simulation:
-    monkeypatch.setattr("coordinator.groups.checked.checks_are_armed", lambda: request.param)
+    monkeypatch.setattr("coordinator.groups.machines.checks_are_armed", lambda: request.param)
     made = Simulation()
     commit_for(made, GROUP_ID, "before", 1)
     commit_for(made, OTHER, "before", 1)

@@ -109,11 +109,15 @@ def test_a_connection_is_not_read_while_its_failed_login_waits(server, client):
     assert connection.last_heard_ms == heard_ms
 
 
-def test_a_right_login_is_answered_at_once(client):
-    began = time.monotonic()
-    assert log_in(client).error_code == 0
-    assert time.monotonic() - began < DELAY_MS / 1000
-    assert works(client)
+def test_a_right_login_is_answered_at_once(server):
+    took = []
+    while not took or (min(took) >= DELAY_MS / 1000 and len(took) < 5):  # a busy machine may be slow now and then
+        with WireClient(server.addresses["LOGIN"]) as client:
+            began = time.monotonic()
+            assert log_in(client).error_code == 0
+            took.append(time.monotonic() - began)
+            assert works(client)
+    assert min(took) < DELAY_MS / 1000
 
 
 def test_requests_sent_with_the_login_are_served_after_it(client):

@@ -12,7 +12,7 @@ from coordinator.core.address_limits import AddressLimits
 from coordinator.core.decision import Environment
 from coordinator.core.pauses import Pauses
 from coordinator.groups.audit_checkpoints import AuditCheckpoints
-from coordinator.groups.checked import make_state_machine
+from coordinator.groups.machines import make_state_machine
 from coordinator.groups.pattern_resolver import PatternResolver
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.state_machine import GroupStateMachine

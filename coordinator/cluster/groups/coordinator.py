@@ -20,8 +20,8 @@ from coordinator.config.settings import Config
 from coordinator.core.causes import Cause
 from coordinator.core.decision import Environment
 from coordinator.groups.audit_projection import AuditProjection
-from coordinator.groups.checked import make_state_machine
 from coordinator.groups.coordinator import GroupCoordinator
+from coordinator.groups.machines import make_state_machine
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.internal_topics import AUDIT_TOPIC, MEMBERSHIP_TOPIC

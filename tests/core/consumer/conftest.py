@@ -2,7 +2,7 @@
 
 import pytest
 
-from coordinator.groups.checked import SWITCH
+from coordinator.groups.machines import SWITCH
 
 
 @pytest.fixture(autouse=True)

@@ -77,7 +77,7 @@ def test_a_group_decides_about_it_as_about_any_other(monkeypatch: pytest.MonkeyP
 
 def test_names_are_counted_in_steps_before_the_next_event(monkeypatch: pytest.MonkeyPatch) -> None:
     """A report of the group would count them at once. (In checked mode an operation has one step.)"""
-    monkeypatch.setattr("coordinator.groups.checked.checks_are_armed", lambda: False)
+    monkeypatch.setattr("coordinator.groups.machines.checks_are_armed", lambda: False)
     world, uncounted = World({"message.max.bytes": "10000000"}), list[int]()
     apply = GroupStateMachine.apply
 
