@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,6 +17,11 @@ from coordinator.config.key import ConfigError
 from coordinator.config.metrics_keys import ADMIN_ALLOWED_HOSTS
 from coordinator.config.properties import parse_settings
 from coordinator.garbage import no_collections
+
+if TYPE_CHECKING:
+    from starlette.routing import Route
+
+    from coordinator.testing.node import RestartableNode
 
 CANNOT_START = 2
 
@@ -80,16 +86,17 @@ async def _serve(
 ) -> None:
     with no_collections():
         from coordinator.server.descriptors import raise_limit
+        from coordinator.server.metered import find_libraries
         from coordinator.server.watchdog import Watchdog
-        from coordinator.testing.http import testing_routes
         from coordinator.testing.node import RestartableNode
 
+    find_libraries()
     stop_requested = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop_requested.set)
     open_files_max = raise_limit()
-    node = RestartableNode(settings, port, admin_port, testing_routes)
+    node = RestartableNode(settings, port, admin_port, _routes)
     await node.start()
     log_open_files_limit(open_files_max)
     if until_stdin_closes:
@@ -103,6 +110,13 @@ async def _serve(
     ready_file.remove()
     watchdog.stop()
     await node.stop(clean=False)
+
+
+def _routes(node: "RestartableNode") -> "list[Route]":
+    """Those of the control, whose library is imported with the first request."""
+    from coordinator.testing.http import testing_routes
+
+    return testing_routes(node)
 
 
 class StdinWatch(asyncio.Protocol):

@@ -171,7 +171,7 @@ class ClusterNode:
         self._schedule()
         await self._listen()
         self._begin(log.partition_count)
-        await self._serve_admin()
+        self._serve_admin()
 
     async def _reach_cluster(self) -> LogTopics:
         config = self._config
@@ -246,12 +246,12 @@ class ClusterNode:
         self.member.start()
         self._renewing = asyncio.get_running_loop().create_task(self._renew())
 
-    async def _serve_admin(self) -> None:
+    def _serve_admin(self) -> None:
         if self._admin is None or self._metrics is None or self._append_times is None:
             return
         parts = MeasuredParts(loop=self.loop, links=self.links, groups=self.groups, denials=self.front.denials.counts)
         measure_cluster_node(self._metrics, parts, self._append_times)
-        await self._admin.start(self._metrics, secure=self.front.listeners.secure_admin())
+        self._admin.start(self._metrics, secure=self.front.listeners.secure_admin())
 
     def _check_ids(self, brokers: Mapping[int, Broker]) -> None:
         base = self._config[keys.CLUSTER_NODE_ID_BASE]

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.config.key import ConfigError
 from coordinator.config.metrics_keys import ADMIN_LISTENER
@@ -14,6 +15,9 @@ from coordinator.runtime.shard import Shard
 if TYPE_CHECKING:
     from coordinator.admin.port import AdminPort
     from coordinator.metrics.node_metrics import NodeMetrics
+
+LIBRARIES: Final = ("uvicorn", "starlette", "prometheus_client")
+"""They are imported with the first connection to the port."""
 
 
 def bind_admin(
@@ -38,10 +42,16 @@ def check_admin(config: Config) -> None:
     if not config[ADMIN_LISTENER]:
         return
     try:
-        import coordinator.admin.port
-        import coordinator.metrics.node_metrics  # noqa: F401
+        find_libraries()
     except ModuleNotFoundError as missing:
         raise ConfigError(needs(ADMIN_LISTENER.name, missing)) from None
+
+
+def find_libraries() -> None:
+    """Find the libraries of the admin port, and import none of them. Raises ModuleNotFoundError."""
+    for library in LIBRARIES:
+        if find_spec(library) is None:
+            raise ModuleNotFoundError(f"No module named {library!r}", name=library)
 
 
 def metered_shard(metrics: "NodeMetrics") -> Callable[..., Shard[Any]]:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
@@ -185,7 +186,8 @@ class Node:
                 data_plane=self.data_plane,
                 denials=self.front.denials.counts,
             )
-            await self._admin.start(self._metrics, self._admin_routes(self), secure=self.front.listeners.secure_admin())
+            routes = partial(self._admin_routes, self)
+            self._admin.start(self._metrics, routes, secure=self.front.listeners.secure_admin())
 
     async def _load_before_listening(self) -> None:
         """Give short loads the time to end, so that nobody who comes at once is told to try again later."""

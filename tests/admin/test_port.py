@@ -11,7 +11,7 @@ import pytest
 
 from _wire.errors import ErrorCode
 from _wire.messages.api_versions import ApiVersionsRequest
-from coordinator.admin import port as admin_port
+from coordinator.admin import http_server
 from tests.admin.http_client import get, with_node
 from tests.servers import QUICK_GROUPS, RunningServer
 from tests.waiting import wait_for
@@ -50,6 +50,24 @@ def test_the_port_is_told_in_the_ready_file_and_in_the_log(tmp_path):
         assert server.stop() == 0
     with pytest.raises(ConnectionRefusedError):
         connect(server.admin)
+
+
+def test_the_first_connections_wait_for_what_serves_them(tmp_path):
+    def questions(node):
+        assert node._admin._server is None
+        waiting = [connect(node.admin) for _ in range(3)]
+        for each in waiting:
+            each.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert [each.recv(15) for each in waiting] == [b"HTTP/1.1 200 OK"] * 3
+        assert node._admin._server is not None
+
+    with_node(tmp_path, questions)
+
+
+def test_a_port_that_nobody_asked_is_closed_by_a_stop(tmp_path):
+    address = with_node(tmp_path, lambda node: node.admin)
+    with pytest.raises(ConnectionRefusedError):
+        connect(address)
 
 
 def test_a_port_alone_is_on_loopback(tmp_path):
@@ -120,17 +138,17 @@ def test_clients_that_send_no_head_do_not_keep_others_out(tmp_path, sent):
     def questions(node):
         silent = []
         try:
-            for _ in range(3 * admin_port.CONNECTIONS_MAX):
+            for _ in range(3 * http_server.CONNECTIONS_MAX):
                 silent.append(connect(node.admin))
                 silent[-1].sendall(sent)
             began = time.monotonic()
             assert get(node.admin, "/healthz").status == 200
             assert get(node.admin, "/readyz").status == 200
-            assert time.monotonic() - began < admin_port.HEAD_SECONDS
+            assert time.monotonic() - began < http_server.HEAD_SECONDS
             with WireClient(node.bootstrap) as client:
                 assert client.request(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE
             assert all(is_closed(each) for each in silent)
-            assert time.monotonic() - began < admin_port.CONNECTION_SECONDS / 2
+            assert time.monotonic() - began < http_server.CONNECTION_SECONDS / 2
         finally:
             for each in silent:
                 each.close()
@@ -139,7 +157,7 @@ def test_clients_that_send_no_head_do_not_keep_others_out(tmp_path, sent):
 
 
 def test_a_head_that_waits_in_the_socket_while_the_loop_is_blocked_is_served(tmp_path, monkeypatch):
-    monkeypatch.setattr(admin_port, "HEAD_SECONDS", 0.2)
+    monkeypatch.setattr(http_server, "HEAD_SECONDS", 0.2)
 
     def questions(node):
         with connect(node.admin) as client:
@@ -158,8 +176,8 @@ def test_a_head_that_waits_in_the_socket_while_the_loop_is_blocked_is_served(tmp
 
 
 def test_requests_that_take_long_go_before_a_new_one(tmp_path, monkeypatch):
-    monkeypatch.setattr(admin_port, "REQUEST_SECONDS", 0)
-    monkeypatch.setattr(admin_port, "CONNECTIONS_MAX", 4)
+    monkeypatch.setattr(http_server, "REQUEST_SECONDS", 0)
+    monkeypatch.setattr(http_server, "CONNECTIONS_MAX", 4)
     held = threading.Event()
     started = []
 
@@ -207,7 +225,7 @@ def test_a_web_page_of_another_site_does_not_reach_the_port(tmp_path, setting, h
 
 
 def test_a_client_that_does_not_read_is_closed(tmp_path, monkeypatch):
-    monkeypatch.setattr(admin_port, "CONNECTION_SECONDS", 1)
+    monkeypatch.setattr(http_server, "CONNECTION_SECONDS", 1)
 
     def questions(node):
         with connect(node.admin) as lazy:

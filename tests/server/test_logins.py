@@ -110,7 +110,7 @@ def test_a_connection_is_not_read_while_its_failed_login_waits(server, client):
 
 
 def test_a_right_login_is_answered_at_once(server):
-    took = []
+    took: list[float] = []
     while not took or (min(took) >= DELAY_MS / 1000 and len(took) < 5):  # a busy machine may be slow now and then
         with WireClient(server.addresses["LOGIN"]) as client:
             began = time.monotonic()
