@@ -15,6 +15,7 @@ import uvloop
 
 from coordinator.cli.ready_file import ReadyFile
 from coordinator.cli.reload_signal import ReloadSignal
+from coordinator.cli.server_process import CANNOT_START, LOG_LEVELS, log_open_files_limit
 from coordinator.cli.server_settings import log_new_lines, log_settings, read_settings, settings_options
 from coordinator.cli.stop_signals import StopSignals
 from coordinator.config.cluster_keys import CLUSTER_BOOTSTRAP_SERVERS
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from coordinator.cluster.node import ClusterNode
     from coordinator.server.node import Node
 
-CANNOT_START = 2
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of malloc.h
 KEPT_BYTES = 64 << 20
 """How much freed memory at the end of the heap is kept."""
@@ -42,7 +42,6 @@ MAPPED_BYTES_MIN = 32 << 20
 """From this size on memory is mapped, and given back when it is freed; the largest value that is allowed."""
 DATA_MAY_BE_LOST = DISK_FAILED = 1
 NODES_MAX = 32
-LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
 @click.command
@@ -249,15 +248,3 @@ def keep_freed_memory() -> None:
         return
     mallopt(M_TRIM_THRESHOLD, KEPT_BYTES)
     mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES_MIN)
-
-
-def log_open_files_limit(limit: int) -> None:
-    """Log how many open files the process may have, and how they are shared out."""
-    from coordinator.server.descriptors import files_of_the_logs, reserve_of
-
-    if limit < 0:
-        logger.info("file descriptors", limit="none")
-    else:
-        logger.info(
-            "file descriptors", limit=limit, connections=limit - reserve_of(limit), files_of_logs=files_of_the_logs()
-        )

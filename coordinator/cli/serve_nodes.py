@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from coordinator.cli.reload_signal import ReloadSignal
+from coordinator.cli.server_process import CANNOT_START
 from coordinator.config.cluster_keys import CLUSTER_BROKER_PORT_BASE
 from coordinator.config.key import ConfigError
 from coordinator.config.listener_keys import ADVERTISED_LISTENERS, LISTENERS
@@ -29,7 +30,6 @@ RESTART_SECONDS_AT_FIRST: Final = 0.5
 RESTART_SECONDS_AT_MOST: Final = 30.0
 STOP_SECONDS: Final = 20
 READY_POLL_SECONDS: Final = 0.05
-CANNOT_START: Final = 2
 
 
 def settings_of_node(texts: Mapping[str, str], number: int) -> dict[str, str]:

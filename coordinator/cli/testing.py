@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from coordinator.cli.ready_file import ReadyFile
-from coordinator.cli.serve import LOG_LEVELS, log_open_files_limit
+from coordinator.cli.server_process import CANNOT_START, LOG_LEVELS, log_open_files_limit
 from coordinator.config.key import ConfigError
 from coordinator.config.metrics_keys import ADMIN_ALLOWED_HOSTS
 from coordinator.config.properties import parse_settings
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from starlette.routing import Route
 
     from coordinator.testing.node import RestartableNode
-
-CANNOT_START = 2
 
 
 @click.command
