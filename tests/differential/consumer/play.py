@@ -58,6 +58,12 @@ class Retelling:
         """Nothing follows from it: the steps are what they are."""
 
 
+LOOKED_AT_AGAIN: Final = "regular expressions are about to be looked at again"
+SLOW_FOR_TIMEOUTS: Final = "too slow for short timeouts"
+TOO_SLOW: Final = (LOOKED_AT_AGAIN, SLOW_FOR_TIMEOUTS)
+"""Why a history ended whose playing took too long: it says nothing of the servers."""
+
+
 class Ended(Exception):
     """The history cannot go on; the message says why."""
 
@@ -112,9 +118,9 @@ class ConsumerPlayer:
     def _check_time(self) -> None:
         now = time.monotonic()
         if self._resolved_since is not None and now - self._resolved_since > REGEX_SECONDS:
-            raise Ended("regular expressions are about to be looked at again")
+            raise Ended(LOOKED_AT_AGAIN)
         if now > self._hurry_until:
-            raise Ended("too slow for short timeouts")
+            raise Ended(SLOW_FOR_TIMEOUTS)
 
     def _take(self, step: ConsumerStep) -> tuple[Any, Any]:
         kafka, ours = self._sides

@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 
 from tests.differential.consumer.pair import SETTINGS
-from tests.differential.consumer.play import ConsumerPlayer, Retelling
+from tests.differential.consumer.play import TOO_SLOW, ConsumerPlayer, Retelling
 from tests.differential.consumer.recording import read
 from tests.differential.consumer.side import LiveConsumerSide, RecordedConsumerSide
 from tests.differential.consumer.steps import ChangeTopic, ConsumerHistory
@@ -15,6 +15,8 @@ from tests.differential.transactions.pair import wait_for_coordinators
 from tests.servers import RunningServer
 
 RECORDED: Final = read()
+ATTEMPTS: Final = 5
+"""A busy machine may be too slow for the time in which a history has to be played."""
 NAMES: Final = [f"seed {history.seed}" for history in RECORDED]
 
 
@@ -28,8 +30,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.mark.parametrize("history", RECORDED, ids=NAMES)
 def test_our_answers_are_those_of_kafka(history: ConsumerHistory, server: Server) -> None:
-    sides = RecordedConsumerSide(history), LiveConsumerSide(server, new_prefix())
-    played = ConsumerPlayer(sides).play(Retelling(history), history.seed)
+    for _ in range(ATTEMPTS):
+        sides = RecordedConsumerSide(history), LiveConsumerSide(server, new_prefix())
+        played = ConsumerPlayer(sides).play(Retelling(history), history.seed)
+        if played.ended not in TOO_SLOW:
+            break
     assert (played.difference, played.ended) == ("", ""), history.text()
 
 
