@@ -64,7 +64,6 @@ MARKERS_QUEUED_MAX: Final = 200
 
 MarkerResults = dict[int, dict[TopicPartition, ErrorCode]]
 """Position of the marker in its request → errors of its partitions."""
-"""For each marker of WriteTxnMarkers: partition → result."""
 
 
 class TransactionalWriteHandlers:
