@@ -22,6 +22,9 @@ from tests.core.consumer.delayed_targets import DelayedTargets
 from tests.core.consumer.world import World
 from tests.simulation.simulation import GROUP_ID
 
+RESTING_ROUNDS = 25
+"""Seconds without a change of the members after which a group is at rest."""
+ROUNDS_MAX = 200
 CONSUMERS = ("a", "b")
 CLASSICS = ("x", "y")
 INSTANCES = {"a": None, "b": "i", "x": None, "y": "i"}
@@ -147,6 +150,9 @@ class MixedHistories(RuleBasedStateMachine):
             assert isinstance(self.group, ConsumerGroup)
             assert durable_part(self.group) == before
 
+    def _member_ids(self) -> set[str]:
+        return set() if self.group is None else set(self.group.members)
+
     @property
     def group(self) -> Any:
         group = self.world.shard.machine.groups.get(GROUP_ID)
@@ -162,12 +168,16 @@ class MixedHistories(RuleBasedStateMachine):
         """With all members alive and well, a consumer group comes to rest."""
         if getattr(self, "world", None) is None or not isinstance(self.group, ConsumerGroup):
             return
-        for _ in range(25):
+        rounds, unchanged_rounds = 0, 0
+        while unchanged_rounds < RESTING_ROUNDS and rounds < ROUNDS_MAX:
+            before = self._member_ids()
             self.world.advance(1_000)
             for name in list(self.epochs):
                 self.beat(name, True)
             for name in list(self.classics):
                 self.classic_heartbeat(name)
+            # The session of a member that its client has given up may end at any time: then it begins again.
+            rounds, unchanged_rounds = rounds + 1, unchanged_rounds + 1 if before == self._member_ids() else 0
         group = self.group
         alive = {*self.epochs, *(client.member_id for client in self.classics.values())}
         if isinstance(group, ConsumerGroup) and self.epochs and group.members.keys() == alive:
@@ -199,6 +209,20 @@ class MixedHistoriesOfLargeGroups(MixedHistories):
             super().teardown()
         finally:
             self._patch.undo()
+
+
+def test_a_group_comes_to_rest_also_after_a_session_that_ends_at_last() -> None:
+    """The client of b was refused and has given up, its session goes on for the 45 s."""
+    histories = MixedHistoriesOfLargeGroups()
+    histories.start(policy="bidirectional", interval_ms="0")
+    histories.enter(name="b", topics=[])
+    for ms in (999, 9999, 9999):
+        histories.wait(ms=ms)
+    histories.enter(name="a", topics=[])
+    histories.enter(name="b", topics=[])
+    assert histories._member_ids() > set(histories.epochs)
+    histories.teardown()
+    assert histories._member_ids() == set(histories.epochs)
 
 
 TestMixedHistories = MixedHistories.TestCase
