@@ -32,7 +32,6 @@ BODY_BYTES_MAX: Final = 64 * 1024
 """Only the routes of tests read a body; a request with a larger one is closed at once."""
 STOP_SECONDS: Final = 1
 """How long requests under way have at a stop."""
-BACKLOG: Final = 64
 
 
 class OneRequestProtocol(H11Protocol):
@@ -102,8 +101,8 @@ def _secured(secure: Callable[[Any], asyncio.Protocol], **options: Any) -> async
     return secure(OneRequestProtocol(**options))
 
 
-def make_server(app: Application, secure: Callable[[Any], asyncio.Protocol] | None) -> uvicorn.Server:
-    """`secure` puts TLS before a connection."""
+def make_server(app: Application, secure: Callable[[Any], asyncio.Protocol] | None, backlog: int) -> uvicorn.Server:
+    """`secure` puts TLS before a connection; `backlog` connections may wait to be accepted."""
     http = OneRequestProtocol if secure is None else partial(_secured, secure)
     options: dict[str, Any] = {
         "http": http,
@@ -116,7 +115,7 @@ def make_server(app: Application, secure: Callable[[Any], asyncio.Protocol] | No
         "server_header": False,
         "headers": [("Connection", "close")],
         "h11_max_incomplete_event_size": HEAD_BYTES_MAX,
-        "backlog": BACKLOG,
+        "backlog": backlog,
         "timeout_graceful_shutdown": STOP_SECONDS,
     }
     server = uvicorn.Server(uvicorn.Config(app, **options))

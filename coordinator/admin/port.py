@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 PROBES: Final = ("/healthz", "/readyz")
 BACKLOG: Final = 64
-"""Connections that may wait until the first one is served."""
+"""Connections that may wait to be accepted."""
 
 MakeRoutes = Callable[[], "Sequence[BaseRoute]"]
 Secure = Callable[[Any], asyncio.Protocol]
@@ -81,7 +81,7 @@ class AdminPort:
         if self._logins is not None:
             app = LoginGuard(app, self._logins, PROBES if self._are_probes_open else ())
         app = HttpGuard(app, self._socket.getsockname()[0], self._allowed_hosts, ADMIN_ALLOWED_HOSTS.name)
-        self._server = make_server(app, secure)
+        self._server = make_server(app, secure, BACKLOG)
         self._serving = asyncio.get_running_loop().create_task(self._server.serve([self._socket]))
 
     def _end_waiting(self) -> None:
@@ -97,7 +97,7 @@ class AdminPort:
         logger.warning("other hosts may reach the admin port", address=self.address, lacks=lacks)
 
     async def stop(self) -> None:
-        """Close the port; requests under way have `STOP_SECONDS`."""
+        """Close the port; requests under way have a second (`http_server.STOP_SECONDS`)."""
         self._end_waiting()
         if self._server is not None and self._serving is not None:
             self._server.should_exit = True

@@ -163,6 +163,7 @@ class FoldedGroup:
         return found
 
     def begin_generation(self, event: AuditEvent, generation_id: int) -> Generation:
+        """A new generation; one still in progress is closed, as its end is not among the events."""
         self.close_latest(Outcome.UNKNOWN, None)
         begun = Generation(self.group_id, event.created_seq, generation_id, event.seq, event.seq)
         begun.coordinator_epoch, begun.group_type = event.coordinator_epoch, self.group_type
@@ -171,6 +172,7 @@ class FoldedGroup:
         return begun
 
     def close_latest(self, outcome: Outcome, at_ms: int | None) -> None:
+        """End the generation in progress, if there is one, at `at_ms` since the epoch; None: not known when."""
         if self.latest is not None and self.latest.is_open:
             self.latest.outcome, self.latest.ended_ms = outcome, at_ms
             self.ended.append(self.latest)

@@ -1,9 +1,11 @@
 """The routes of a server, with the handlers that it makes for their first requests."""
 
+from typing import Any
 from unittest.mock import MagicMock
 
 from coordinator.server.api_table import dispatch_table
-from coordinator.server.dispatch import DispatchTable, Route
+from coordinator.server.dispatch import DispatchTable, Handler, Route
+from coordinator.server.request_context import RequestContext
 
 
 def served() -> DispatchTable:
@@ -16,3 +18,13 @@ def served() -> DispatchTable:
 
 def routes() -> tuple[Route, ...]:
     return tuple(served().routes.values())
+
+
+def noting(passed: list[str], name: str, proceed: Handler) -> Handler:
+    """A handler that notes its name, and proceeds."""
+
+    def note(request: Any, call: RequestContext) -> Any:
+        passed.append(name)
+        return proceed(request, call)
+
+    return note

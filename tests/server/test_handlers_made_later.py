@@ -5,19 +5,12 @@ import sys
 from typing import Any, cast
 
 from _wire.apis import APIS
-from coordinator.server.dispatch import DispatchTable, Handler
+from coordinator.server.dispatch import DispatchTable
 from coordinator.server.handlers_made_later import LATER, LATER_WITH_DATA_PLANE
 from coordinator.server.request_chain import RequestChain
 from coordinator.server.request_context import RequestContext
 from tests.server.handlers.group_node import GroupNode
-
-
-def noting(passed: list[str], name: str, proceed: Handler) -> Handler:
-    def note(request: Any, call: RequestContext) -> Any:
-        passed.append(name)
-        return proceed(request, call)
-
-    return note
+from tests.server.routes import noting
 
 
 def test_handlers_are_made_for_the_first_request_of_one_of_their_apis_once_and_get_all_steps():

@@ -43,6 +43,7 @@ from coordinator.server.throttling import Throttling
 from tests.hostile.in_process import InProcessServer
 from tests.server.authorizing import authorization
 from tests.server.handlers.group_node import GroupNode
+from tests.server.routes import noting
 from tests.server.test_dispatch import CASES, ROUTES, error_codes, named, names_anything, recorded
 from tests.server.test_throttling_timers import set_quota
 
@@ -505,14 +506,6 @@ class NotedThrottling(Throttling):
 
     def step(self, route: Route, proceed: Handler) -> Handler:
         return noting(self._passed, "throttle", proceed)
-
-
-def noting(passed: list[str], name: str, proceed: Handler) -> Handler:
-    def note(request: Any, call: RequestContext) -> Any:
-        passed.append(name)
-        return proceed(request, call)
-
-    return note
 
 
 def test_authorize_comes_first_then_throttle_then_what_tests_add_then_the_handler(node):

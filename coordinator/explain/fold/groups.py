@@ -8,11 +8,7 @@ import msgspec
 from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent, MemberSnapshot
 from coordinator.explain.folded_group import PREPARING, REBALANCE_STATES, STABLE, FoldedGroup
-from coordinator.explain.generation import (
-    CONSUMER,
-    Changes,
-    Outcome,
-)
+from coordinator.explain.generation import CONSUMER, Changes, Outcome
 from coordinator.explain.known_member import KnownMember
 from coordinator.explain.owners import Owners
 

@@ -7,14 +7,7 @@ from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent, MemberRef
 from coordinator.core.causes import Cause
 from coordinator.explain.folded_group import STABLE, FoldedGroup
-from coordinator.explain.generation import (
-    CHANGES_KEPT_MAX,
-    CONSUMER,
-    Joining,
-    Removal,
-    Replacement,
-    Resubscription,
-)
+from coordinator.explain.generation import CHANGES_KEPT_MAX, CONSUMER, Joining, Removal, Replacement, Resubscription
 from coordinator.explain.known_member import KnownMember
 from coordinator.explain.owners import is_cooperative
 from coordinator.explain.replaced_clients import remember_client

@@ -6,12 +6,7 @@ from typing import Any, Final
 from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent
 from coordinator.explain.folded_group import EMPTY, RECONCILED, STABLE, FoldedGroup
-from coordinator.explain.generation import (
-    CONSUMER,
-    Changes,
-    LateTarget,
-    Outcome,
-)
+from coordinator.explain.generation import CONSUMER, Changes, LateTarget, Outcome
 from coordinator.explain.known_member import KnownMember
 from coordinator.explain.owners import without
 
