@@ -115,7 +115,8 @@ def allowed(key: ConfigKey[Any]) -> str:
         return "`true`, `false`"
     if key.at_least is None:
         return ""
-    return f"at least {key.at_least}" if key.at_most in UNBOUNDED else f"{key.at_least} to {key.at_most}"
+    is_open = key.at_most is None or key.at_most in UNBOUNDED
+    return f"at least {key.at_least}" if is_open else f"{key.at_least} to {key.at_most}"
 
 
 if __name__ == "__main__":

@@ -126,9 +126,6 @@ def _checked(name: str, kafka: KafkaBrokerConfig) -> ResourceConfigKey:
         return ResourceConfigKey(
             name, type_, default, "", _LEAST.get(name), one_of=_ONE_OF.get(name, ()), check=_check_of(name)
         )
-    # A number without a fraction here, which Kafka may write with one.
-    if type_ is ConfigType.DOUBLE and isinstance(setting.default, int):
-        type_ = ConfigType.LONG
     bounds = (setting.at_least, setting.at_most)
     check = _check_of(name)
     if setting is COMPRESSION_GZIP_LEVEL:

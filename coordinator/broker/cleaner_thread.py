@@ -12,12 +12,12 @@ PAUSE_SECONDS_MAX: Final = 3600.0
 class Pace:
     """How long to pause so that on average no more than `bytes_per_second` are read and written."""
 
-    def __init__(self, bytes_per_second: int, seconds: Callable[[], float]) -> None:
+    def __init__(self, bytes_per_second: float, seconds: Callable[[], float]) -> None:
         self._bytes_per_second = bytes_per_second
         self._seconds = seconds
         self._free_at = 0.0
 
-    def change(self, bytes_per_second: int) -> None:
+    def change(self, bytes_per_second: float) -> None:
         """Allow so much from now on."""
         self._bytes_per_second = bytes_per_second
 

@@ -1,6 +1,6 @@
 """The keys of the log cleaner (CleanerConfig)."""
 
-from coordinator.config.key import INT32_MAX, INT64_MAX, ConfigKey
+from coordinator.config.key import DOUBLE_MAX, INT32_MAX, INT64_MAX, ConfigKey
 
 LOG_CLEANER_ENABLE = ConfigKey(
     "log.cleaner.enable", True, "Whether the logs of compacted topics, __consumer_offsets above all, are compacted."
@@ -32,11 +32,10 @@ LOG_CLEANER_IO_BUFFER_LOAD_FACTOR = ConfigKey(
 )
 LOG_CLEANER_IO_MAX_BYTES_PER_SECOND = ConfigKey(
     "log.cleaner.io.max.bytes.per.second",
-    INT64_MAX,
+    DOUBLE_MAX,
     "The maximum number of bytes a second that compaction reads and writes together, on average. By default there is "
     "no limit, as in Kafka.",
     1,
-    INT64_MAX,
 )
 LOG_CLEANER_MIN_CLEANABLE_RATIO = ConfigKey(
     "log.cleaner.min.cleanable.ratio",

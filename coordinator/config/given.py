@@ -1,5 +1,6 @@
 """Where settings are given, and as what: a file, the environment, options. Later ones override earlier ones."""
 
+import shlex
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from pathlib import Path
@@ -7,9 +8,14 @@ from typing import Final
 
 import msgspec
 
+from coordinator.config.key import ConfigError
 from coordinator.config.properties import parse_settings, read_properties_with_lines
+from coordinator.config.sasl_keys import JAVA_SECURITY_AUTH_LOGIN_CONFIG
 
 PREFIX: Final = "KAFKA_"
+BITNAMI_PREFIX: Final = "CFG_"
+"""After the other one, in Bitnami's image. No setting of Kafka begins with `cfg.`."""
+JAVA_OPTIONS: Final = "KAFKA_OPTS"
 NO_SETTINGS: Final = frozenset(
     {
         "KAFKA_GC_LOG_OPTS",
@@ -59,9 +65,10 @@ def given_in_file(path: Path) -> dict[str, Given]:
 def given_in_environment(environment: Mapping[str, str]) -> dict[str, Given]:
     """The settings among the variables, as Apache Kafka's image reads them.
 
-    `KAFKA_LOG_DIRS` is `log.dirs`; `__` stands for an underscore, and `___` for a dash.
+    `KAFKA_LOG_DIRS` is `log.dirs`, and so is `KAFKA_CFG_LOG_DIRS`, as Bitnami's image has it; `__` stands for an
+    underscore, and `___` for a dash. A system property of Java that is a setting here is found in `KAFKA_OPTS`.
     """
-    found = {}
+    found = _given_as_system_properties(environment.get(JAVA_OPTIONS, ""))
     for variable in sorted(environment):
         name = setting_of_variable(variable)
         if name:
@@ -69,11 +76,25 @@ def given_in_environment(environment: Mapping[str, str]) -> dict[str, Given]:
     return found
 
 
+def _given_as_system_properties(options: str) -> dict[str, Given]:
+    """Raises ConfigError: a quote is not closed."""
+    try:
+        words = shlex.split(options)
+    except ValueError as problem:
+        raise ConfigError(f"{JAVA_OPTIONS}: {problem}") from None
+    start = f"-D{JAVA_SECURITY_AUTH_LOGIN_CONFIG.name}="
+    return {
+        JAVA_SECURITY_AUTH_LOGIN_CONFIG.name: Given(word.removeprefix(start), Layer.ENVIRONMENT, JAVA_OPTIONS)
+        for word in words
+        if word.startswith(start)
+    }
+
+
 def setting_of_variable(variable: str) -> str:
     """The setting that a variable gives; empty if it gives none."""
     if not variable.startswith(PREFIX) or variable in NO_SETTINGS:
         return ""
-    name = variable.removeprefix(PREFIX).lower()
+    name = variable.removeprefix(PREFIX).removeprefix(BITNAMI_PREFIX).lower()
     return name.replace("_", ".").replace("...", "-").replace("..", "_")
 
 

@@ -4,8 +4,10 @@ Each one is declared once. Parsing, validation and docs/configuration.md are der
 """
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Mapping
+from decimal import Decimal
 from enum import Enum
 from typing import Any, Final, Generic, TypeVar
 
@@ -19,6 +21,8 @@ N = TypeVar("N", int, float)
 INT16_MAX: Final = 2**15 - 1
 INT32_MAX: Final = 2**31 - 1
 INT64_MAX: Final = 2**63 - 1
+DOUBLE_MAX: Final = sys.float_info.max
+"""Double.MAX_VALUE of Java, which stands for "no limit" in Kafka."""
 SEGMENT_BYTES_MIN: Final = 1024 * 1024
 """The lower bound of a topic's `segment.bytes`.
 
@@ -78,6 +82,8 @@ class ConfigKey(msgspec.Struct, Generic[T], frozen=True, eq=False):
         """A value as in a properties file. A secret is hidden."""
         if isinstance(value, tuple):
             return ",".join(value)
+        if isinstance(value, float):
+            return _double_text(value)
         return str(value).lower() if isinstance(value, bool) else str(value)
 
     def parse(self, text: str) -> T:
@@ -142,3 +148,13 @@ class ConfigKey(msgspec.Struct, Generic[T], frozen=True, eq=False):
         if self.at_most is not None and value > self.at_most:
             raise ConfigError(f"{self.name}={text}: must be at most {self.at_most}")
         return value
+
+
+def _double_text(value: float) -> str:
+    """The text of Java's `Double.toString`, as Kafka's tools print a number with a fraction."""
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        return repr(value)
+    sign, digits, exponent = Decimal(repr(value)).as_tuple()
+    assert isinstance(exponent, int), "settings are finite"
+    shown = "".join(map(str, digits)).rstrip("0")
+    return f"{'-' * sign}{shown[0]}.{shown[1:] or '0'}E{exponent + len(digits) - 1}"

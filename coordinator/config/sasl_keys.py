@@ -22,10 +22,17 @@ SASL_ENABLED_MECHANISMS = ConfigKey(
 SASL_JAAS_CONFIG = ConfigKey(
     "sasl.jaas.config",
     Password(""),
-    'has the users: `org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="secret";`. Other '
-    'has the users: `org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="secret";`. The other '
-    "mechanisms need none.",
+    "For `PLAIN`: the login module that has the users, "
+    '`org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="secret";`. Without it they are read '
+    "from the file of `java.security.auth.login.config`. The other mechanisms need none.",
     scope=Scope.MECHANISM,
+)
+JAVA_SECURITY_AUTH_LOGIN_CONFIG = ConfigKey(
+    "java.security.auth.login.config",
+    "",
+    "For `PLAIN`: the JAAS file with the users, in the section `LISTENER.KafkaServer` (the listener in lower case) or "
+    "`KafkaServer`. It is read at the start. Kafka takes it as a system property of Java; with `--environment` it is "
+    "found in `KAFKA_OPTS`, too.",
 )
 SASL_SERVER_MAX_RECEIVE_SIZE = ConfigKey(
     "sasl.server.max.receive.size",

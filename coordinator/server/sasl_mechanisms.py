@@ -1,11 +1,13 @@
 """Makes the mechanisms of a listener with a login, from its settings."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from coordinator.config.key import ConfigError
 from coordinator.config.listener_overrides import ListenerConfig
 from coordinator.config.sasl_keys import (
+    JAVA_SECURITY_AUTH_LOGIN_CONFIG,
     SASL_ENABLED_MECHANISMS,
     SASL_JAAS_CONFIG,
     SASL_OAUTHBEARER_CLOCK_SKEW_SECONDS,
@@ -106,10 +108,25 @@ def _plain(config: ListenerConfig) -> Plain:
     name = config.name_of(SASL_JAAS_CONFIG)
     text = config[SASL_JAAS_CONFIG].value
     if not text:
-        raise ConfigError(
-            f"listener.name.{config.name.lower()}.plain.{SASL_JAAS_CONFIG.name} is missing: it has the users of PLAIN"
-        )
+        return _plain_of_file(config)
     try:
         return Plain(plain_users(text))
     except JaasError as problem:
         raise ConfigError(f"{name}: {problem}") from None
+
+
+def _plain_of_file(config: ListenerConfig) -> Plain:
+    from coordinator.security.sasl.jaas import JaasError, plain_users_of_file
+
+    path = config[JAVA_SECURITY_AUTH_LOGIN_CONFIG]
+    if not path:
+        raise ConfigError(
+            f"listener.name.{config.name.lower()}.plain.{SASL_JAAS_CONFIG.name} is missing: it has the users of PLAIN "
+            f"(or a JAAS file has them: {JAVA_SECURITY_AUTH_LOGIN_CONFIG.name})"
+        )
+    try:
+        return Plain(plain_users_of_file(Path(path).read_text(encoding="utf-8"), config.name))
+    except (OSError, UnicodeDecodeError) as problem:
+        raise ConfigError(f"{JAVA_SECURITY_AUTH_LOGIN_CONFIG.name}: cannot read {path}: {problem}") from None
+    except JaasError as problem:
+        raise ConfigError(f"{JAVA_SECURITY_AUTH_LOGIN_CONFIG.name}={path}: {problem}") from None

@@ -10,6 +10,8 @@ from coordinator.config.key import ConfigError
     ("variable", "setting"),
     [
         ("KAFKA_LISTENERS", "listeners"),
+        ("KAFKA_CFG_LISTENERS", "listeners"),
+        ("KAFKA_CFG_LISTENER_NAME_CLIENT_PLAIN_SASL_JAAS_CONFIG", "listener.name.client.plain.sasl.jaas.config"),
         ("KAFKA_LOG_DIRS", "log.dirs"),
         ("KAFKA_A__B", "a_b"),
         ("KAFKA_A___B", "a-b"),
@@ -33,6 +35,15 @@ def test_a_variable_gives_a_setting(variable, setting):
 @pytest.mark.parametrize("variable", [*sorted(NO_SETTINGS), "KAFKA_", "KAFKA", "LOG_DIRS", "kafka_log_dirs"])
 def test_other_variables_give_none(variable):
     assert given_in_environment({variable: "v"}) == {}
+
+
+def test_the_jaas_file_is_found_among_the_options_of_java():
+    options = '-Xms64m "-Djava.security.auth.login.config=/a b/jaas.conf" -Dother=x'
+    assert given_in_environment({"KAFKA_OPTS": options}) == {
+        "java.security.auth.login.config": Given("/a b/jaas.conf", Layer.ENVIRONMENT, "KAFKA_OPTS")
+    }
+    with pytest.raises(ConfigError, match="KAFKA_OPTS: No closing quotation"):
+        given_in_environment({"KAFKA_OPTS": "-Da='b"})
 
 
 def test_a_file_gives_settings_with_their_lines(tmp_path):

@@ -1,14 +1,32 @@
 from pathlib import Path
+from typing import Final
 
 import pytest
 
 import coordinator.config as config_package
+from coordinator.broker.resource_config_key import ConfigType
+from coordinator.config.cleaner_keys import LOG_CLEANER_IO_MAX_BYTES_PER_SECOND, LOG_CLEANER_MIN_CLEANABLE_RATIO
 from coordinator.config.consumer_group_keys import GROUP_CONSUMER_ASSIGNORS, GROUP_CONSUMER_MIGRATION_POLICY
 from coordinator.config.group_keys import GROUP_MAX_SIZE, GROUP_MIN_SESSION_TIMEOUT_MS, OFFSETS_RETENTION_MINUTES
-from coordinator.config.key import ConfigError
+from coordinator.config.kafka_broker_configs import kafka_broker_configs
+from coordinator.config.key import DOUBLE_MAX, ConfigError
+from coordinator.config.listener_keys import ADVERTISED_LISTENERS, LISTENERS
 from coordinator.config.log_keys import LOG_RETENTION_MS
+from coordinator.config.server_keys import LOG_DIRS
 from coordinator.config.settings import ALL_KEYS, KEY_MODULES, Config
 from coordinator.config.source import ConfigSource
+
+OF_KAFKA: Final = [key for key in ALL_KEYS if key.name in kafka_broker_configs()]
+CONFIG_TYPES: Final = {
+    "boolean": (ConfigType.BOOLEAN,),
+    "int": (ConfigType.INT, ConfigType.LONG, ConfigType.SHORT),
+    "double": (ConfigType.DOUBLE,),
+    "string": (ConfigType.STRING, ConfigType.CLASS),
+    "list": (ConfigType.LIST,),
+    "password": (ConfigType.PASSWORD,),
+}
+ONE_TEXT: Final = (LISTENERS, ADVERTISED_LISTENERS, LOG_DIRS)
+"""Lists of Kafka whose entries have rules of their own, which who reads them knows."""
 
 
 def test_the_keys_of_every_subject_are_settings():
@@ -27,6 +45,31 @@ def test_every_default_is_a_valid_value(key):
     assert Config({key.name: key.format(key.default)})[key] == key.default
 
 
+@pytest.mark.parametrize("key", OF_KAFKA, ids=lambda key: key.name)
+def test_a_setting_has_kafkas_type_and_takes_kafkas_default_as_its_tools_print_it(key):
+    kafka = kafka_broker_configs()[key.name]
+    assert kafka.type in CONFIG_TYPES[key.type_name] or key in ONE_TEXT
+    if kafka.default is not None:
+        value = key.parse(kafka.default)
+        assert key.parse(key.format(value)) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("1.7976931348623157E308", "1.7976931348623157E308"),
+        ("10000000", "1.0E7"),
+        ("1.25e+9", "1.25E9"),
+        ("9999999", "9999999.0"),
+        ("1", "1.0"),
+    ],
+)
+def test_a_number_with_a_fraction_is_shown_as_java_shows_it(text, shown):
+    key = LOG_CLEANER_IO_MAX_BYTES_PER_SECOND
+    assert key.format(key.parse(text)) == shown
+    assert LOG_CLEANER_MIN_CLEANABLE_RATIO.format(0.0005) == "5.0E-4"
+
+
 def test_a_list_has_its_words_in_order_whatever_they_are_called():
     texts = {GROUP_CONSUMER_ASSIGNORS.name: " range , org.apache.kafka.coordinator.group.assignor.UniformAssignor"}
     config = Config(texts)
@@ -43,9 +86,12 @@ def test_a_word_is_case_insensitive_only_where_kafka_says_so():
 @pytest.mark.parametrize("key", [key for key in ALL_KEYS if key.at_least is not None], ids=lambda key: key.name)
 def test_bounds_are_inclusive(key):
     assert key.parse(str(key.at_least)) == key.at_least
-    assert key.parse(str(key.at_most)) == key.at_most
     with pytest.raises(ConfigError, match=f"must be at least {key.at_least}"):
         key.parse(str(key.at_least - 1))
+    if key.at_most is None:
+        assert key.parse(key.format(DOUBLE_MAX)) == DOUBLE_MAX
+        return
+    assert key.parse(str(key.at_most)) == key.at_most
     with pytest.raises(ConfigError, match=f"must be at most {key.at_most}"):
         key.parse(str(key.at_most + 1))
 

@@ -292,9 +292,24 @@ def test_a_failed_login_is_one_line_without_the_password(tmp_path: Path):
         assert logged.count("login failed") < 20
 
 
+def test_the_users_of_plain_are_read_from_a_jaas_file(tmp_path):
+    file = tmp_path / "jaas.conf"
+    file.write_text(f"KafkaServer {{ {plain_jaas(alice='alice-secret')} }};\n")
+    settings = {"sasl.enabled.mechanisms": "PLAIN", "java.security.auth.login.config": str(file)}
+    with SaslServer(tmp_path / "data", settings, {"LOGIN": "SASL_PLAINTEXT"}) as running:
+        with WireClient(running.addresses["LOGIN"]) as client:
+            assert log_in(client).error_code == 0
+        with WireClient(running.addresses["LOGIN"]) as client:
+            assert log_in(client, WRONG).error_code == 58
+
+
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
+        (
+            {"sasl.enabled.mechanisms": "PLAIN", "java.security.auth.login.config": "/none"},
+            "java.security.auth.login.config: cannot read /none: ",
+        ),
         ({}, "sasl.enabled.mechanisms=: the listener LOGIN needs one at least of PLAIN"),
         ({"sasl.enabled.mechanisms": "GSSAPI"}, "sasl.enabled.mechanisms=GSSAPI: the listener LOGIN needs"),
         ({"sasl.enabled.mechanisms": "PLAIN,plain"}, "and no other"),

@@ -3,6 +3,12 @@
     org.apache.kafka.common.security.plain.PlainLoginModule required
         username="broker" password="secret" user_alice="alice's secret";
 
+A JAAS file, as Java's `java.security.auth.login.config` names it, has sections of such modules:
+
+    KafkaServer {
+        org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="alice's secret";
+    };
+
 No message has a part of what it reads: it has passwords.
 """
 
@@ -12,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 PLAIN_LOGIN_MODULE: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
+SERVER_SECTION: Final = "KafkaServer"
 USER_PREFIX: Final = "user_"
 CONTROL_FLAGS: Final = ("required", "requisite", "sufficient", "optional")
 
@@ -59,6 +66,31 @@ def parse_jaas(text: str) -> list[LoginModule]:
     return modules
 
 
+def parse_jaas_file(text: str) -> dict[str, list[LoginModule]]:
+    """Parse the sections of a JAAS file, by name.
+
+    Raises:
+        JaasError: the text is no JAAS file, or has a section twice.
+    """
+    sections: dict[str, list[LoginModule]] = {}
+    tokens = _tokens(text)
+    for name in tokens:
+        if name.kind not in ("word", "quoted") or _kind_of(tokens) != "{":
+            raise JaasError("a section of a JAAS file begins with NAME {")
+        if name.text in sections:
+            raise JaasError(f"section {len(sections) + 1} has the name of another one")
+        modules = sections[name.text] = []
+        for token in tokens:
+            if token.kind == "}":
+                break
+            modules.append(_module(token, tokens))
+        else:
+            raise JaasError("a section of a JAAS file does not end with };")
+        if _kind_of(tokens) != ";":
+            raise JaasError("a section of a JAAS file does not end with };")
+    return sections
+
+
 def plain_users(text: str) -> dict[str, str]:
     """The users of PLAIN with their passwords: the options `user_NAME`.
 
@@ -71,8 +103,34 @@ def plain_users(text: str) -> dict[str, str]:
     (module,) = modules
     if module.name != PLAIN_LOGIN_MODULE:
         raise JaasError(f"the login module of PLAIN is {PLAIN_LOGIN_MODULE}")
+    return _users(module)
+
+
+def plain_users_of_file(text: str, listener: str) -> dict[str, str]:
+    """The users of PLAIN at a listener: those of its own section, else of `KafkaServer` (Kafka's JaasContext).
+
+    Raises:
+        JaasError: the text is no JAAS file, it has neither section, or the section has no login module of PLAIN.
+    """
+    sections = parse_jaas_file(text)
+    names = (f"{listener.lower()}.{SERVER_SECTION}", SERVER_SECTION)
+    name = next((name for name in names if name in sections), None)
+    if name is None:
+        raise JaasError(f"it has no section {' or '.join(names)}")
+    for module in sections[name]:
+        if module.name == PLAIN_LOGIN_MODULE:
+            return _users(module)
+    raise JaasError(f"its section {name} has no {PLAIN_LOGIN_MODULE}")
+
+
+def _users(module: LoginModule) -> dict[str, str]:
     options = module.options.items()
     return {name.removeprefix(USER_PREFIX): value for name, value in options if name.startswith(USER_PREFIX)}
+
+
+def _kind_of(tokens: Iterator[_Token]) -> str:
+    token = next(tokens, None)
+    return "" if token is None else token.kind
 
 
 def _module(first: _Token, tokens: Iterator[_Token]) -> LoginModule:

@@ -27,7 +27,6 @@ NODE_CONFIGS: Final = (
 """Configs that `RunningKafka` sets, or of which one server has a default and the other has none."""
 DEFAULT_CONFIGS: Final = (
     "fetch.max.bytes",
-    "log.cleaner.io.max.bytes.per.second",
     "queued.max.request.bytes",
     "sasl.enabled.mechanisms",
 )

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coordinator.security.sasl.jaas import JaasError, parse_jaas, plain_users
+from coordinator.security.sasl.jaas import JaasError, parse_jaas, parse_jaas_file, plain_users, plain_users_of_file
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 
@@ -88,3 +88,50 @@ def test_what_is_quoted_is_found(users):
 
     options = " ".join(f"user_{name}={quoted(password)}" for name, password in users.items())
     assert plain_users(f"{PLAIN} {options};") == users
+
+
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required"
+FILE = f"""
+/* of all listeners */
+KafkaServer {{
+    {SCRAM} username="broker" password="secret";
+    {PLAIN} username="broker" password="secret" user_alice="a";
+}};
+"sasl_ssl.KafkaServer" {{ {PLAIN} user_bob="b"; }};
+KafkaClient {{ }};
+"""
+
+
+def test_a_jaas_file_has_sections_of_login_modules():
+    sections = parse_jaas_file(FILE)
+    assert {name: len(modules) for name, modules in sections.items()} == {
+        "KafkaServer": 2,
+        "sasl_ssl.KafkaServer": 1,
+        "KafkaClient": 0,
+    }
+    assert parse_jaas_file(" // nothing") == {}
+
+
+def test_a_listener_has_the_users_of_its_own_section_or_of_the_one_for_all():
+    assert plain_users_of_file(FILE, "SASL_SSL") == {"bob": "b"}
+    assert plain_users_of_file(FILE, "SASL_PLAINTEXT") == {"alice": "a"}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "no section x.KafkaServer or KafkaServer"),
+        ("KafkaClient { };", "no section"),
+        ("KafkaServer { };", "its section KafkaServer has no"),
+        (f"KafkaServer {{ {SCRAM}; }};", "PlainLoginModule"),
+        (f'{PLAIN} user_a="secret";', "begins with NAME"),
+        ("KafkaServer", "begins with NAME"),
+        (f'KafkaServer {{ {PLAIN} user_a="secret";', "does not end with"),
+        (f'KafkaServer {{ {PLAIN} user_a="secret"; }}', "does not end with"),
+        ("KafkaServer { }; KafkaServer { };", "section 2 has the name"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said_without_the_secret(text, reason):
+    with pytest.raises(JaasError, match=reason) as problem:
+        plain_users_of_file(text, "X")
+    assert "secret" not in str(problem.value)
