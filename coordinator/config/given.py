@@ -82,12 +82,9 @@ def _given_as_system_properties(options: str) -> dict[str, Given]:
         words = shlex.split(options)
     except ValueError as problem:
         raise ConfigError(f"{JAVA_OPTIONS}: {problem}") from None
-    start = f"-D{JAVA_SECURITY_AUTH_LOGIN_CONFIG.name}="
-    return {
-        JAVA_SECURITY_AUTH_LOGIN_CONFIG.name: Given(word.removeprefix(start), Layer.ENVIRONMENT, JAVA_OPTIONS)
-        for word in words
-        if word.startswith(start)
-    }
+    name = JAVA_SECURITY_AUTH_LOGIN_CONFIG.name
+    paths = [word.removeprefix(f"-D{name}=") for word in words if word.startswith(f"-D{name}=")]
+    return {name: Given(paths[-1], Layer.ENVIRONMENT, JAVA_OPTIONS)} if paths else {}
 
 
 def setting_of_variable(variable: str) -> str:
