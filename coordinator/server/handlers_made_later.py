@@ -106,6 +106,12 @@ def _sasl(parts: HandlerParts) -> Handlers:
     return SaslHandlers()
 
 
+def _delegation_tokens(parts: HandlerParts) -> Handlers:
+    from coordinator.server.handlers.delegation_tokens import DelegationTokenHandlers
+
+    return DelegationTokenHandlers()
+
+
 def _scram_credentials(parts: HandlerParts) -> Handlers:
     from coordinator.server.handlers.scram_credentials import ScramCredentialHandlers
 
@@ -138,6 +144,15 @@ LATER: Final[tuple[tuple[Mapping[str, Versions], Callable[[HandlerParts], Handle
     ({"DescribeConfigs": (0, 4), "AlterConfigs": (0, 2), "IncrementalAlterConfigs": (0, 1)}, _configs),
     ({"DescribeAcls": (1, 3), "CreateAcls": (1, 3), "DeleteAcls": (1, 3)}, _acls),
     ({"SaslHandshake": (0, 1), "SaslAuthenticate": (0, 2)}, _sasl),
+    (
+        {
+            "CreateDelegationToken": (1, 3),
+            "RenewDelegationToken": (1, 2),
+            "ExpireDelegationToken": (1, 2),
+            "DescribeDelegationToken": (1, 3),
+        },
+        _delegation_tokens,
+    ),
     ({"DescribeUserScramCredentials": (0, 0), "AlterUserScramCredentials": (0, 0)}, _scram_credentials),
 )
 """The versions of APIs, and what makes their handlers."""

@@ -334,6 +334,11 @@ REQUIREMENTS: Final[Mapping[str, tuple[Requirement, ...]]] = {
     "DescribeAcls": _on_cluster(AclOperation.DESCRIBE),
     "CreateAcls": _on_cluster(AclOperation.ALTER),
     "DeleteAcls": _on_cluster(AclOperation.ALTER),
+    # Nothing is created, changed or told, whoever asks.
+    "CreateDelegationToken": NOTHING,
+    "RenewDelegationToken": NOTHING,
+    "ExpireDelegationToken": NOTHING,
+    "DescribeDelegationToken": NOTHING,
     "AlterUserScramCredentials": _on_cluster(AclOperation.ALTER),
     "DescribeUserScramCredentials": _on_cluster(AclOperation.DESCRIBE),
     # Groups.

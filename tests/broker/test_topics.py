@@ -360,9 +360,18 @@ def test_a_topic_that_is_named_twice_is_not_deleted(client, topic):
     topic_id = client.create_topic(topic)
     by_name, by_id = DeleteTopicState(name=topic), DeleteTopicState(name=None, topic_id=topic_id)
     by_both = DeleteTopicState(name=topic, topic_id=topic_id)
-    for states in ([by_name, by_name], [by_id, by_id], [by_name, by_id], [by_id, by_name], [by_both], [by_both] * 2):
+    neither = DeleteTopicState(name=None)
+    for states, message in (
+        ([by_name, by_name], "Duplicate topic name."),
+        ([by_id, by_id], "Duplicate topic id."),
+        ([by_name, by_id], "The provided topic name maps to an ID that was already supplied."),
+        ([by_id, by_name], "The provided topic name maps to an ID that was already supplied."),
+        ([by_both], "You may not specify both topic name and topic id."),
+        ([by_both] * 2, "You may not specify both topic name and topic id."),
+        ([neither], "Neither topic name nor id were specified."),
+    ):
         (refused,) = client.request(DeleteTopicsRequest(topics=states, timeout_ms=5000), 6).responses
-        assert refused.error_code == ErrorCode.INVALID_REQUEST
+        assert (refused.error_code, refused.error_message) == (ErrorCode.INVALID_REQUEST, message)
     assert [each.error_code for each in describe(client, topic)] == [ErrorCode.NONE]
 
 

@@ -49,6 +49,9 @@ REPEATED_RESOURCES_MAX: Final = 10
 """Resources of one request that are described once more. Kafka has no limit: a resource that is named again in a few
 bytes costs tens of KB in the response."""
 
+CLIENT_METRICS_CONFIGS: Final = frozenset({"interval.ms", "match", "metrics"})
+"""Those of Kafka's ClientMetricsConfigs."""
+NO_CLIENT_METRICS: Final = "Client metrics (KIP-714) are not served, so they have no configs"
 UNREADABLE: Final = (
     "This most likely occurs because of a request being malformed by the client library or the message was sent to an "
     "incompatible broker. See the broker logs for more details."
@@ -72,6 +75,8 @@ class Wanted(msgspec.Struct, frozen=True):
     resource: Resource
     names: Sequence[str]
     change: Change
+    is_replacing: bool = False
+    """Whether all configs are given, in place of those that there are (AlterConfigs)."""
 
 
 class ConfigHandlers:
@@ -230,7 +235,7 @@ class ConfigHandlers:
         for each in request.resources:
             entries = [(entry.name, entry.value) for entry in each.configs]
             resource = Resource(each.resource_type, each.resource_name)
-            wanted.append(Wanted(resource, [name for name, _ in entries], _replacing(entries)))
+            wanted.append(Wanted(resource, [name for name, _ in entries], _replacing(entries), is_replacing=True))
             yield
         results = yield from self._change(wanted, request.validate_only)
         responses = [alter_configs.AlterConfigsResourceResponse(**each) for each in results]
@@ -292,12 +297,17 @@ class ConfigHandlers:
         """Raises TopicError unless nothing is to be changed: the configs of other resources cannot change."""
         kind, name = wanted.resource
         match kind:
-            case ConfigResourceType.BROKER_LOGGER:
+            case ConfigResourceType.BROKER_LOGGER if not wanted.is_replacing:
+                if not name:
+                    raise TopicError(ErrorCode.INVALID_REQUEST, "Node id must be an integer, but it is: ")
                 self._check_broker(name, "Node", or_empty="")
                 message = f"Logger {next(iter(wanted.names), '')} does not exist!"
                 error = ErrorCode.INVALID_CONFIG
             case ConfigResourceType.CLIENT_METRICS:
-                message = f"Unknown client metrics configuration: {next(iter(wanted.names), '')}"
+                if not name:
+                    raise TopicError(ErrorCode.INVALID_REQUEST, "Subscription name can't be empty")
+                unknown = [each for each in wanted.names if each not in CLIENT_METRICS_CONFIGS]
+                message = f"Unknown client metrics configuration: {unknown[0]}" if unknown else NO_CLIENT_METRICS
                 error = ErrorCode.INVALID_CONFIG
             case _:
                 raise TopicError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")

@@ -188,12 +188,12 @@ class TopicHandlers:
             for each, topic in named[first : first + TOPICS_AT_ONCE]:
                 name = each.name if topic is None else topic.name
                 if name is None:
-                    unknown = ErrorCode.UNKNOWN_TOPIC_ID
-                    responses.append(_not_deleted(None, each.topic_id, unknown, unknown.description))
+                    message = "This server does not host this topic ID."
+                    responses.append(_not_deleted(None, each.topic_id, ErrorCode.UNKNOWN_TOPIC_ID, message))
                 elif names[name] == 1:
                     responses.append(self._check_deletion(name, allowed, count_mutations))
                 elif topic is not None:
-                    message = "The topic is named by its name and by its id."
+                    message = "The provided topic name maps to an ID that was already supplied."
                     responses.append(_not_deleted(name, topic.topic_id, ErrorCode.INVALID_REQUEST, message))
             if allowed:
                 deleted = partial(self._topics_deleted, allowed)
@@ -263,11 +263,11 @@ def _split_valid(wanted: list[DeleteTopicState]) -> Steps[tuple[list[DeleteTopic
     for (name, topic_id), count in times.items():
         yield
         if name is not None and topic_id != NO_ID:
-            problem = "A topic is named by its name or by its id, not by both."
+            problem = "You may not specify both topic name and topic id."
         elif name is None and topic_id == NO_ID:
-            problem = "Neither a name nor an id."
+            problem = "Neither topic name nor id were specified."
         elif count > 1:
-            problem = "Duplicate topic."
+            problem = "Duplicate topic id." if name is None else "Duplicate topic name."
         else:
             valid.append(DeleteTopicState(name=name, topic_id=topic_id))
             continue

@@ -135,10 +135,12 @@ class TransactionHandlers:
         """Many transactions: Kafka never answers a request without any, here it is answered without results."""
         results: list[PartitionErrors | None] = [None] * len(request.transactions)
         asked: list[tuple[int, PartitionsRequest]] = []
+        not_tried: set[int] = set()
         for position, each in enumerate(request.transactions):
             errors, wanted = yield from self._split_known(each.topics)
             if errors:
                 results[position] = errors
+                not_tried.add(position)
                 continue
             one = PartitionsRequest(
                 each.transactional_id, each.producer_id, each.producer_epoch, wanted, client_version, each.verify_only
@@ -150,7 +152,7 @@ class TransactionHandlers:
             added = yield from awaited_all([partial(add, one) for _, one in portion])
             for (position, _), errors in zip(portion, added, strict=True):
                 results[position] = errors
-        return (yield from _added_to_all(request, results, call.api_version))
+        return (yield from _added_to_all(request, results, not_tried, call.api_version))
 
     def _split_known(
         self, topics: Iterable[AddPartitionsToTxnTopic]
@@ -219,7 +221,7 @@ class TransactionHandlers:
 def _by_topic(
     topics: Iterable[AddPartitionsToTxnTopic], errors: PartitionErrors, api_version: int
 ) -> Steps[list[AddPartitionsToTxnTopicResult]]:
-    """The errors in the order of the request."""
+    """The errors in the order of the request, a topic as often as it is named."""
     results = []
     for topic in topics:
         by_partition = []
@@ -231,6 +233,19 @@ def _by_topic(
     return results
 
 
+def _merged(
+    topics: Iterable[AddPartitionsToTxnTopic], errors: PartitionErrors, api_version: int
+) -> Steps[list[AddPartitionsToTxnTopicResult]]:
+    """The errors by topic as Kafka merges them: each topic once, with each partition once, and none without any."""
+    by_topic: dict[str, dict[int, None]] = {}
+    for topic in topics:
+        for index in topic.partitions:
+            by_topic.setdefault(topic.name, {})[index] = None
+            yield
+    once = [AddPartitionsToTxnTopic(name=name, partitions=list(indexes)) for name, indexes in by_topic.items()]
+    return (yield from _by_topic(once, errors, api_version))
+
+
 def _added(
     topics: Iterable[AddPartitionsToTxnTopic], errors: PartitionErrors, api_version: int
 ) -> Steps[AddPartitionsToTxnResponse]:
@@ -239,11 +254,13 @@ def _added(
 
 
 def _added_to_all(
-    request: AddPartitionsToTxnRequest, results: list[PartitionErrors | None], api_version: int
+    request: AddPartitionsToTxnRequest, results: list[PartitionErrors | None], not_tried: set[int], api_version: int
 ) -> Steps[AddPartitionsToTxnResponse]:
+    """`not_tried` are the positions of transactions that name partitions which do not exist."""
     response = AddPartitionsToTxnResponse()
-    for each, errors in zip(request.transactions, results, strict=True):
-        topic_results = yield from _by_topic(each.topics, errors or {}, api_version)
+    for position, (each, errors) in enumerate(zip(request.transactions, results, strict=True)):
+        by_topic = _merged if each.verify_only or position in not_tried else _by_topic
+        topic_results = yield from by_topic(each.topics, errors or {}, api_version)
         response.results_by_transaction.append(
             AddPartitionsToTxnResult(transactional_id=each.transactional_id, topic_results=topic_results)
         )

@@ -12,7 +12,7 @@ from _wire.messages.describe_configs import DescribeConfigsRequest, DescribeConf
 from _wire.records import build_batch
 from coordinator.config.kafka_broker_configs import kafka_broker_configs
 from coordinator.config.settings import ALL_KEYS as SETTINGS
-from coordinator.server.handlers.configs import REPEATED_RESOURCES_MAX
+from coordinator.server.handlers.configs import NO_CLIENT_METRICS, REPEATED_RESOURCES_MAX
 from coordinator.testing import Coordinator
 from tests.wire_client import WireClient
 
@@ -300,12 +300,22 @@ def test_all_configs_are_replaced(client):
         (LOGGER, "1", [("x", SET, "INFO")], ErrorCode.INVALID_CONFIG, "Logger x does not exist!"),
         (GROUP, "g", [("nope", SET, "1")], ErrorCode.INVALID_CONFIG, "Unknown group config name: nope"),
         (99, "x", [], ErrorCode.INVALID_REQUEST, "Unknown resource type 99"),
+        (LOGGER, "", [], ErrorCode.INVALID_REQUEST, "Node id must be an integer, but it is: "),
+        (METRICS, "", [], ErrorCode.INVALID_REQUEST, "Subscription name can't be empty"),
+        (METRICS, "m", [("x", SET, "1")], ErrorCode.INVALID_CONFIG, "Unknown client metrics configuration: x"),
+        (METRICS, "m", [("match", SET, "1")], ErrorCode.INVALID_CONFIG, NO_CLIENT_METRICS),
     ],
 )
 def test_what_cannot_change_is_refused(client, kind, name, operations, error, message):
     client.create("t", retention_ms="5")
     assert client.alter(kind, name, *operations) == (error, message)
     assert client.own("t") == {"retention.ms": "5"}
+
+
+def test_loggers_are_not_replaced(client):
+    resource = alter_configs.AlterConfigsResource(resource_type=LOGGER, resource_name="1", configs=[])
+    (answer,) = client.request(alter_configs.AlterConfigsRequest(resources=[resource]), 2).responses
+    assert (answer.error_code, answer.error_message) == (ErrorCode.INVALID_REQUEST, "Unknown resource type 8")
 
 
 def test_a_resource_whose_change_is_partly_invalid_stays_as_it_is(client):

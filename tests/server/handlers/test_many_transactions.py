@@ -5,7 +5,11 @@ from collections.abc import Iterator
 import pytest
 
 from _wire.errors import ErrorCode
-from _wire.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTransaction
+from _wire.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+)
 from _wire.messages.describe_producers import DescribeProducersRequest, TopicRequest
 from _wire.messages.describe_transactions import DescribeTransactionsRequest
 from _wire.messages.find_coordinator import FindCoordinatorRequest
@@ -67,6 +71,24 @@ def test_add_partitions_to_many_transactions(server, queued):
     ]
     assert (len(queued), max(queued)) == (COUNT, TRANSACTIONS_AT_ONCE)
     assert not server.node.groups.pending.unanswered
+
+
+def test_what_is_named_twice_in_a_transaction_is_answered_once(server):
+    topics = [("none", [0, 0]), ("nope", [1]), ("none", [2, 0]), ("empty", [])]
+    transaction = AddPartitionsToTxnTransaction(
+        transactional_id="t",
+        producer_id=1,
+        producer_epoch=0,
+        verify_only=True,
+        topics=[AddPartitionsToTxnTopic(name=name, partitions=indexes) for name, indexes in topics],
+    )
+    answered = Peer(server).request(AddPartitionsToTxnRequest(transactions=[transaction]), 4)
+    (result,) = answered.results_by_transaction
+    unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert [
+        (topic.name, [(each.partition_index, each.partition_error_code) for each in topic.results_by_partition])
+        for topic in result.topic_results
+    ] == [("none", [(0, unknown), (2, unknown)]), ("nope", [(1, unknown)])]
 
 
 def test_describe_producers_of_partitions_that_do_not_exist_takes_several_turns(server):
