@@ -1,5 +1,6 @@
 """Delegation tokens are refused as by a Kafka 4.3.1 without `delegation.token.secret.key`, whose answers these are."""
 
+import struct
 from collections.abc import Iterator
 
 import pytest
@@ -72,3 +73,35 @@ def test_none_is_renewed_expired_or_described(asked, version):
     assert (renewed.error_code, renewed.expiry_timestamp_ms) == (error, -1)
     assert (expired.error_code, expired.expiry_timestamp_ms) == (error, -1)
     assert (described.error_code, described.tokens) == (error, [])
+
+
+@pytest.mark.parametrize(
+    ("api", "version", "body", "answer"),
+    [
+        (
+            38,
+            1,
+            "00000000 ffffffffffffffff",
+            f"0040 000455736572 0009414e4f4e594d4f5553 {'ff' * 24} 0000 00000000 00000000",
+        ),
+        (38, 2, "01 ffffffffffffffff 00", f"0040 0555736572 0a414e4f4e594d4f5553 {'ff' * 24} 01 01 00000000 00"),
+        (
+            38,
+            3,
+            "0000 01 ffffffffffffffff 00",
+            f"0040 {'0555736572 0a414e4f4e594d4f5553' * 2} {'ff' * 24} 01 01 00000000 00",
+        ),
+        (39, 1, "000000026162 0000000000000001", f"0040 {'ff' * 8} 00000000"),
+        (40, 2, "036162 0000000000000001 00", f"0040 {'ff' * 8} 00000000 00"),
+        (41, 1, "ffffffff", "0040 00000000 00000000"),
+        (41, 3, "00 00", "0040 01 00000000 00"),
+    ],
+)
+def test_the_bytes_are_those_of_kafka(server, api, version, body, answer):
+    """Recorded from Kafka 4.3.1 at a listener without a login."""
+    is_flexible = version >= 2
+    header = struct.pack(">hhih", api, version, 7, 1) + b"p" + b"\0" * is_flexible
+    with WireClient(server.addresses["OPEN"]) as client:
+        frame = header + bytes.fromhex(body)
+        client.socket.sendall(struct.pack(">i", len(frame)) + frame)
+        assert client.read_frame() == struct.pack(">i", 7) + b"\0" * is_flexible + bytes.fromhex(answer)
