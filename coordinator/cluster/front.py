@@ -124,7 +124,7 @@ def make_cluster_front(parts: FrontParts, listener: Listener, metrics: "NodeMetr
         coordinator_epoch=groups.owner.coordinator_epoch,
     )
     scheduler.on_due(denials.due)
-    authorization = ClusterAuthorization(rights, upstreams, MetadataImage(), denials, groups.sessions)
+    authorization = ClusterAuthorization(rights, upstreams, parts.topics.ids, MetadataImage(), denials, groups.sessions)
     rights.on_change(groups.sessions.take_back_authorizations)
     table = DispatchTable()
     context = GroupContext(config=config, coordinator=groups.coordinator, pending=groups.pending)

@@ -6,13 +6,12 @@ Then a note in its partition says so, by which the next node that leads the part
 """
 
 import asyncio
-import re
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from _wire.errors import ErrorCode
 from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
+from coordinator.cluster.log.group_patterns import NAME_CHARACTERS_MAX, GroupPattern
 from coordinator.cluster.log.notes import Notes, owned_record
 from coordinator.cluster.log.store import ClusterStore
 from coordinator.cluster.sentinels.membership import Sentinel
@@ -43,7 +42,7 @@ class GroupOwnership:
         """`adopted` are names and patterns of the settings, for groups that no rule is about."""
         self._coordinator = coordinator
         self._sentinels = sentinels
-        self._adopted = adopted
+        self._adopted = [GroupPattern(each) for each in adopted]
         self._wall_ms = wall_ms
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -77,11 +76,14 @@ class GroupOwnership:
 
     def is_adopted(self, group_id: str) -> bool:
         """Whether a rule says that the nodes coordinate the group. Its partition has to be led by this node."""
-        rules = self.notes_of(self._coordinator.partition_of(group_id)).rules
-        if group_id in rules:
-            return rules[group_id].is_adopted
-        patterns = [pattern for pattern, rule in rules.items() if rule.is_adopted]
-        return any(matches(pattern, group_id) for pattern in (*patterns, *self._adopted))
+        if len(group_id) > NAME_CHARACTERS_MAX:
+            return False
+        notes = self.notes_of(self._coordinator.partition_of(group_id))
+        if group_id in notes.rules:
+            return notes.rules[group_id].is_adopted
+        return any(
+            pattern.matches(group_id) for patterns in (notes.adopted.values(), self._adopted) for pattern in patterns
+        )
 
     def is_owned(self, group_id: str) -> bool:
         """Whether the nodes own the group."""
@@ -206,14 +208,3 @@ class GroupOwnership:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-
-def matches(pattern: str, group_id: str) -> bool:
-    """Whether a name or pattern, with * for any characters and ? for one, is about the group."""
-    return _compiled(pattern).fullmatch(group_id) is not None
-
-
-@lru_cache(maxsize=1_000)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    parts = {"*": ".*", "?": "."}
-    return re.compile("".join(parts.get(each, re.escape(each)) for each in pattern), re.DOTALL)

@@ -11,9 +11,10 @@ from _wire.messages.alter_group_owners import ChangedGroup, GroupOwnerResult
 from coordinator.cluster.brokers.errors import BrokerError
 from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
 from coordinator.cluster.groups.release import RELEASE_GROUP
+from coordinator.cluster.log.group_patterns import NAME_CHARACTERS_MAX, GroupPattern, is_pattern
 from coordinator.cluster.log.notes import Rule, rule_record
 from coordinator.cluster.log.store import ClusterStore
-from coordinator.cluster.ownership import GroupOwnership, matches
+from coordinator.cluster.ownership import GroupOwnership
 from coordinator.cluster.sentinels.described import DescribedGroup
 from coordinator.cluster.sentinels.membership import Sentinel
 from coordinator.cluster.sentinels.sentinels import Sentinels
@@ -25,8 +26,9 @@ from coordinator.runtime.shard import Shard
 from coordinator.server.pending_requests import PendingRequests
 from coordinator.transactions.coordinator import ReplyTo
 
-PATTERN_CHARACTERS: Final = frozenset("*?")
 GROUPS_TOLD_MAX: Final = 1_000
+GROUPS_AT_ONCE: Final = 1_000
+"""Groups that are looked at before other requests have a turn."""
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -91,7 +93,7 @@ class OwnershipChanges:
     def _change(self, name: str, is_adopted: bool) -> Change:
         """A pattern is about all partitions, a name about the one of the group."""
         shards = [shard for shard in self._coordinator.shards if shard.is_active]
-        if not PATTERN_CHARACTERS.intersection(name):
+        if not is_pattern(name):
             partition = self._coordinator.partition_of(name)
             shards = [shard for shard in shards if shard.partition == partition]
         return Change(name, is_adopted, shards)
@@ -100,7 +102,7 @@ class OwnershipChanges:
         """The groups of these partitions, at the cluster and here, that the change is about."""
         if not change.shards:
             return []
-        if not PATTERN_CHARACTERS.intersection(change.name):
+        if not is_pattern(change.name):
             return [change.name]
         partitions = {shard.partition for shard in change.shards}
         known = (
@@ -108,11 +110,14 @@ class OwnershipChanges:
             if change.is_adopted
             else set(self._ownership.owned_groups())
         )
-        return sorted(
-            group_id
-            for group_id in known
-            if matches(change.name, group_id) and self._coordinator.partition_of(group_id) in partitions
-        )
+        found, pattern = [], GroupPattern(change.name)
+        for position, group_id in enumerate(known, 1):
+            is_meant = len(group_id) <= NAME_CHARACTERS_MAX and pattern.matches(group_id)
+            if is_meant and self._coordinator.partition_of(group_id) in partitions:
+                found.append(group_id)
+            if position % GROUPS_AT_ONCE == 0:
+                await asyncio.sleep(0)
+        return sorted(found)
 
     async def _written(self, shard: Shard[Any], name: str, rule: Rule) -> StoreError | None:
         written: asyncio.Future[StoreError | None] = asyncio.get_running_loop().create_future()

@@ -141,11 +141,11 @@ def merged(answer: Answer) -> Answer:
 
 
 def topic_key(request: Any, element: Any) -> Resource | None:
-    """A topic by its id if it has one, else by its name, which is in `name` or `topic`."""
-    topic_id = getattr(element, "topic_id", NO_TOPIC_ID)
-    if topic_id != NO_TOPIC_ID:
-        return ResourceType.TOPIC, topic_id
+    """A topic by its name, which is in `name` or `topic`, else by its id. As in `requirements.py`."""
     name = element.name if hasattr(element, "name") else element.topic
+    topic_id = getattr(element, "topic_id", NO_TOPIC_ID)
+    if not name and topic_id != NO_TOPIC_ID:
+        return ResourceType.TOPIC, topic_id
     return None if name is None else (ResourceType.TOPIC, name)
 
 

@@ -48,13 +48,14 @@ def take_out_of_metadata(
     left = []
     answers: dict[Resource, MetadataResponseTopic] = {}
     for position, element in enumerate(request.topics):
-        key = topic_key(request, element)
+        is_by_id = element.topic_id != NO_TOPIC_ID  # then its name does not count
+        key = (ResourceType.TOPIC, element.topic_id) if is_by_id else topic_key(request, element)
         if key is None or key not in denied:
             left.append(element)
         else:
             may_be_described = AclOperation.DESCRIBE not in denied[key]
             answers[key] = MetadataResponseTopic(
-                name=None if key[1] == element.topic_id else element.name,
+                name=None if is_by_id else element.name,
                 topic_id=element.topic_id,
                 error_code=TAF,
                 is_internal=may_be_described and element.name in INTERNAL_TOPICS,

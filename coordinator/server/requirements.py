@@ -55,7 +55,7 @@ def _list_of(field: str) -> Callable[[Any], Iterable[Any]]:
 
 
 def _topics(*path: str, name: str = "name") -> Names:
-    """The topics at the end of a path of lists, by name or by id."""
+    """The topics at the end of a path of lists, by name, or by id if they have no name."""
     *outer, last = path
     name_of, topics_in = attrgetter(name), attrgetter(last)
 
@@ -74,10 +74,11 @@ def _topics(*path: str, name: str = "name") -> Names:
 
     def by_id(topics: Iterable[Any]) -> Iterator[str | bytes]:
         for topic in topics:
-            if topic.topic_id != NO_TOPIC_ID:
+            topic_name = name_of(topic)
+            if not topic_name and topic.topic_id != NO_TOPIC_ID:
                 yield topic.topic_id
-            elif name_of(topic) is not None:
-                yield name_of(topic)
+            elif topic_name is not None:
+                yield topic_name
 
     return names
 

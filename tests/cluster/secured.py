@@ -39,6 +39,8 @@ DAVE may what ALICE may, and logs in with PLAIN.
 NODES_CERTIFICATE: Final = "CN=nodes"
 """The same user, by the name in a certificate."""
 TOPIC: Final = "orders"
+HIDDEN: Final = "hidden"
+"""A topic that the nodes may read, and nobody else."""
 PARTITIONS: Final = 2
 RECORDS: Final = 10
 ADOPTED, DIRECT = "adopted-", "direct-"
@@ -84,7 +86,7 @@ RIGHTS_OF_NODES: Final = (
         is_prefix=True,
     ),
     Right(NODES, RESOURCE.GROUP, "__group_coordinator_nodes", (OPERATION.READ, OPERATION.DESCRIBE, OPERATION.DELETE)),
-    Right(NODES, RESOURCE.TOPIC, TOPIC, (OPERATION.READ, OPERATION.DESCRIBE)),
+    *(Right(NODES, RESOURCE.TOPIC, name, (OPERATION.READ, OPERATION.DESCRIBE)) for name in (TOPIC, HIDDEN)),
 )
 """Of the nodes: the list of docs/cluster.md."""
 RIGHTS: Final = (
@@ -256,7 +258,7 @@ def kafka_settings(ports: Mapping[str, int], tls: Mapping[str, str]) -> dict[str
 def _prepare(bootstrap: str) -> None:
     """Make the topic, users and ACLs."""
     admin = KafkaAdminClient(bootstrap_servers=bootstrap)
-    admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])
+    admin.create_topics([NewTopic(name, PARTITIONS, 1) for name in (TOPIC, HIDDEN)])
     users = (NODES, OPERATOR, ALICE, BOB, CAROL)
     admin.alter_user_scram_credentials(
         [UserScramCredentialUpsertion(user, ScramMechanism.SCRAM_SHA_256, password_of(user), 4096) for user in users]

@@ -1,7 +1,8 @@
 """Clients that log in at a real Kafka through the nodes: they may what they may there, and are told by name."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -10,11 +11,16 @@ from kafka import KafkaConsumer
 
 from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.heartbeat import HeartbeatRequest
+from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from _wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
+from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
 from coordinator.audit import schema
 from coordinator.cli import main
 from coordinator.client.audit_topic import AuditTopic
+from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.wire import ConnectionClosed, WireConnection
 from coordinator.cluster.peers import OWNED_KEY_TYPE
+from tests.cluster import secured
 from tests.cluster.secured import (
     ADOPTED,
     ALICE,
@@ -22,6 +28,7 @@ from tests.cluster.secured import (
     CAROL,
     DAVE,
     DIRECT,
+    HIDDEN,
     OPERATOR,
     TOPIC,
     SecuredFront,
@@ -31,8 +38,10 @@ from tests.cluster.secured import (
     outcome,
     produce,
     secured_front,
+    security_of,
 )
 from tests.differential.kafka import KafkaMissing
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.realtime
 
@@ -82,6 +91,72 @@ def test_a_commit_to_a_topic_that_may_not_be_read_is_denied(front: SecuredFront,
     finally:
         consumer.close()
     assert refused.value.args[0].name() == "TOPIC_AUTHORIZATION_FAILED"
+
+
+class OffsetsClient:
+    """Commits and fetches offsets as a user at the coordinator of a group, by names (v9) or by ids (v10)."""
+
+    def __init__(self, bootstrap: Bootstrap, group_id: str, topic_ids: Mapping[str, bytes], *, is_by_id: bool) -> None:
+        self._group_id, self._version, self._topic_ids = group_id, 10 if is_by_id else 9, topic_ids
+        with WireConnection(bootstrap, "offsets") as connection:
+            wait_for(lambda: self._coordinator(connection).error_code == 0, 20, "a coordinator", every_ms=100)
+            found = self._coordinator(connection)
+        self._connection = WireConnection(bootstrap.at(f"{found.host}:{found.port}"), "offsets")
+
+    def _coordinator(self, connection: WireConnection) -> Any:
+        return connection.request(FindCoordinatorRequest(key=self._group_id), 3)
+
+    def _name(self, topic: Any) -> str:
+        return topic.name or next(name for name, topic_id in self._topic_ids.items() if topic_id == topic.topic_id)
+
+    def commit(self) -> dict[str, int]:
+        """Topic → error."""
+        partitions = [OffsetCommitRequestPartition(partition_index=0, committed_offset=3, committed_metadata="m")]
+        topics = [
+            OffsetCommitRequestTopic(name=name, topic_id=topic_id, partitions=partitions)
+            for name, topic_id in self._topic_ids.items()
+        ]
+        request = OffsetCommitRequest(
+            group_id=self._group_id, generation_id_or_member_epoch=-1, member_id="", topics=topics
+        )
+        response = self._connection.request(request, self._version)
+        return {self._name(topic): topic.partitions[0].error_code for topic in response.topics}
+
+    def fetch(self, *, everything: bool) -> dict[str, tuple[int, int, str]]:
+        """Topic → error, offset and metadata; the error of the group under an empty name."""
+        topics = [
+            OffsetFetchRequestTopics(name=name, topic_id=topic_id, partition_indexes=[0])
+            for name, topic_id in self._topic_ids.items()
+        ]
+        group = OffsetFetchRequestGroup(
+            group_id=self._group_id, member_epoch=-1, member_id=None, topics=None if everything else topics
+        )
+        (answered,) = self._connection.request(OffsetFetchRequest(groups=[group]), self._version).groups
+        if answered.error_code:
+            return {"": (answered.error_code, -1, "")}
+        return {
+            self._name(topic): (each.error_code, each.committed_offset, each.metadata or "")
+            for topic in answered.topics
+            for each in topic.partitions
+        }
+
+
+@pytest.mark.parametrize("is_by_id", [False, True], ids=["by name", "by id"])
+@pytest.mark.parametrize("user", [ALICE, BOB, CAROL])
+def test_offsets_are_committed_and_fetched_as_at_the_broker(front: SecuredFront, user: str, is_by_id: bool):
+    with WireConnection(front.super_user, "admin") as admin:
+        asked = [MetadataRequestTopic(name=name) for name in (TOPIC, HIDDEN)]
+        topics = {each.name: each.topic_id for each in admin.request(MetadataRequest(topics=asked), 12).topics}
+    topics["none"] = b"?" * 16
+    told: list[list[dict[str, Any]]] = []
+    for kind, address in ((DIRECT, Bootstrap(front.super_user)), (ADOPTED, front.bootstrap(secured.NODES))):
+        group_id = f"{kind}offsets-{user}-{is_by_id}"
+        OffsetsClient(address, group_id, topics, is_by_id=False).commit()
+        bootstrap = Bootstrap(front.broker if kind == DIRECT else front.nodes, security_of(user))
+        client = OffsetsClient(bootstrap, group_id, topics, is_by_id=is_by_id)
+        told.append([{**client.fetch(everything=True)}, {**client.commit()}, {**client.fetch(everything=False)}])
+    assert told[1] == told[0]
+    assert HIDDEN not in told[1][0]
 
 
 def test_a_wrong_password_is_refused(front: SecuredFront):

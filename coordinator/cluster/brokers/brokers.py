@@ -1,7 +1,7 @@
 """The brokers of a cluster: who they are, a connection to each, who leads which partition, who coordinates what."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -17,6 +17,8 @@ from coordinator.cluster.brokers.errors import BrokerError
 
 METADATA_VERSION_MAX: Final = 11
 """The latest version in which topics are asked for by name; from version 10 on their ids are answered."""
+TOPIC_IDS_VERSION: Final = 12
+"""From this version on topics are asked for by id (KIP-516)."""
 LIST_GROUPS_VERSION_MAX: Final = 5
 FIND_COORDINATOR_VERSION_MAX: Final = 3
 """The latest version in which one key is asked for."""
@@ -145,6 +147,22 @@ class Brokers:
         response = await connection.request(request, METADATA_VERSION_MAX)
         self._learn(response)
         return response  # type: ignore[no-any-return]
+
+    async def names_of(self, topic_ids: Collection[bytes]) -> dict[bytes, str]:
+        """The names of topics by their ids; an id that no topic has is left out.
+
+        Raises:
+            BrokerError: no broker answers.
+        """
+        asked = [MetadataRequestTopic(name=None, topic_id=topic_id) for topic_id in topic_ids]
+        connection = await self.any_connection()
+        request = MetadataRequest(topics=asked, allow_auto_topic_creation=False)
+        response = await connection.request_in(request, TOPIC_IDS_VERSION)
+        return {
+            topic.topic_id: topic.name
+            for topic in response.topics
+            if topic.error_code == ErrorCode.NONE and topic.name is not None
+        }
 
     def _learn(self, response: MetadataResponse) -> None:
         self.controller_id, self.cluster_id = response.controller_id, response.cluster_id

@@ -83,6 +83,11 @@ class BrokerConnection(asyncio.Protocol):
             raise BrokerError(f"{self.broker} supports no version of {api.name} that this node supports")
         return version
 
+    def serves(self, message: Message, version: int) -> bool:
+        """Whether the broker supports a request in a version. One that it does not support ends the connection."""
+        lowest, highest = self.versions.get(message.API_KEY, (0, -1))
+        return lowest <= version <= highest
+
     def send(self, message: Message, version: int, answered: Answered, timeout_seconds: float | None = None) -> None:
         """Send a request. `answered` is never called before this returns."""
         if not self.is_open:

@@ -12,6 +12,7 @@ import msgspec
 from _wire.errors import ErrorCode
 from coordinator.cluster.brokers.brokers import Brokers
 from coordinator.cluster.brokers.errors import BrokerError
+from coordinator.cluster.groups.topic_ids import TopicIds
 from coordinator.logger import logger
 
 REFRESH_SECONDS: Final = 30
@@ -50,6 +51,7 @@ class ClusterTopics:
 
     def __init__(self, brokers: Brokers) -> None:
         self._brokers = brokers
+        self.ids: Final = TopicIds(brokers)
         self._known: OrderedDict[str, KnownTopic] = OrderedDict()
         self._asked_at: dict[str, float] = {}
         """Topic → when the cluster was asked for what is known of it."""
@@ -66,6 +68,7 @@ class ClusterTopics:
         self._task = asyncio.get_running_loop().create_task(self._run())
 
     def stop(self) -> None:
+        self.ids.stop()
         if self._task is not None:
             self._task.cancel()
 
@@ -182,6 +185,8 @@ class ClusterTopics:
         if before == topic:
             return
         self._known[name] = topic
+        if before is not None:
+            self._names.pop(before.topic_id, None)
         if len(self._known) > TOPICS_MAX:
             forgotten_name, forgotten = self._known.popitem(last=False)
             self._names.pop(forgotten.topic_id, None)

@@ -60,6 +60,8 @@ class Forwarder:
             connection = await self._sentinels.connection_of(group_id)
             if self._sentinels.get(group_id) is not sentinel:
                 return ErrorCode.NOT_COORDINATOR
+            if not connection.serves(request, version):
+                return ErrorCode.UNSUPPORTED_VERSION
             response = await connection.request_in(request, version)
         except BrokerError as problem:
             logger.debug("a commit was not answered", group=group_id, problem=str(problem))
@@ -101,6 +103,8 @@ class Forwarder:
         while True:
             try:
                 connection = await self._sentinels.connection_of(group_id)
+                if not connection.serves(request, version):
+                    return ErrorCode.UNSUPPORTED_VERSION
                 response = await connection.request_in(request, version)
                 error = _first_error(response)
                 if error not in MOVED:

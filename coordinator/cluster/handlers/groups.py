@@ -8,6 +8,7 @@ import msgspec
 
 from _wire.errors import ErrorCode
 from _wire.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
+from _wire.messages.offset_commit import OffsetCommitRequest
 from _wire.messages.offset_delete import OffsetDeleteResponse
 from coordinator.audit.schema import TOPICS_NAMED_MAX
 from coordinator.cluster.groups.commit_checks import (
@@ -21,6 +22,7 @@ from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
 from coordinator.cluster.groups.topics import ClusterTopics
 from coordinator.cluster.handlers.forwarding import Forwarder
 from coordinator.cluster.ownership import GroupOwnership
+from coordinator.cluster.rights.named_topics import give_names
 from coordinator.cluster.rights.probes import Permission
 from coordinator.cluster.rights.rights import ClusterAuthorization
 from coordinator.cluster.sentinels.membership import Sentinel
@@ -28,7 +30,7 @@ from coordinator.core.consumer_protocol import read_subscription
 from coordinator.core.groups import admin, operations
 from coordinator.core.offsets import commit as offset_commit
 from coordinator.core.offsets import fetch as offset_fetch
-from coordinator.core.operation import Answer, Operation
+from coordinator.core.operation import Operation
 from coordinator.runtime.slices import Steps, awaited
 from coordinator.security.acls.model import SUPPORTED_OPERATIONS, AclOperation, ResourceType
 from coordinator.server.dispatch import DEFERRED, DispatchTable
@@ -159,7 +161,17 @@ class ClusterGroupHandlers(GroupHandlers):
     # ---- offsets
 
     def _commit(self, request: Any, context: RequestContext) -> Steps[Any]:
-        return self._checked_commit(CHECK_COMMIT, request, context)
+        """Ids that no topic has are answered here: with nothing else in it, a commit is none to the group."""
+        if context.api_version < offset_commit.TOPIC_ID_VERSION:
+            return (yield from self._checked_commit(CHECK_COMMIT, request, context))
+        unknown = OffsetCommitRequest(topics=[topic for topic in request.topics if not topic.name])
+        rejected = offset_commit.request_error(unknown, ErrorCode.UNKNOWN_TOPIC_ID, context.api_version)
+        request.topics = [topic for topic in request.topics if topic.name]
+        if rejected.topics and not request.topics:
+            return rejected
+        response = yield from self._checked_commit(CHECK_COMMIT, request, context)
+        response.topics.extend(rejected.topics)
+        return response
 
     def _commit_in_transaction(self, request: Any, context: RequestContext) -> Steps[Any]:
         return self._checked_commit(CHECK_TRANSACTIONAL_COMMIT, request, context)
@@ -180,18 +192,40 @@ class ClusterGroupHandlers(GroupHandlers):
 
     def _fetch(self, request: Any, context: RequestContext) -> Steps[Any]:
         """Each group is asked of its coordinator at the cluster: they may differ."""
-        prepared = offset_fetch.prepare(request, context)
-        assert not isinstance(prepared, Answer), "version 0 is not served"
+        offset_fetch.as_groups(request, context.api_version)
         responses = []
-        for group_id, part in offset_fetch.per_group(prepared):
-            response = yield from awaited(partial(self._forwarder.fetch_offsets, group_id, part, context.api_version))
-            if isinstance(response, ErrorCode):
-                response = offset_fetch.error_response(part, response, context.api_version)
-            responses.append(response)
+        for group_id, part in offset_fetch.per_group(request):
+            is_by_id = context.api_version >= offset_fetch.TOPIC_ID_VERSION
+            fetch = self._fetch_by_id if is_by_id else self._fetch_group
+            responses.append((yield from fetch(group_id, part, context)))
         merged = offset_fetch.merge(responses)
-        topics = {topic.name for group in merged.groups for topic in group.topics}
-        yield from self._authorization.find_out(_to_describe(ResourceType.TOPIC, topics), context)
+        everything = {group.group_id for group in request.groups if group.topics is None}
+        found = {topic.name for group in merged.groups if group.group_id in everything for topic in group.topics}
+        yield from self._authorization.find_out(_to_describe(ResourceType.TOPIC, found), context)
         return merged
+
+    def _fetch_group(self, group_id: str, part: Any, context: RequestContext) -> Steps[Any]:
+        response = yield from awaited(partial(self._forwarder.fetch_offsets, group_id, part, context.api_version))
+        if isinstance(response, ErrorCode):
+            return offset_fetch.error_response(part, response, context.api_version)
+        return response
+
+    def _fetch_by_id(self, group_id: str, part: Any, context: RequestContext) -> Steps[Any]:
+        """Ids that no topic has are answered here. Of all topics those that are found get names, to be authorized."""
+        (asked,) = part.groups
+        requested = asked.topics
+        if requested is not None:
+            asked.topics = [topic for topic in requested if topic.name]
+        response = yield from self._fetch_group(group_id, part, context)
+        (group,) = response.groups
+        if requested is None:
+            if not (yield from give_names(group.topics, self._topics.ids)):
+                return offset_fetch.error_response(part, ErrorCode.COORDINATOR_NOT_AVAILABLE, context.api_version)
+            group.topics = [topic for topic in group.topics if topic.name]  # one that is gone since has no name
+        elif group.error_code == ErrorCode.NONE:
+            unknown = [topic for topic in requested if not topic.name]
+            group.topics += offset_fetch.failed_topics(unknown, ErrorCode.UNKNOWN_TOPIC_ID)
+        return response
 
     # ---- what needs a group without members at the cluster
 

@@ -21,6 +21,7 @@ from _wire.messages.describe_group_owners import (
 )
 from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
 from coordinator.cluster.leads import PartitionLeads
+from coordinator.cluster.log.group_patterns import NAME_CHARACTERS_MAX
 from coordinator.cluster.log.notes import Rule
 from coordinator.cluster.ownership import GroupOwnership
 from coordinator.cluster.ownership_changes import OwnershipChanges
@@ -31,7 +32,6 @@ from coordinator.server.request_context import RequestContext
 
 CHANGES_MAX: Final = 100
 """Names and patterns in one request."""
-NAME_CHARACTERS_MAX: Final = 1_000
 
 
 class OwnerHandlers:

@@ -20,6 +20,7 @@ from _wire.batch_reader import parse_batch
 from _wire.batches import batch_headers
 from coordinator.cluster.log.access import ProducerIdentity
 from coordinator.cluster.log.cluster_log import ClusterLog
+from coordinator.cluster.log.group_patterns import GroupPattern, is_pattern
 from coordinator.core.stored import StoredRecord
 from coordinator.runtime.interfaces import ReplayedLog
 from coordinator.runtime.slices import Steps
@@ -95,6 +96,8 @@ class Notes:
         self.audit_checkpoint: int | None = None
         self.rules: dict[str, Rule] = {}
         """Name of a group, or pattern → rule."""
+        self.adopted: dict[str, GroupPattern] = {}
+        """The patterns of rules that adopt groups."""
         self.owned: set[str] = set()
         """Ids of the groups that the nodes own."""
         self.held: dict[str, Since] = {}
@@ -122,13 +125,18 @@ class Notes:
                 checkpoint = None if value is None else msgspec.json.decode(value, type=AuditCheckpoint)
                 self.audit_checkpoint = None if checkpoint is None else checkpoint.offset
             elif key.startswith(RULE_KEY):
-                _set(self.rules, _name(key, RULE_KEY), value and msgspec.json.decode(value, type=Rule))
+                self._set_rule(_name(key, RULE_KEY), msgspec.json.decode(value, type=Rule) if value else None)
             elif key.startswith(OWNED_KEY):
                 (self.owned.discard if value is None else self.owned.add)(_name(key, OWNED_KEY))
             elif key.startswith(HELD_KEY):
                 _set(self.held, _name(key, HELD_KEY), value and msgspec.json.decode(value, type=Since))
         except (msgspec.DecodeError, UnicodeDecodeError):
             return
+
+    def _set_rule(self, name: str, rule: Rule | None) -> None:
+        _set(self.rules, name, rule)
+        is_adopted = rule is not None and rule.is_adopted and is_pattern(name)
+        _set(self.adopted, name, GroupPattern(name) if is_adopted else None)
 
     def to_fence(self, own: int) -> list[ProducerIdentity]:
         """The producer ids other than `own` that may still write, each with the epoch that fences it.

@@ -62,6 +62,7 @@ def not_coordinator_response(frame: bytes, directory: Directory) -> Steps[bytes 
             if group_request.downgrade is not None:
                 group_request.downgrade(response, version)
             return encode_response(header.correlation_id, response, version)
+        yield
     return None
 
 

@@ -33,7 +33,7 @@ BROKERS: Final = 1
 NO_NODE: Final = -1
 KEYS_VERSION: Final = 4
 """From this version on FindCoordinator has several keys (KIP-699)."""
-ASKED_AT_ONCE: Final = 500
+ASKED_AT_ONCE: Final = 100
 """Groups whose owners are looked up before other work has its turn."""
 PARTITIONS_AT_ONCE: Final = 5_000
 """Partitions of a Metadata response that are looked at before other work has its turn: about a millisecond."""

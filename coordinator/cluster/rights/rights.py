@@ -11,8 +11,9 @@ from types import GeneratorType
 from typing import Any, Final, Protocol
 
 from _wire.apis import APIS
-from _wire.errors import MalformedMessage
+from _wire.errors import ErrorCode, MalformedMessage
 from _wire.headers import decode_response_header, encode_request
+from coordinator.cluster.rights.named_topics import TOPICS_BY_ID, Ids, give_names
 from coordinator.cluster.rights.probes import Permission, Probe, probes_for
 from coordinator.metadata.image import MetadataImage
 from coordinator.runtime.slices import Steps, awaited_all
@@ -103,15 +104,30 @@ class ClusterAuthorization(AuthorizationStep):
     """Asks the cluster for what is not known, then decides as for any authorizer."""
 
     def __init__(
-        self, rights: KnownRights, upstream: Upstream, image: MetadataImage, denials: Any, sessions: Any
+        self, rights: KnownRights, upstream: Upstream, topic_ids: Ids, image: MetadataImage, denials: Any, sessions: Any
     ) -> None:
         super().__init__(rights, image, denials, sessions, creates_topics=False)
+        self._topic_ids = topic_ids
         self._rights = rights
         self._upstream = upstream
         self._correlation_id = FIRST_CORRELATION_ID
 
     def __call__(self, route: Route, proceed: Handler) -> Handler:
-        return partial(self._handle, super().__call__(route, proceed))
+        handle = partial(self._handle, super().__call__(route, proceed))
+        return partial(self._by_name, handle) if route.api.name in TOPICS_BY_ID else handle
+
+    def _by_name(self, handle: Handler, request: Any, call: RequestContext) -> Any:
+        """Topics that the request names by id get their names first, by which they are authorized and handled."""
+        first_version, topics_of = TOPICS_BY_ID[call.route.api.name]
+        if call.api_version < first_version:
+            return handle(request, call)
+        return self._with_names(topics_of(request), handle, request, call)
+
+    def _with_names(self, topics: Iterable[Any], handle: Handler, request: Any, call: RequestContext) -> Steps[Any]:
+        if not (yield from give_names(topics, self._topic_ids)):
+            return call.route.error_response(request, ErrorCode.COORDINATOR_NOT_AVAILABLE, call.api_version)
+        response = handle(request, call)
+        return (yield from response) if type(response) is GeneratorType else response
 
     def _handle(self, authorized: Handler, request: Any, call: RequestContext) -> Any:
         response = authorized(request, call)

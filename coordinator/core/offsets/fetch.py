@@ -43,8 +43,7 @@ NO_OFFSETS: Final = CommittedOffsets()
 
 def prepare(request: OffsetFetchRequest, context: OperationContext) -> OffsetFetchRequest | Answer:
     """Convert a request of any version to the newest form: groups, and topics with their names."""
-    if context.api_version < GROUPS_VERSION:
-        request.groups = [_only_group(request)]
+    as_groups(request, context.api_version)
     if context.api_version == ZOOKEEPER_VERSION:
         return Answer(error_response(request, ErrorCode.UNSUPPORTED_VERSION, ZOOKEEPER_VERSION))
     if context.api_version >= TOPIC_ID_VERSION:
@@ -52,6 +51,12 @@ def prepare(request: OffsetFetchRequest, context: OperationContext) -> OffsetFet
             for topic in group.topics or ():
                 topic.name = context.topics.topic_name(topic.topic_id) or ""
     return request
+
+
+def as_groups(request: OffsetFetchRequest, api_version: int) -> None:
+    """Have a request of any version name its groups as the newest one does."""
+    if api_version < GROUPS_VERSION:
+        request.groups = [_only_group(request)]
 
 
 def _only_group(request: OffsetFetchRequest) -> OffsetFetchRequestGroup:

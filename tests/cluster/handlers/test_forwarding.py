@@ -33,6 +33,9 @@ class Cluster:
     async def connection_of(self, group_id: str) -> "Cluster":
         return self
 
+    def serves(self, request: Any, version: int) -> bool:
+        return version <= VERSION
+
     async def request_in(self, request: Any, version: int) -> OffsetCommitResponse:
         self.sent.append(request)
         error = self._answers.pop(0)
@@ -52,14 +55,14 @@ class Cluster:
         self.has_moved = True
 
 
-def commit(cluster: Cluster) -> Any:
+def commit(cluster: Cluster, version: int = VERSION) -> Any:
     """What a commit of a member in generation 3 is answered."""
 
     async def ask() -> Any:
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         forwarder = Forwarder(cluster)  # type: ignore[arg-type]
         request = OffsetCommitRequest(group_id="g", generation_id_or_member_epoch=3, member_id="m")
-        forwarder.commit(SENTINEL, request, VERSION, answer.set_result)
+        forwarder.commit(SENTINEL, request, version, answer.set_result)
         return await answer
 
     return asyncio.run(ask())
@@ -103,3 +106,10 @@ def test_a_commit_of_a_fenced_sentinel_sends_the_client_to_another_node() -> Non
     cluster = Cluster(ErrorCode.FENCED_INSTANCE_ID)
     assert commit(cluster) is ErrorCode.NOT_COORDINATOR
     assert cluster.present is None
+
+
+def test_a_version_that_the_cluster_does_not_have_is_not_sent_as_it_would_end_a_connection_of_many_groups() -> None:
+    cluster = Cluster()
+    assert commit(cluster, VERSION + 1) is ErrorCode.UNSUPPORTED_VERSION
+    assert cluster.sent == []
+    assert cluster.present is SENTINEL

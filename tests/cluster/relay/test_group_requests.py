@@ -153,3 +153,16 @@ def test_the_number_of_elements_is_bounded(monkeypatch):
     frame = encode_request(CORRELATION_ID, None, DescribeGroupsRequest(groups=["g"] * 101), 4)[4:]
     with pytest.raises(MalformedMessage):
         at_once(not_coordinator_response(frame, FixedDirectory()))
+
+
+def test_other_work_has_its_turn_between_many_groups_also_if_all_owners_are_known():
+    groups = [f"group-{number}" for number in range(10 * ASKED_AT_ONCE)]
+    frame = encode_request(CORRELATION_ID, "client", DescribeGroupsRequest(groups=groups), 5)[4:]
+    directory, asked = FixedDirectory(), []
+    owner_of = directory.owner_of
+    directory.owner_of = lambda group_id, answered: (asked.append(group_id), owner_of(group_id, answered))  # type: ignore[assignment,func-returns-value]
+    before = 0
+    for _ in not_coordinator_response(frame, directory):
+        assert len(asked) - before <= ASKED_AT_ONCE
+        before = len(asked)
+    assert len(asked) == len(groups)

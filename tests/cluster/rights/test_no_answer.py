@@ -13,6 +13,7 @@ from coordinator.runtime.slices import at_once
 from coordinator.security.acls.model import AclOperation, ResourceType, question_of
 from coordinator.security.principal import ANONYMOUS
 from coordinator.server.dispatch import DEFERRED
+from tests.cluster.rights.at_a_node import NO_TOPICS
 
 
 class LostUpstream:
@@ -36,7 +37,7 @@ class LateUpstream:
 def test_all_that_a_request_needs_is_asked_for_again_when_a_part_has_expired() -> None:
     rights, upstream = KnownRights(), LateUpstream()
     rights._known[ANONYMOUS] = {(question_of(AclOperation.READ, ResourceType.GROUP), "g"): True}
-    authorization = ClusterAuthorization(rights, upstream, MetadataImage(), None, None)
+    authorization = ClusterAuthorization(rights, upstream, NO_TOPICS, MetadataImage(), None, None)
     needs = [
         SimpleNamespace(
             operation=AclOperation.READ, resource_type=kind, names=lambda request, version, name=name: [name]
@@ -55,7 +56,7 @@ def test_it_is_disconnected_and_not_denied() -> None:
     closed: list[bool] = []
     connection = SimpleNamespace(close=lambda: closed.append(True))
     call: Any = SimpleNamespace(connection=connection, client_id="c", principal=None)
-    authorization = ClusterAuthorization(KnownRights(), LostUpstream(), MetadataImage(), None, None)
+    authorization = ClusterAuthorization(KnownRights(), LostUpstream(), NO_TOPICS, MetadataImage(), None, None)
     read = Permission(AclOperation.READ, ResourceType.GROUP, "g")
     steps = authorization._closing(authorization.find_out([read], call), call)
     assert at_once(steps) is DEFERRED

@@ -15,6 +15,7 @@ from coordinator.cluster.rights.rights import ClusterAuthorization, KnownRights
 from coordinator.metadata.image import MetadataImage
 from coordinator.runtime.waiting_steps import WaitingSteps
 from coordinator.security.acls.model import AclOperation, ResourceType
+from tests.cluster.rights.at_a_node import NO_TOPICS
 
 DENIED = "denied"
 
@@ -48,7 +49,7 @@ def test_more_rights_than_requests_may_wait_are_found_out():
 
     async def story() -> list[bool]:
         broker, known = Broker(), KnownRights()
-        authorization = ClusterAuthorization(known, broker, MetadataImage(), None, None)
+        authorization = ClusterAuthorization(known, broker, NO_TOPICS, MetadataImage(), None, None)
         call: Any = SimpleNamespace(principal=client, client_id="c")
         steps = WaitingSteps(authorization.find_out(asked, call), lambda: None)
         while not steps.run(lambda: False):
