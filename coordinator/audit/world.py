@@ -34,6 +34,9 @@ class Cluster(Protocol):
     def log_end_offset(self, topic: str, partition: int) -> int | None:
         """The log end offset of a partition; None if its log is not on this node."""
 
+    def data_end_offset(self, topic: str, partition: int) -> int | None:
+        """As `log_end_offset`, without the markers of transactions at the end, as far as they are known."""
+
 
 class Topic(msgspec.Struct, frozen=True):
     """What a group's members may notice of a topic. A topic that is created again has another id."""
@@ -75,21 +78,31 @@ class NoCluster:
     def log_end_offset(self, topic: str, partition: int) -> int | None:
         return None
 
+    def data_end_offset(self, topic: str, partition: int) -> int | None:
+        return self.log_end_offset(topic, partition)
+
 
 def committed_count(offsets: OffsetsByTopic) -> int:
     """The number of partitions with a committed offset."""
     return sum(map(len, offsets.values()))
 
 
+def partition_lag(cluster: Cluster, topic: str, partition: int, committed_offset: int) -> int | None:
+    """The lag of a partition; None if its log is not on this node. It is 0 if only markers of transactions follow."""
+    end = cluster.log_end_offset(topic, partition)
+    if end is None:
+        return None
+    lag = lag_of(committed_offset, end)
+    if lag > 0 and (data_end := cluster.data_end_offset(topic, partition)) is not None:
+        return 0 if committed_offset >= data_end else lag
+    return lag
+
+
 def committed_partitions(offsets: OffsetsByTopic, cluster: Cluster) -> list[CommittedPartition]:
     """The partitions for which a group has committed offsets, whether it has members or not."""
-    log_end_offset = cluster.log_end_offset
     return [
         CommittedPartition(
-            topic,
-            partition,
-            committed.offset,
-            None if (end := log_end_offset(topic, partition)) is None else lag_of(committed.offset, end),
+            topic, partition, committed.offset, partition_lag(cluster, topic, partition, committed.offset)
         )
         for topic, of_topic in offsets.items()
         for partition, committed in of_topic.items()
@@ -97,19 +110,18 @@ def committed_partitions(offsets: OffsetsByTopic, cluster: Cluster) -> list[Comm
 
 
 def group_lag(offsets: OffsetsByTopic, cluster: Cluster) -> int | None:
-    """Log end offset minus committed offset, summed over the group's committed partitions whose log is here.
+    """The lag, see `partition_lag`, summed over the group's committed partitions whose log is here.
 
     None if there is no such partition, or if the group has committed more than `PARTITIONS_NAMED_MAX` partitions,
     which would take too long.
     """
     if not offsets or committed_count(offsets) > schema.PARTITIONS_NAMED_MAX:
         return None
-    log_end_offset = cluster.log_end_offset
     lags = [
-        lag_of(committed.offset, end)
+        lag
         for topic, of_topic in offsets.items()
         for partition, committed in of_topic.items()
-        if (end := log_end_offset(topic, partition)) is not None
+        if (lag := partition_lag(cluster, topic, partition, committed.offset)) is not None
     ]
     return sum(lags) if lags else None
 

@@ -22,6 +22,7 @@ from coordinator.log.names import folder_name
 from coordinator.log.open_files import OUT_OF_DESCRIPTORS
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.recovery.damage import DamagedOffsets
+from coordinator.log.segments.markers import data_end_offset
 from coordinator.log.segments.stored_segments import StoredSegments
 from coordinator.log.segments.timestamps import timestamp_at
 from coordinator.logger import logger
@@ -194,6 +195,18 @@ class Partitions:
         """The log end offset of a partition; None if its log is not open on this node: opening many takes long."""
         log = self._logs.get((topic, partition))
         return None if log is None else log.log_end_offset
+
+    def data_end_offset(self, topic: str, partition: int) -> int | None:
+        """As `log_end_offset`, without the markers of transactions at the end, as far as they are known."""
+        log = self._logs.get((topic, partition))
+        if log is None:
+            return None
+        try:
+            return data_end_offset(log)
+        except (OSError, MalformedMessage) as problem:
+            if not isinstance(problem, DamagedOffsets):
+                self.cannot_read(log, problem)
+            return log.log_end_offset
 
     def timestamp_at(self, topic: str, partition: int, offset: int) -> int | None:
         """The timestamp (ms) of the first record from an offset on, by the header of its batch.

@@ -57,7 +57,7 @@ class MarkerWriter:
             if error is not ErrorCode.NONE:
                 logger.info("marker rejected", log=log.name, error=error.name, marker=marker)
                 return error
-            offset = log.log_end_offset
+            offset, data_end = log.log_end_offset, self._partitions.data_end_offset(topic, partition)
             batch = build_batch(
                 [EndTxnMarker(marker.committed, marker.coordinator_epoch).as_record()],
                 base_offset=offset,
@@ -69,6 +69,7 @@ class MarkerWriter:
                 partition_leader_epoch=self._partitions.leader_epoch,
             )
             log.append_prebuilt([PrebuiltBatch(batch, offset)], now_ms)
+            log.markers_from, log.markers_end = offset if data_end is None else data_end, offset + 1
         except (LogAppendError, RecordListTooLarge, OSError) as problem:
             if not self._partitions.is_disk_failure(log, problem, is_read=not isinstance(problem, LogAppendError)):
                 logger.error("cannot write a marker", log=log.name, problem=str(problem))

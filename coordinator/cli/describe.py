@@ -10,9 +10,12 @@ import click
 from coordinator.audit.schema import MemberRef
 from coordinator.cli.server_options import server_option
 from coordinator.cli.terminal import (
+    UTC_OPTION,
+    clock,
     json_option,
     one_line_errors,
     output_option,
+    paragraph,
     print_json,
     print_records,
     table,
@@ -21,6 +24,7 @@ from coordinator.cli.terminal import (
 from coordinator.cli.what_if_report import runs
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.group_description import AGES_MAX, DescribedGroup, PartitionLag, describe_group, list_groups
+from coordinator.explain.positions import notes
 from coordinator.explain.words import Names, counted, duration, plain
 
 LAG_WIDTH: Final = 80
@@ -40,11 +44,13 @@ def list_command(bootstrap: Bootstrap, output: str) -> None:
 @click.command("describe")
 @click.argument("group_id", metavar="GROUP")
 @server_option
+@UTC_OPTION
 @json_option
-def describe_command(group_id: str, bootstrap: Bootstrap, as_json: bool) -> None:
+def describe_command(group_id: str, bootstrap: Bootstrap, utc: bool, as_json: bool) -> None:
     """Print the members of a group, what each owns, and the lag of each partition, the largest lag first.
 
-    Lag is the log end offset minus the committed offset. Its age is that of the oldest record that is not consumed yet,
+    Lag is the log end offset minus the committed offset: below 0 if that is beyond the end of the log, and 0 if only
+    markers of transactions follow it. Its age is that of the oldest record that is not consumed yet,
     by the timestamp of its batch. In JSON the age is lag_ms.
     """
     with one_line_errors():
@@ -54,6 +60,8 @@ def describe_command(group_id: str, bootstrap: Bootstrap, as_json: bool) -> None
             return
         for line in _lines(group, _now_ms()):
             click.echo(line)
+        for each in notes(group.partitions, clock(utc)):
+            click.echo(paragraph(f"! {each}", "  ", ""))
 
 
 def _now_ms() -> int:
@@ -61,8 +69,19 @@ def _now_ms() -> int:
 
 
 def _json(group: DescribedGroup, now_ms: int) -> dict[str, object]:
-    lags = [asdict(each) | {"lag": each.lag, "lag_ms": each.lag_ms(now_ms)} for each in group.partitions]
+    lags = [_partition_json(each, now_ms) for each in group.partitions]
     return asdict(group) | {"lag": group.lag, "lag_ms": group.lag_ms(now_ms), "partitions": lags}
+
+
+def _partition_json(partition: PartitionLag, now_ms: int) -> dict[str, object]:
+    found = asdict(partition)
+    del found["first"]
+    transaction = partition.transaction
+    return found | {
+        "lag": partition.lag,
+        "lag_ms": partition.lag_ms(now_ms),
+        "transaction": None if transaction is None else asdict(transaction) | {"until_ms": transaction.until_ms},
+    }
 
 
 def _lines(group: DescribedGroup, now_ms: int) -> Iterator[str]:
@@ -141,7 +160,7 @@ def _lag_table(group: DescribedGroup, names: dict[str, str], now_ms: int) -> Ite
 
 
 def _has_unknown_age(partition: PartitionLag, now_ms: int) -> bool:
-    return bool(partition.lag) and partition.lag_ms(now_ms) is None
+    return (partition.lag or 0) > 0 and partition.lag_ms(now_ms) is None
 
 
 def _number(value: int | None) -> str:

@@ -23,10 +23,13 @@ from coordinator.cli.terminal import (
     width,
 )
 from coordinator.client.bootstrap import Bootstrap
+from coordinator.client.group_description import describe_group
+from coordinator.client.wire import ClientError
 from coordinator.dashboard.links import page_url
 from coordinator.explain.findings import Finding, findings
 from coordinator.explain.generation import CONSUMER, Generation
 from coordinator.explain.history import GroupHistory
+from coordinator.explain.positions import position_findings
 from coordinator.explain.story import Story, story_of, why
 from coordinator.explain.words import Names, counted, duration, plain
 
@@ -83,6 +86,8 @@ def command(
         recent = _recent(history, now_ms, last_ms)
         story = None if generation is None or last_ms is not None else story_of(history, generation, at)
         found = findings(history, now_ms, at)
+        if tables is None:
+            found += _of_offsets(bootstrap, group_id, now_ms, at)
         page = _page(dashboard, group_id, None if story is None else story.generation_id)
         if as_json:
             print_json(_document(history, recent, story, found) | ({} if page is None else {"page": page}))
@@ -91,6 +96,15 @@ def command(
             click.echo(line)
         if page is not None:
             click.echo(f"\nlive page: {page}")
+
+
+def _of_offsets(bootstrap: Bootstrap, group_id: str, now_ms: int, at: Clock) -> list[Finding]:
+    """What is wrong with the offsets of the group now; nothing if it is gone, or nobody may read them."""
+    try:
+        described = describe_group(bootstrap, group_id)
+    except ClientError:
+        return []
+    return position_findings(described.partitions, now_ms, at)
 
 
 def _page(base: str | None, group_id: str, generation_id: int | None) -> str | None:

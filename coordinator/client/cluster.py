@@ -1,9 +1,9 @@
 """Connections to the brokers of a cluster, and what their logs are asked for lag."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
-from _wire.batch_times import batch_timestamp
+from _wire.batch_times import batch_timestamp, placed_batches
 from _wire.errors import ErrorCode
 from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
@@ -19,11 +19,29 @@ FETCH_VERSION_MAX: Final = 12
 """The last version that names topics. From version 13 on they are ids."""
 FETCH_BYTES: Final = 1
 """A Fetch answers with the batch at its offset whole, however large it is (KIP-74), and with nothing more."""
+MARKERS_BYTES: Final = 16 * 1024
+"""Of a Fetch after a marker of a transaction: some 200 of them, as many producers may end theirs."""
+FETCHES_MAX: Final = 4
+"""Fetches that look for a record after markers."""
+READ_UNCOMMITTED: Final = 0
+READ_COMMITTED: Final = 1
 PARTITIONS_AT_ONCE: Final = 2_000
 """Of one ListOffsets request."""
 
 Partition = tuple[str, int]
 """Topic and partition."""
+
+
+class FirstRecord(NamedTuple):
+    """The first record from an offset on that is no marker of a transaction: its offset, and its timestamp in ms.
+
+    Where there is none (`is_record`), `offset` is the end of the log, or where it was no longer sought. `timestamp_ms`
+    is that of its batch, None if it has none.
+    """
+
+    offset: int
+    timestamp_ms: int | None
+    is_record: bool = True
 
 
 class Cluster:
@@ -74,14 +92,28 @@ class Cluster:
             if each.leader_id in self._addresses
         }
 
+    def partition_count(self, topic: str) -> int:
+        """The partitions of a topic that have a leader; 0 if it does not exist, or nobody may know."""
+        return len(self.leaders([topic]))
+
     def log_end_offsets(
         self, partitions: Iterable[Partition], leaders: Mapping[Partition, int]
     ) -> dict[Partition, int]:
         """The log end offsets, as read_uncommitted sees them, of the partitions that have one."""
         return self.offsets_at(partitions, leaders, LATEST)
 
+    def last_stable_offsets(
+        self, partitions: Iterable[Partition], leaders: Mapping[Partition, int]
+    ) -> dict[Partition, int]:
+        """As `log_end_offsets`, as read_committed sees them: up to the first transaction that is open (KIP-98)."""
+        return self.offsets_at(partitions, leaders, LATEST, READ_COMMITTED)
+
     def offsets_at(
-        self, partitions: Iterable[Partition], leaders: Mapping[Partition, int], timestamp: int
+        self,
+        partitions: Iterable[Partition],
+        leaders: Mapping[Partition, int],
+        timestamp: int,
+        isolation_level: int = READ_UNCOMMITTED,
     ) -> dict[Partition, int]:
         """The offsets of ListOffsets for a timestamp: EARLIEST, LATEST, or ms; -1 where no record is as new as that.
 
@@ -90,20 +122,20 @@ class Cluster:
         found: dict[Partition, int] = {}
         for leader, own in _by_leader(partitions, leaders).items():
             for start in range(0, len(own), PARTITIONS_AT_ONCE):
-                found.update(_list_offsets(self._broker(leader), own[start : start + PARTITIONS_AT_ONCE], timestamp))
+                part = own[start : start + PARTITIONS_AT_ONCE]
+                found.update(_list_offsets(self._broker(leader), part, timestamp, isolation_level))
         return found
 
-    def timestamps_at(
+    def first_records(
         self, places: Iterable[tuple[Partition, int]], leaders: Mapping[Partition, int]
-    ) -> Iterator[tuple[tuple[Partition, int], int | None]]:
-        """Partition and offset, and the timestamp of the first record from there on, by the header of its batch.
+    ) -> Iterator[tuple[tuple[Partition, int], FirstRecord]]:
+        """Partition and offset, and the first record from there on, by the header of its batch.
 
-        None: there is no such record, or it has no timestamp. Each costs a Fetch of one batch, or two Fetches where the
-        records at the offset have been deleted.
+        Each costs a Fetch of one batch, or a few where the records at the offset have been deleted, or are markers.
         """
         for partition, offset in places:
             if partition in leaders:
-                yield (partition, offset), _timestamp_at(self._broker(leaders[partition]), partition, offset)
+                yield (partition, offset), _first_record(self._broker(leaders[partition]), partition, offset)
 
     def _learn_brokers(self, response: object) -> None:
         self._addresses = {each.node_id: f"{each.host}:{each.port}" for each in response.brokers}  # type: ignore[attr-defined]
@@ -128,37 +160,50 @@ def _by_leader(partitions: Iterable[Partition], leaders: Mapping[Partition, int]
     return found
 
 
-def _list_offsets(connection: WireConnection, partitions: list[Partition], timestamp: int) -> dict[Partition, int]:
+def _list_offsets(
+    connection: WireConnection, partitions: list[Partition], timestamp: int, isolation_level: int = READ_UNCOMMITTED
+) -> dict[Partition, int]:
     by_topic: dict[str, list[ListOffsetsPartition]] = {}
     for topic, index in partitions:
         by_topic.setdefault(topic, []).append(ListOffsetsPartition(partition_index=index, timestamp=timestamp))
     topics = [ListOffsetsTopic(name=name, partitions=each) for name, each in by_topic.items()]
+    request = ListOffsetsRequest(replica_id=-1, topics=topics, isolation_level=isolation_level)
     return {
         (topic.name, each.partition_index): each.offset
-        for topic in connection.send_latest(ListOffsetsRequest(replica_id=-1, topics=topics)).topics
+        for topic in connection.send_latest(request).topics
         for each in topic.partitions
         if each.error_code == ErrorCode.NONE
     }
 
 
-def _timestamp_at(connection: WireConnection, partition: Partition, offset: int) -> int | None:
-    error_code, timestamp_ms = _fetch_timestamp(connection, partition, offset)
+def _first_record(connection: WireConnection, partition: Partition, offset: int) -> FirstRecord:
+    error_code, records = _fetch(connection, partition, offset, FETCH_BYTES)
     if error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
         start = _list_offsets(connection, [partition], EARLIEST).get(partition, offset)
         if start > offset:
-            return _fetch_timestamp(connection, partition, start)[1]
-    return timestamp_ms
+            offset, (error_code, records) = start, _fetch(connection, partition, start, FETCH_BYTES)
+    for _ in range(FETCHES_MAX):
+        for each in placed_batches(records):
+            if each.next_offset <= offset:
+                continue  # a broker may answer with batches before the one that has the offset
+            if not each.is_control:
+                return FirstRecord(max(each.base_offset, offset), batch_timestamp(records[each.position :]))
+            offset = each.next_offset
+        if not records:
+            break
+        records = _fetch(connection, partition, offset, MARKERS_BYTES)[1]
+    return FirstRecord(offset, None, is_record=False)
 
 
-def _fetch_timestamp(connection: WireConnection, partition: Partition, offset: int) -> tuple[int, int | None]:
-    """Error code and timestamp."""
+def _fetch(connection: WireConnection, partition: Partition, offset: int, bytes_max: int) -> tuple[int, memoryview]:
+    """Error code and records."""
     topic, index = partition
-    wanted = FetchPartition(partition=index, fetch_offset=offset, partition_max_bytes=FETCH_BYTES)
+    wanted = FetchPartition(partition=index, fetch_offset=offset, partition_max_bytes=bytes_max)
     request = FetchRequest(
-        max_wait_ms=0, min_bytes=0, max_bytes=FETCH_BYTES, topics=[FetchTopic(topic=topic, partitions=[wanted])]
+        max_wait_ms=0, min_bytes=0, max_bytes=bytes_max, topics=[FetchTopic(topic=topic, partitions=[wanted])]
     )
     response = connection.send_latest(request, FETCH_VERSION_MAX)
     for of_topic in response.responses:
         for each in of_topic.partitions:
-            return each.error_code, batch_timestamp(each.records) if each.records else None
-    return response.error_code, None
+            return each.error_code, memoryview(each.records or b"")
+    return response.error_code, memoryview(b"")

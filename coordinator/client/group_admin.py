@@ -23,7 +23,8 @@ from _wire.messages.offset_delete import (
 )
 from coordinator.client.bootstrap import Server
 from coordinator.client.cluster import EARLIEST, LATEST, Cluster, Partition
-from coordinator.client.group_description import committed_offsets, described_members
+from coordinator.client.committed_offsets import committed_offsets
+from coordinator.client.group_description import described_members
 from coordinator.client.group_members import DescribedMember
 from coordinator.client.groups import raise_for_error
 from coordinator.client.wire import ClientError, WireConnection

@@ -1,32 +1,36 @@
 """Groups as any Kafka server describes them: a list, and members, assignment, committed offsets and lag of each."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Final
+from typing import Final
 
-from _wire.errors import ErrorCode
 from _wire.messages.list_groups import ListGroupsRequest
-from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from coordinator.client.bootstrap import Server
-from coordinator.client.cluster import Cluster, Partition
+from coordinator.client.cluster import Cluster, FirstRecord, Partition
+from coordinator.client.committed_offsets import Committed, committed_of_groups
 from coordinator.client.group_members import DescribedMember, GroupMembers, group_members
 from coordinator.client.groups import raise_for_error
+from coordinator.client.open_transactions import OpenTransaction, open_transactions
 from coordinator.client.wire import ClientError, WireConnection
 from coordinator.core.lag import lag_ms, lag_of
+from coordinator.core.partitioning import partition_for
+from coordinator.internal_topics import OFFSETS_TOPIC
 
 CLIENT_ID: Final = "coordinator-groups"
 ANSWER_SECONDS: Final = 4
 LAG_GROUPS_MAX: Final = 1_000
 """Groups of each broker whose lag is read to list them."""
-OFFSET_FETCH_OF_GROUPS: Final = 8
-"""The first version that fetches the offsets of several groups."""
-OFFSET_FETCH_OF_NAMES: Final = 9
-"""The last version that names topics. From version 10 on they are ids."""
 GROUPS_AT_ONCE: Final = 100
 """Groups of one request that describes them, or OffsetFetch."""
+MARKERS_LAG_MAX: Final = 8
+"""A lag up to this is looked at to list groups: it may be markers of transactions alone."""
 AGES_MAX: Final = 200
 """Partitions whose oldest record is looked up to describe a group: each costs a Fetch."""
+TRANSACTIONS_MAX: Final = 200
+"""Partitions that wait for a transaction of which it is looked up for which one."""
+_LEAST: Final = -(2**63)
+"""Sorts after all lags."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +53,34 @@ class PartitionLag:
     log_end_offset: int | None
     member_id: str | None
     oldest_ms: int | None = None
-    """The timestamp of the record at the committed offset."""
+    """The timestamp of the first record from the committed offset on."""
+    first: FirstRecord | None = None
+    """That record, or where the log ended if only markers of transactions follow; None: not looked up."""
+    last_stable_offset: int | None = None
+    """Up to where read_committed reads; None: not looked up."""
+    has_pending_commit: bool = False
+    """Whether a transaction that is open has an offset for it (UNSTABLE_OFFSET_COMMIT)."""
+    transaction: OpenTransaction | None = None
+    """What it waits for, see `waits_for_transaction`; None where nobody tells it."""
 
     @property
     def lag(self) -> int | None:
+        """Records to be read: 0 if only markers of transactions follow, below 0 beyond the end of the log."""
         if self.committed_offset is None or self.log_end_offset is None:
             return None
-        return lag_of(self.committed_offset, self.log_end_offset)
+        lag = lag_of(self.committed_offset, self.log_end_offset)
+        has_only_markers = self.first is not None and self.first.offset >= self.log_end_offset
+        return 0 if lag > 0 and has_only_markers else lag
+
+    @property
+    def waits_for_transaction(self) -> bool:
+        """Whether it has records, and read_committed none of them before a transaction ends; or an offset waits."""
+        if self.has_pending_commit:
+            return True
+        if self.last_stable_offset is None or (self.lag or 0) <= 0:
+            return False
+        first = 0 if self.first is None else self.first.offset
+        return max(self.committed_offset or 0, first) >= self.last_stable_offset
 
     def lag_ms(self, now_ms: int) -> int | None:
         """How old the oldest record is that is not consumed yet."""
@@ -94,7 +119,11 @@ def list_groups(server: Server) -> list[tuple[ListedGroup, int | None]]:
     """
     with Cluster(server, CLIENT_ID, ANSWER_SECONDS) as cluster:
         found = [group for broker in cluster.brokers() for group in listed_groups(broker)]
-        lags = {each.group_id: each.lag for part in group_lags(cluster, LAG_GROUPS_MAX) for each in part.groups}
+        parts = list(group_lags(cluster, LAG_GROUPS_MAX))
+        for part in parts:
+            few = (each for group in part.groups for each in group.partitions if 0 < (each.lag or 0) <= MARKERS_LAG_MAX)
+            find_first_records(cluster, islice(few, AGES_MAX), part.leaders)
+        lags = {each.group_id: each.lag for part in parts for each in part.groups}
     return [(each, lags.get(each.group_id)) for each in sorted(found, key=lambda each: each.group_id)]
 
 
@@ -127,7 +156,7 @@ def group_lags(cluster: Cluster, groups_max: int) -> Iterator[DescribedGroups]:
         for start in range(0, len(listed) - left_out, GROUPS_AT_ONCE):
             part = listed[start : min(start + GROUPS_AT_ONCE, groups_max)]
             described = _described(broker, part)
-            committed = _committed(broker, [each.group_id for each in part])
+            committed = committed_of_groups(broker, [each.group_id for each in part])
             yield DescribedGroups(described, _add_lags(cluster, described, committed), left_out)
             left_out = 0
 
@@ -145,20 +174,14 @@ def describe_group(server: Server, group_id: str) -> DescribedGroup:
             raise ClientError(f"there is no group {group_id} on {server}")
         raise_for_error(group.error_code, f"cannot describe group {group_id}")
         described = _without_lags(group)
-        leaders = _add_lags(cluster, [described], {group_id: committed_offsets(coordinator, group_id)})
-        find_ages(cluster, islice((each for each in described.partitions if each.lag), AGES_MAX), leaders)
+        committed = committed_of_groups(coordinator, [group_id])
+        raise_for_error(committed.errors.get(group_id, 0), f"cannot fetch the committed offsets of group {group_id}")
+        leaders = _add_lags(cluster, [described], committed)
+        behind = [each for each in described.partitions if (each.lag or 0) > 0]
+        find_first_records(cluster, behind[:AGES_MAX], leaders)
+        find_transactions(cluster, [described], leaders)
+        described.partitions.sort(key=_by_lag, reverse=True)
     return described
-
-
-def committed_offsets(coordinator: WireConnection, group_id: str) -> dict[Partition, int]:
-    """All committed offsets of a group, asked of its coordinator.
-
-    Raises:
-        ClientError: the server does not answer, or with an error.
-    """
-    ((_, fetched),) = _fetched_offsets(coordinator, [group_id])
-    raise_for_error(fetched.error_code, f"cannot fetch the committed offsets of group {group_id}")
-    return _offsets(fetched)
 
 
 def described_members(coordinator: WireConnection, group_id: str) -> list[DescribedMember]:
@@ -174,15 +197,43 @@ def described_members(coordinator: WireConnection, group_id: str) -> list[Descri
     return group.members
 
 
-def find_ages(cluster: Cluster, partitions: Iterable[PartitionLag], leaders: dict[Partition, int]) -> None:
-    """Look up the timestamp of the record at the committed offset of each of these partitions."""
+def find_first_records(cluster: Cluster, partitions: Iterable[PartitionLag], leaders: dict[Partition, int]) -> None:
+    """Look up the first record from the committed offset on of each of these partitions."""
     by_place: dict[tuple[Partition, int], list[PartitionLag]] = {}
     for each in partitions:
         if each.committed_offset is not None:
             by_place.setdefault(((each.topic, each.partition), each.committed_offset), []).append(each)
-    for place, oldest_ms in cluster.timestamps_at(by_place, leaders):
+    for place, first in cluster.first_records(by_place, leaders):
         for each in by_place[place]:
-            each.oldest_ms = oldest_ms
+            each.first, each.oldest_ms = first, first.timestamp_ms
+
+
+def find_transactions(cluster: Cluster, groups: Sequence[DescribedGroup], leaders: Mapping[Partition, int]) -> None:
+    """Look up which partitions of these groups wait for a transaction that is open, and for which one."""
+    behind = {(each.topic, each.partition) for group in groups for each in group.partitions if (each.lag or 0) > 0}
+    stable = cluster.last_stable_offsets(sorted(behind), leaders)
+    for group in groups:
+        for each in group.partitions:
+            each.last_stable_offset = stable.get((each.topic, each.partition))
+    waiting = [(group.group_id, each) for group in groups for each in group.partitions if each.waits_for_transaction]
+    if not waiting:
+        return
+    places = [_waited_for(cluster, group_id, each) for group_id, each in waiting[:TRANSACTIONS_MAX]]
+    found = open_transactions(cluster, (each for each in places if each is not None))
+    for (_, waits), place in zip(waiting, places, strict=False):
+        waits.transaction = None if place is None else found.get(place)
+
+
+def _waited_for(cluster: Cluster, group_id: str, partition: PartitionLag) -> Partition | None:
+    """The partition that the transaction has: where it wrote records, or that of the group, where it has its offset."""
+    if not partition.has_pending_commit:
+        return partition.topic, partition.partition
+    count = cluster.partition_count(OFFSETS_TOPIC)
+    return (OFFSETS_TOPIC, partition_for(group_id, count)) if count else None
+
+
+def _by_lag(partition: PartitionLag) -> int:
+    return _LEAST if partition.lag is None else partition.lag
 
 
 def _described(broker: WireConnection, listed: Sequence[ListedGroup]) -> list[DescribedGroup]:
@@ -207,48 +258,21 @@ def _without_lags(group: GroupMembers) -> DescribedGroup:
     )
 
 
-def _committed(coordinator: WireConnection, group_ids: Sequence[str]) -> dict[str, dict[Partition, int]]:
-    """Group → its committed offsets, for the groups whose offsets can be fetched."""
-    return {
-        group_id: _offsets(each) for group_id, each in _fetched_offsets(coordinator, group_ids) if not each.error_code
-    }
-
-
-def _fetched_offsets(coordinator: WireConnection, group_ids: Sequence[str]) -> Iterator[tuple[str, Any]]:
-    """Group, and its part of a response of OffsetFetch."""
-    version = coordinator.latest_version(OffsetFetchRequest.API_KEY, OFFSET_FETCH_OF_NAMES)
-    if version >= OFFSET_FETCH_OF_GROUPS:
-        groups = [OffsetFetchRequestGroup(group_id=each, topics=None) for each in group_ids]
-        for found in coordinator.request(OffsetFetchRequest(groups=groups), version).groups:
-            yield found.group_id, found
-    else:
-        for group_id in group_ids:
-            yield group_id, coordinator.request(OffsetFetchRequest(group_id=group_id, topics=None), version)
-
-
-def _offsets(fetched: Any) -> dict[Partition, int]:
-    return {
-        (topic.name, partition.partition_index): partition.committed_offset
-        for topic in fetched.topics
-        for partition in topic.partitions
-        if partition.committed_offset >= 0 and partition.error_code == ErrorCode.NONE
-    }
-
-
-def _add_lags(
-    cluster: Cluster, groups: Sequence[DescribedGroup], committed: dict[str, dict[Partition, int]]
-) -> dict[Partition, int]:
+def _add_lags(cluster: Cluster, groups: Sequence[DescribedGroup], committed: Committed) -> dict[Partition, int]:
     """Give each group its partitions; return the leaders of all of them."""
     owners = {each.group_id: _owners(each.members) for each in groups}
-    known = {at for each in groups for at in (*owners[each.group_id], *committed.get(each.group_id, ()))}
+    of_groups = {each: owners[each].keys() | committed.partitions(each) for each in owners}
+    known = set[Partition]().union(*of_groups.values())
     leaders = cluster.leaders({topic for topic, _ in known})
     ends = cluster.log_end_offsets(sorted(known), leaders)
     for group in groups:
-        of_group, owned = committed.get(group.group_id, {}), owners[group.group_id]
+        offsets, owned = committed.offsets.get(group.group_id, {}), owners[group.group_id]
+        pending = committed.pending.get(group.group_id, ())
         lags = [
-            PartitionLag(*at, of_group.get(at), ends.get(at), owned.get(at)) for at in sorted(of_group.keys() | owned)
+            PartitionLag(*at, offsets.get(at), ends.get(at), owned.get(at), has_pending_commit=at in pending)
+            for at in sorted(of_groups[group.group_id])
         ]
-        group.partitions.extend(sorted(lags, key=lambda each: -1 if each.lag is None else each.lag, reverse=True))
+        group.partitions.extend(sorted(lags, key=_by_lag, reverse=True))
     return leaders
 
 

@@ -292,7 +292,7 @@ class ClusterNode:
         paused = CoordinatorPaused(
             time_ms=0, from_ms=wall.at(from_ms), until_ms=wall.at(until_ms), pause_kind=pause_kind, **self._identity
         )
-        self.groups.coordinator.report(paused)
+        self.groups.coordinator.report_pause(paused, from_ms)
 
     # ----------------------------------------------------------------------------------------------------------- stop
 

@@ -64,6 +64,9 @@ class OwnershipChanges:
         try:
             change = self._change(name, is_adopted)
             groups = [await self._told(group_id) for group_id in await self._groups_of(change)]
+            if not is_adopted:
+                owned = self._ownership.is_owned
+                groups = [each if owned(each.group_id) else _elsewhere(each) for each in groups]
         except BrokerError as problem:
             return _failed(name, ErrorCode.COORDINATOR_NOT_AVAILABLE, str(problem))
         return GroupOwnerResult(name=name, groups=groups[:GROUPS_TOLD_MAX])
@@ -143,7 +146,9 @@ class OwnershipChanges:
             BrokerError: the cluster does not answer.
         """
         told = await self._told(group_id)
-        if told.members or not self._ownership.is_owned(group_id):
+        if not self._ownership.is_owned(group_id):
+            return _elsewhere(told)
+        if told.members:
             return told
         if not await self._removed(group_id, cause):
             return await self._told(group_id)
@@ -174,6 +179,12 @@ class OwnershipChanges:
         members = [f"{member.client_id} {member.client_host}" for member in described.members]
         members += ["a member that is joining"] * described.unnamed_members
         return ChangedGroup(group_id=group_id, state=described.state, members=members)
+
+
+def _elsewhere(told: ChangedGroup) -> ChangedGroup:
+    """A group that is with the cluster already: whoever is in it there does not keep it from being given back."""
+    told.members = []
+    return told
 
 
 def _failed(name: str, error: ErrorCode, problem: str) -> GroupOwnerResult:

@@ -10,7 +10,9 @@ from coordinator.dashboard.lags import Lags, Sample, SampledGroup
 from coordinator.explain.findings import Finding, findings
 from coordinator.explain.generation import Generation
 from coordinator.explain.history import GroupHistory
+from coordinator.explain.positions import position_findings
 from coordinator.explain.storms import GROWTH, Rebalances, Storm, all_storms
+from coordinator.explain.words import utc_clock
 
 MS_PER_MINUTE: Final = 60_000
 MINUTES_KEPT: Final = 7 * 24 * 60
@@ -74,6 +76,8 @@ class Board:
         self._storms: list[Storm] | None = None
         self._rows: dict[str, GroupRow] = {}
         self._findings: dict[str, tuple[Finding, ...]] = {}
+        self._offset_findings: dict[str, tuple[Finding, ...]] = {}
+        """Of the latest sample of lag."""
         self._listeners: set[Callable[[set[str]], None]] = set()
 
     def listen(self, listener: Callable[[set[str]], None]) -> Callable[[], None]:
@@ -108,6 +112,7 @@ class Board:
     def apply_lags(self, sample: Sample) -> None:
         """Take a sample of the lag of all groups, and tell the listeners."""
         self.lags.apply(sample)
+        self._offset_findings.clear()
         self.notify(set())
 
     def note_lag_problem(self, problem: str) -> None:
@@ -125,11 +130,20 @@ class Board:
             listener(changed)
 
     def findings_of(self, group_id: str) -> tuple[Finding, ...]:
-        if group_id not in self.groups:
-            return ()
+        """Those of its events, and those of its offsets now."""
         found = self._findings.get(group_id)
-        if found is None:
+        if found is None and group_id in self.groups:
             found = self._findings[group_id] = tuple(findings(self.groups[group_id], self.newest_ms))
+        return (found or ()) + self._findings_of_offsets(group_id)
+
+    def _findings_of_offsets(self, group_id: str) -> tuple[Finding, ...]:
+        sampled = self.lags.group(group_id)
+        if sampled is None:
+            return ()
+        found = self._offset_findings.get(group_id)
+        if found is None:
+            found = tuple(position_findings(sampled.group.partitions, self.lags.latest.time_ms, utc_clock))
+            self._offset_findings[group_id] = found
         return found
 
     def storms(self) -> list[Storm]:
@@ -155,8 +169,9 @@ class Board:
         if row is None:
             row = self._rows[group_id] = self._make_row(self.groups[group_id])
         lag, lag_ms = (None, None) if sampled is None else (sampled.lag, sampled.lag_ms)
-        if (row.lag, row.lag_ms) != (lag, lag_ms):
-            row = self._rows[group_id] = replace(row, lag=lag, lag_ms=lag_ms)
+        count = len(self.findings_of(group_id))
+        if (row.lag, row.lag_ms, row.findings) != (lag, lag_ms, count):
+            row = self._rows[group_id] = replace(row, lag=lag, lag_ms=lag_ms, findings=count)
         return row
 
     def rows(self) -> list[GroupRow]:

@@ -5,16 +5,16 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from heapq import nlargest
 from typing import Final
 
 from coordinator.client.bootstrap import Server
-from coordinator.client.cluster import Cluster, Partition
+from coordinator.client.cluster import Cluster, FirstRecord, Partition
 from coordinator.client.group_description import (
     ANSWER_SECONDS,
     DescribedGroup,
     PartitionLag,
-    find_ages,
+    find_first_records,
+    find_transactions,
     group_lags,
 )
 from coordinator.client.wire import ClientError
@@ -28,8 +28,8 @@ SAMPLE_SECONDS: Final = 5.0
 GROUPS_MAX: Final = 10_000
 PARTITIONS_MAX: Final = 50_000
 """Groups, and partitions of groups, of one sample."""
-AGES_LOOKED_UP: Final = 100
-"""Records whose timestamp is fetched for one sample: one batch each."""
+FETCHED_MAX: Final = 100
+"""Records that are fetched for one sample: one batch each."""
 
 SAMPLES_BEFORE_RETRY: Final = 12
 """A timestamp that was not found is sought again after so many samples, a minute."""
@@ -44,7 +44,7 @@ class LagSampler:
     def __init__(self, bootstrap: Server) -> None:
         self._bootstrap = bootstrap
         self._cluster: Cluster | None = None
-        self._oldest_ms: dict[OffsetOfPartition, int | None] = {}
+        self._first: dict[OffsetOfPartition, FirstRecord] = {}
         self._samples = 0
 
     def sample(self) -> Sample:
@@ -68,25 +68,35 @@ class LagSampler:
 
     def _sample(self, cluster: Cluster) -> Sample:
         read = _read(cluster)
-        lagging = [each for group in read.groups for each in group.partitions if each.lag]
-        self._find_ages(cluster, lagging, read.leaders)
+        lagging = [each for group in read.groups for each in group.partitions if (each.lag or 0) > 0]
+        self._find_first_records(cluster, lagging, read.leaders)
+        find_transactions(cluster, read.groups, read.leaders)
         now_ms = time.time_ns() // 1_000_000
         groups = {each.group_id: SampledGroup(each, each.lag, each.lag_ms(now_ms)) for each in read.groups}
         return Sample(now_ms, groups, read.groups_left_out)
 
-    def _find_ages(self, cluster: Cluster, lagging: list[PartitionLag], leaders: dict[Partition, int]) -> None:
-        """Fetch the timestamps that are not known yet, those of the partitions with the most lag first."""
-        known = self._oldest_ms
+    def _find_first_records(self, cluster: Cluster, lagging: list[PartitionLag], leaders: dict[Partition, int]) -> None:
+        """Fetch those that are not known yet, of the partitions with the most lag and the least first.
+
+        Where only markers of transactions followed, a record may have come since.
+        """
         self._samples += 1
-        if self._samples % SAMPLES_BEFORE_RETRY == 0:
-            known = {place: oldest_ms for place, oldest_ms in known.items() if oldest_ms is not None}
+        is_retried = self._samples % SAMPLES_BEFORE_RETRY == 0
+        known = {
+            place: first
+            for each in lagging
+            if (first := self._first.get(place := _place(each))) is not None
+            and (first.is_record or first.offset == each.log_end_offset)
+            and not (is_retried and first.timestamp_ms is None)
+        }
         new = {place: each for each in lagging if (place := _place(each)) not in known}
-        sought = nlargest(AGES_LOOKED_UP, new.values(), key=lambda each: each.lag or 0)
-        find_ages(cluster, sought, leaders)
-        found = {_place(each): each.oldest_ms for each in sought}
-        self._oldest_ms = {place: known[place] for each in lagging if (place := _place(each)) in known} | found
+        by_lag = sorted(new.values(), key=lambda each: each.lag or 0, reverse=True)
+        sought = by_lag[: FETCHED_MAX // 2] + by_lag[FETCHED_MAX // 2 :][-FETCHED_MAX // 2 :]
+        find_first_records(cluster, sought, leaders)
+        self._first = known | {_place(each): each.first for each in sought if each.first is not None}
         for each in lagging:
-            each.oldest_ms = self._oldest_ms.get(_place(each))
+            if (first := self._first.get(_place(each))) is not None:
+                each.first, each.oldest_ms = first, first.timestamp_ms
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,9 @@ POINTS_KEPT: Final = 181
 GROUP_SERIES_MAX: Final = 5_000
 PARTITION_SERIES_MAX: Final = 10_000
 """Series of the last hour, of groups and of partitions: some 2 KB each. Further ones have their lag of now alone."""
-UNKNOWN: Final = -1
+UNKNOWN: Final = -(2**63)
+"""In place of a lag; a committed offset beyond the end of the log has a negative one."""
+UNKNOWN_AGE: Final = -1
 AGE_SECONDS_MAX: Final = 2**31 - 1
 
 Key = TypeVar("Key")
@@ -48,12 +50,12 @@ class LagSeries:
     """Two rings: a point has the place of its number modulo `POINTS_KEPT`."""
 
     lags: "array[int]" = field(default_factory=lambda: array("q", [UNKNOWN]) * POINTS_KEPT)
-    ages_seconds: "array[int]" = field(default_factory=lambda: array("i", [UNKNOWN]) * POINTS_KEPT)
+    ages_seconds: "array[int]" = field(default_factory=lambda: array("i", [UNKNOWN_AGE]) * POINTS_KEPT)
 
     def put(self, number: int, lag: int | None, lag_ms: int | None) -> None:
         place = number % POINTS_KEPT
         self.lags[place] = UNKNOWN if lag is None else lag
-        self.ages_seconds[place] = UNKNOWN if lag_ms is None else min(lag_ms // 1000, AGE_SECONDS_MAX)
+        self.ages_seconds[place] = UNKNOWN_AGE if lag_ms is None else min(lag_ms // 1000, AGE_SECONDS_MAX)
 
 
 class Lags:
@@ -154,5 +156,5 @@ def _is_known(series: list[LagSeries], place: int) -> bool:
 
 def _combined(series: list[LagSeries], place: int) -> tuple[int | None, int | None]:
     lags = [each.lags[place] for each in series if each.lags[place] != UNKNOWN]
-    ages = [each.ages_seconds[place] for each in series if each.ages_seconds[place] != UNKNOWN]
+    ages = [each.ages_seconds[place] for each in series if each.ages_seconds[place] != UNKNOWN_AGE]
     return (sum(lags) if lags else None), max(ages, default=None)

@@ -61,6 +61,8 @@ class Kind(StrEnum):
     REJECTED_CLIENT = "rejected_client"
     HELD_BY_CLUSTER = "held_by_cluster"
     COORDINATED_TWICE = "coordinated_twice"
+    OUT_OF_RANGE = "out_of_range"
+    WAITS_FOR_TRANSACTION = "waits_for_transaction"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """What the events of a group told so far: its generations, its members, who has which partitions."""
 
 from collections import deque
-from typing import Final
+from typing import Final, NamedTuple
 
 from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent, MemberRef
@@ -21,6 +21,13 @@ COMPLETING: Final = "CompletingRebalance"
 RECONCILED: Final = "STABLE"
 """The state of a member that has what it shall have in its epoch."""
 REBALANCE_STATES: Final = frozenset({PREPARING, COMPLETING, "Assigning", "Reconciling"})
+
+
+class Sign(NamedTuple):
+    """That a node was there, at a wall-clock time in ms."""
+
+    node_id: int
+    at_ms: int
 
 
 class FoldedGroup:
@@ -59,8 +66,16 @@ class FoldedGroup:
         self.conversions: deque[schema.GroupConverted] = deque(maxlen=NOTES_KEPT)
         self.coordinator_events: deque[schema.CoordinatorEvent] = deque(maxlen=NOTES_KEPT)
         """Starts, stops and pauses of the coordinator itself, if the reader of the events told of them."""
+        self.last_sign: Sign | None = None
+        """The last event of the group."""
+        self.sign_before: Sign | None = None
+        """The last one of the coordinator before that of the last event."""
+        self.signs: dict[int, Sign] = {}
+        """When a coordinator started or took over → the last sign of the one before among the events of the group."""
         self.held: deque[schema.GroupHeldByCluster] = deque(maxlen=NOTES_KEPT)
         """Who was in the group at the cluster, if nodes in front of a cluster are to coordinate it."""
+        self.is_taken_in = False
+        """Whether a node coordinates the group by now, so that the last of `held` is over unless both do."""
         self.removals: deque[schema.GroupRemoved] = deque(maxlen=NOTES_KEPT)
         self.resets: deque[schema.OffsetsReset] = deque(maxlen=NOTES_KEPT)
         self.deletions: deque[schema.OffsetsDeleted | schema.OffsetsExpired] = deque(maxlen=NOTES_KEPT)
@@ -85,7 +100,10 @@ class FoldedGroup:
     @property
     def held_by_cluster(self) -> schema.GroupHeldByCluster | None:
         """Who is in the group at the cluster now, though nodes in front of the cluster are to coordinate it."""
-        return self.held[-1] if self.held and self.held[-1].member_count else None
+        last = self.held[-1] if self.held else None
+        if last is None or not last.member_count or (self.is_taken_in and not last.is_owned):
+            return None
+        return last
 
     @property
     def latest(self) -> Generation | None:
@@ -151,6 +169,13 @@ class FoldedGroup:
             self.pending_changes = Changes()
             self.owners = Owners(is_known=begins)
             self.created_seq = event.created_seq
+
+    def note_sign(self, at_ms: int, sign: Sign | None) -> None:
+        """What was the last sign of the coordinator before the one that is there from `at_ms` on."""
+        if sign is not None:
+            self.signs[at_ms] = sign
+            if len(self.signs) > NOTES_KEPT:
+                del self.signs[next(iter(self.signs))]
 
     def open_generation(self, event: AuditEvent, generation_id: int) -> Generation:
         """The generation in progress; a new one if its start is not among the events."""

@@ -6,11 +6,15 @@ from typing import Any, Final, Self
 from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent
 from coordinator.explain.fold import groups, members, rebalances
-from coordinator.explain.folded_group import GENERATIONS_KEPT, FoldedGroup
+from coordinator.explain.folded_group import GENERATIONS_KEPT, FoldedGroup, Sign
 from coordinator.explain.replaced_clients import with_clients
 
-ABSENCES: Final = (schema.CoordinatorStarted, schema.CoordinatorStopped, schema.CoordinatorPaused)
+STARTS: Final = (schema.CoordinatorStarted, schema.LeadershipTaken)
+ABSENCES: Final = (*STARTS, schema.CoordinatorStopped, schema.CoordinatorPaused)
 """The events about the coordinator itself that say when it was not there."""
+
+TAKES_IN: Final = (schema.GroupCreated, schema.MemberJoined)
+"""After one of these, a node coordinates the group."""
 
 HANDLERS: Final[Mapping[type[AuditEvent], Callable[[FoldedGroup, Any], None]]] = {
     **members.HANDLERS,
@@ -43,6 +47,10 @@ class GroupHistory(FoldedGroup):
             for known in self.members.values():
                 known.was_loaded = True
                 known.set_revoking(is_revoking=known.is_revoking)
+            self.sign_before, self.last_sign = self.last_sign, None
+        self.last_sign = Sign(event.node_id, event.time_ms)
+        if self.held and isinstance(event, TAKES_IN):
+            self.is_taken_in = True
         handler = HANDLERS.get(type(event))
         if self.clients:
             event = with_clients(event, self.clients)
@@ -59,6 +67,10 @@ class GroupHistory(FoldedGroup):
         """
         if isinstance(event, ABSENCES):
             self.coordinator_events.append(event)
+            if isinstance(event, STARTS):
+                is_of_epoch = event.coordinator_epoch == self.coordinator_epoch
+                self.note_sign(event.time_ms, self.sign_before if is_of_epoch else self.last_sign)
         elif isinstance(event, schema.GroupHeldByCluster) and event.group_id == self.group_id:
             self.held.append(event)
+            self.is_taken_in = False
             self.last_ms = max(self.last_ms or 0, event.time_ms)

@@ -75,7 +75,7 @@ def remember(history: GroupHistory) -> Memory:
         list(history.rejected)[-REJECTIONS_REMEMBERED:],
         history.clients,
         history.group_type,
-        list(history.held)[-1:],
+        [] if history.held_by_cluster is None else list(history.held)[-1:],
     )
 
 

@@ -73,6 +73,9 @@ class PartitionLog:
         self.recovery = Recovery()
         self.open_transactions: OpenTransactions | None = None
         """None until somebody needs them (`broker/producer_directory.py`): they have to be read first."""
+        self.markers_from = 0
+        self.markers_end = -1
+        """From and to which offset there are only markers of transactions, see `segments/markers.py`."""
         self.is_closed = False
         self.snapshots_saved = 0
         """How many producer snapshots were stored since the log was opened."""

@@ -437,7 +437,8 @@ PARTITION: Final = ("group", "topic", "partition")
 GROUP_PARTITION_LAG = Metric(
     "coordinator_group_partition_lag",
     Kind.GAUGE,
-    f"{TOP}Log end offset minus committed offset of a partition, as long as there are not more than "
+    f"{TOP}Log end offset minus committed offset of a partition, below 0 if the committed offset is after the end of "
+    "the log, and 0 if only markers of transactions follow it; as long as there are not more than "
     "`metrics.groups.partitions.max`; missing if its log is not open on this node.",
     PARTITION,
 )

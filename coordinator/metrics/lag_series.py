@@ -79,7 +79,7 @@ async def _read_group(
     cluster = audit_of(coordinator.shard_of(group_id)).world.cluster
     for number, each in enumerate(committed_partitions(_offsets_of(group_id, coordinator), cluster)):
         if each.lag is not None:
-            oldest_ms = timestamp_at(each.topic, each.partition, each.committed_offset) if each.lag else None
+            oldest_ms = timestamp_at(each.topic, each.partition, each.committed_offset) if each.lag > 0 else None
             found.append(PartitionLagValues(each.topic, each.partition, each.lag, lag_ms(each.lag, oldest_ms, now_ms)))
         if number % PARTITIONS_AT_ONCE == PARTITIONS_AT_ONCE - 1:
             await pause()

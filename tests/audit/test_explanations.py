@@ -49,6 +49,9 @@ class Cluster:
     def log_end_offset(self, topic: str, partition: int) -> int | None:
         return self.ends.get((topic, partition))
 
+    def data_end_offset(self, topic: str, partition: int) -> int | None:
+        return self.ends.get((topic, partition))
+
 
 @pytest.fixture
 def sim() -> Simulation:

@@ -8,7 +8,8 @@ from starlette.testclient import TestClient
 from _wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from _wire.records import build_batch
 from coordinator.client.cluster import Cluster
-from coordinator.client.group_description import committed_offsets, described_members
+from coordinator.client.committed_offsets import committed_offsets
+from coordinator.client.group_description import described_members
 from coordinator.dashboard import actions as module
 from coordinator.dashboard.app import make_app
 from coordinator.dashboard.board import Board

@@ -66,13 +66,13 @@ def test_a_sample_has_all_groups(sampler):
 
 def test_a_timestamp_is_fetched_once(sampler, monkeypatch):
     asked = []
-    timestamps_at = Cluster.timestamps_at
+    first_records = Cluster.first_records
 
     def counting(self, places, leaders):
         asked.append(len(places))
-        return timestamps_at(self, places, leaders)
+        return first_records(self, places, leaders)
 
-    monkeypatch.setattr(Cluster, "timestamps_at", counting)
+    monkeypatch.setattr(Cluster, "first_records", counting)
     first, second = sampler.sample(), sampler.sample()
     assert asked == [1, 0]
     assert second.groups["behind"].lag_ms >= first.groups["behind"].lag_ms >= AGE_MS

@@ -27,6 +27,12 @@ def paused(from_ms: int, until_ms: int, kind: str = "suspended") -> CoordinatorP
     )
 
 
+def taken(time_ms: int, node_id: int = 1) -> LeadershipTaken:
+    return LeadershipTaken(
+        time_ms=time_ms, node_id=node_id, coordinator_epoch=2, partition=0, producer_id=1, producer_epoch=2
+    )
+
+
 def said(*events: CoordinatorEvent, first_ms: int | None = None) -> list[str]:
     history = GroupHistory("g")
     history.first_ms = first_ms
@@ -59,9 +65,65 @@ def test_a_stop_of_another_node_says_nothing_of_this_one():
 
 
 def test_other_events_between_a_stop_and_a_start_change_nothing():
-    """A node in front of a cluster takes its partitions over before it tells of its start."""
-    taken = LeadershipTaken(time_ms=4_000, node_id=1, coordinator_epoch=2, partition=0, producer_id=1, producer_epoch=2)
-    assert said(stopped(1_000), taken, started(4_500))[1] == "the coordinator started again, 3.5 s after its stop"
+    """A node in front of a cluster takes its partitions over before it tells of its start: it is there from then on."""
+    told = said(stopped(1_000), taken(4_000), started(4_500))
+    assert told == ["the coordinator was stopped", "the coordinator started again, 3 s after its stop"]
+
+
+def test_an_absence_is_from_the_last_sign_of_a_leader_to_the_next_one_whichever_node_it_is():
+    """A node that comes back after another one led was not missed meanwhile."""
+    events = (taken(0), started(10), stopped(1_000), taken(1_200, 2), started(1_250, 2), taken(23_600), started(23_700))
+    _, *told = said(*events)
+    assert told == [
+        "node 1 was stopped",
+        "node 2 led the group from here on, 200 ms after the stop of node 1",
+        "node 1 led the group from here on, after node 2, whose last event here was 22.4 s before",
+    ]
+
+
+def test_an_event_of_the_group_is_a_sign_of_its_leader():
+    group = Consumers().group_of("a")
+    group.quiet(60_000)
+    group.join("b")
+    group.settle()
+    history = group.history()
+    last_ms = history.last_ms
+    assert last_ms is not None
+    node_id = history.last_sign.node_id if history.last_sign else -1
+    history.note_coordinator(taken(last_ms + 5_900, node_id + 1))
+    *_, (_, what) = absences(history)
+    assert what == (
+        f"node {node_id + 1} led the group from here on, after node {node_id}, whose last event here was 5.9 s before"
+    )
+
+
+def test_a_crash_is_at_most_as_long_ago_as_the_last_event_of_the_group():
+    group = Consumers().group_of("a")
+    history = group.history()
+    last_ms, sign = history.last_ms, history.last_sign
+    assert last_ms is not None
+    assert sign is not None
+    history.note_coordinator(started(0, sign.node_id))
+    history.note_coordinator(started(last_ms + 4_000, sign.node_id))
+    *_, (_, what) = absences(history)
+    assert what == "the coordinator started again: it had ended without a stop, at most 4 s before"
+
+
+def test_a_node_that_stood_still_past_its_lease_is_told():
+    """It tells of it when the partition is its own again."""
+    told = said(taken(0), taken(7_000, 2), paused(1_000, 23_000), taken(30_000))
+    assert told[1] == (
+        "node 1 stood still for 22 s: its process was suspended (SIGSTOP, a machine that sleeps). That was longer than"
+        " its lease, and node 2 took the group over"
+    )
+
+
+def test_what_was_before_the_group_is_not_in_its_history():
+    assert said(started(1_000), paused(2_000, 4_000), first_ms=9_000) == []
+    history = GroupHistory("g")
+    history.first_ms, history.begins_in_the_middle = 9_000, True
+    history.note_coordinator(paused(2_000, 4_000))
+    assert len(list(absences(history))) == 1
 
 
 def test_the_wall_clock_may_be_set_back_between_a_stop_and_a_start():
@@ -108,7 +170,7 @@ def test_a_session_that_began_again_with_a_start():
     assert history.latest is not None
     told = text(story_of(history, history.latest, clock))
     assert f"At {clock(restarted_ms)}, the coordinator started again, 2 s after its stop." in told
-    assert "Nothing was heard of b since that start, with which its session began again." in told
+    assert "Nothing was heard of b since then, when its session began again." in told
 
 
 def test_a_member_that_was_heard_after_a_start_has_another_reason():
@@ -121,4 +183,4 @@ def test_a_member_that_was_heard_after_a_start_has_another_reason():
     history = group.history()
     history.note_coordinator(started(restarted_ms))
     assert history.latest is not None
-    assert "since that start" not in text(story_of(history, history.latest, clock))
+    assert "since then" not in text(story_of(history, history.latest, clock))

@@ -81,6 +81,25 @@ def test_what_is_over_is_no_finding():
     assert history.has_events
 
 
+def test_it_is_over_as_soon_as_a_node_has_taken_the_group_in():
+    history = GroupHistory(GROUP_ID)
+    history.note_coordinator(held("x", group_id=GROUP_ID))
+    assert found(history).kind is Kind.HELD_BY_CLUSTER
+    group = Consumers().group_of("one")
+    for event in group.sim.audited():
+        history.apply(event)
+    assert Kind.HELD_BY_CLUSTER not in {each.kind for each in findings(history, NOW_MS, clock)}
+    assert history.held_by_cluster is None
+
+
+def test_members_at_both_places_stay_a_finding_while_members_join_at_the_nodes():
+    history = GroupHistory(GROUP_ID)
+    history.note_coordinator(held("x", group_id=GROUP_ID, is_owned=True))
+    for event in Consumers().group_of("one").sim.audited():
+        history.apply(event)
+    assert history.held_by_cluster is not None
+
+
 def test_what_was_told_of_another_group_is_not_said_of_this_one():
     history = told(held("a", group_id="other"))
     assert findings(history, NOW_MS, clock) == []

@@ -295,6 +295,14 @@ def test_a_rebalance_in_progress_says_for_whom_it_waits():
     assert "It is still in progress, and waits for b to join." in text(story)
 
 
+def test_a_rebalance_does_not_wait_for_whose_own_rejoin_began_it():
+    group = Consumers().group_of("a", "b")
+    group.join("a")
+    story = group.story()
+    assert story.outcome is Outcome.IN_PROGRESS
+    assert "It is still in progress, and waits for b to join." in text(story)
+
+
 def test_the_last_member_leaves_an_empty_group():
     group = Consumers().group_of("a")
     group.leave("a", "the consumer is being closed")

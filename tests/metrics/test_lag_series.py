@@ -20,6 +20,7 @@ from coordinator.groups.audit_stream import AuditStream
 from coordinator.metrics.exposition import SAMPLES_AT_ONCE
 from coordinator.metrics.lag_series import PARTITIONS_AT_ONCE, read_lags
 from tests.admin.http_client import Scrape, get, with_node
+from tests.transactional_client import TransactionalProducer
 from tests.wire_client import WireClient
 
 AGE_MS = 3_600_000
@@ -97,6 +98,29 @@ def test_a_metric_with_many_series_is_one_family(tmp_path):
         families = {each.name: each for each in text_string_to_metric_families(text)}
         lags = {each.labels["partition"]: each.value for each in families[PARTITION_LAG].samples}
         assert lags[str(count - 1)] == 1
+
+    with_node(tmp_path, questions)
+
+
+def test_markers_and_offsets_beyond_the_end_are_told(tmp_path):
+    def questions(node):
+        with WireClient(node.bootstrap) as client:
+            for topic in ("paid", "cut"):
+                client.create_topic(topic)
+            producer = TransactionalProducer(client, "pay")
+            producer.send("paid", 5)
+            producer.end()
+            client.produce("cut", build_batch([Record(offset=each) for each in range(3)]))
+            for topic, offset in (("paid", 5), ("cut", 10)):
+                partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=offset)
+                topics = [OffsetCommitRequestTopic(name=topic, partitions=[partition])]
+                client.request(OffsetCommitRequest(group_id=topic, topics=topics), 8)
+        scrape = Scrape(node.admin)
+        assert scrape.value(PARTITION_LAG, group="paid", topic="paid", partition="0") == 0
+        assert scrape.value(f"{PARTITION_LAG}_seconds", group="paid", topic="paid", partition="0") == 0
+        assert scrape.value(PARTITION_LAG, group="cut", topic="cut", partition="0") == -7
+        assert scrape.value("coordinator_group_lag", group="cut") == -7
+        assert scrape.value("coordinator_group_lag", group="paid") == 0
 
     with_node(tmp_path, questions)
 

@@ -5,7 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.audit.coordinator_events import coordinator_record
-from coordinator.audit.schema import CoordinatorEvent, GroupHeldByCluster
+from coordinator.audit.schema import CoordinatorEvent, CoordinatorPaused, GroupHeldByCluster
 from coordinator.cluster.groups.audit_stream import ClusterAuditStream, NoCheckpointFile
 from coordinator.cluster.groups.topics import ClusterTopics
 from coordinator.cluster.log.access import LogAccess
@@ -45,11 +45,17 @@ class ClusterGroupCoordinator(GroupCoordinator):
         self,
         *args: Any,
         may_lead: Callable[[int], bool],
+        now_ms: Callable[[], int],
         **kwargs: Any,
     ) -> None:
         """`may_lead` says whether this node leads a partition; the rest is that of `GroupCoordinator`."""
         self._may_lead = may_lead
+        self._now_ms = now_ms
         self._on_loaded: list[Callable[[Shard[GroupStateMachine]], None]] = []
+        self._lost_ms: dict[int, int] = {}
+        """Partition → when it was given up, for those that were served."""
+        self._untold: dict[int, CoordinatorPaused] = {}
+        """Partition → a pause in which it was given up: told once it is served here again."""
         super().__init__(*args, **kwargs)
 
     def load(self, partitions: Iterable[int], cause: Cause | None = None) -> None:
@@ -63,6 +69,8 @@ class ClusterGroupCoordinator(GroupCoordinator):
         super().load(ours, cause)
 
     def unload(self, partition: int) -> None:
+        if self.shards[partition].is_active:
+            self._lost_ms[partition] = self._now_ms()
         store = self.shards[partition].store
         assert isinstance(store, ClusterStore)
         # First of all: the answer to an append must not reach a shard that is served no more.
@@ -77,6 +85,9 @@ class ClusterGroupCoordinator(GroupCoordinator):
 
     def _loaded(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
         super()._loaded(shard, now_ms)
+        self._lost_ms.pop(shard.partition, None)
+        if (pause := self._untold.pop(shard.partition, None)) is not None:
+            self._report(shard, pause)
         for listener in self._on_loaded:
             listener(shard)
 
@@ -85,6 +96,16 @@ class ClusterGroupCoordinator(GroupCoordinator):
         for shard in self.shards:
             if shard.is_active and isinstance(shard.store, ClusterStore):
                 shard.store.renew_if_due(partial(self._write_about_coordinator, shard))
+
+    def report_pause(self, event: CoordinatorPaused, from_ms: int) -> None:
+        """Write a pause to the audit; where it has cost this node a partition, once the partition is its own again.
+
+        `from_ms` is when it began by the clock of the loop.
+        """
+        self.report(event)
+        for partition, lost_ms in self._lost_ms.items():
+            if lost_ms >= from_ms:
+                self._untold[partition] = event
 
     def report_held(self, event: GroupHeldByCluster) -> None:
         """Write the event to the audit of the group, which need not have any other."""
@@ -177,4 +198,5 @@ def make_cluster_group_coordinator(
         checkpoints=NoCheckpointFile(),
         request_iteration=request_iteration,
         may_lead=may_lead,
+        now_ms=now_ms,
     )

@@ -137,6 +137,10 @@ class ClusterTopics:
         """The logs of the data are not on this node."""
         return None
 
+    def data_end_offset(self, topic: str, partition: int) -> int | None:
+        """The logs of the data are not on this node."""
+        return None
+
     def _of(self, name: str) -> KnownTopic:
         known = self._known.get(name)
         if known is None:

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent
+from coordinator.core.causes import Cause
 from coordinator.explain.folded_group import EMPTY, RECONCILED, STABLE, FoldedGroup
 from coordinator.explain.generation import CONSUMER, Changes, LateTarget, Outcome
 from coordinator.explain.known_member import KnownMember
@@ -12,6 +13,11 @@ from coordinator.explain.owners import without
 
 EPOCHS_AWAITED_MAX: Final = 20
 """So many epochs may rise while a target is computed until nobody waits for what it tells of its own epoch."""
+
+JOINS: Final = frozenset(
+    {Cause.LEADER_REJOINED, Cause.MEMBER_REJOINED, Cause.METADATA_CHANGED, Cause.NEW_MEMBER, Cause.STATIC_REPLACED}
+)
+"""What begins a rebalance by a JoinGroup: nobody waits for one of that member."""
 
 
 def _rebalance_started(history: FoldedGroup, event: schema.RebalanceStarted) -> None:
@@ -46,6 +52,8 @@ def _rebalance_started(history: FoldedGroup, event: schema.RebalanceStarted) -> 
     for joined in changes.joined:
         if joined.member.member_id in history.members:
             generation.part_of(joined.member).join_ms = 0
+    if event.cause in JOINS and event.member is not None and event.member.member_id in history.members:
+        generation.part_of(event.member).join_ms = 0
 
 
 def _generation_started(history: FoldedGroup, event: schema.GenerationStarted) -> None:

@@ -8,7 +8,7 @@ import pytest
 from _wire.batch_reader import parse_records
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from _wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
-from coordinator.audit.schema import GroupHeldByCluster, decode_coordinator_event
+from coordinator.audit.schema import CoordinatorPaused, GroupHeldByCluster, decode_coordinator_event
 from coordinator.cluster.held_groups import CHECK_SECONDS
 from coordinator.cluster.sentinels.membership import INSTANCE_ID, JOIN_VERSION_MAX, LEAVE_VERSION
 from coordinator.core.groups import operations
@@ -71,10 +71,14 @@ def leave_at_cluster(world: World, instance_id: str) -> None:
 
 
 def told(world: World) -> list[GroupHeldByCluster]:
+    return told_of(world, GroupHeldByCluster)
+
+
+def told_of(world: World, kind: type[Any]) -> list[Any]:
     batches = world.cluster.log.partition(AUDIT_TOPIC, partition_for(GROUP, PARTITIONS)).batches
     records = [record for _, batch in batches for record in parse_records(batch)]
     events = [decode_coordinator_event(each.value or b"") for each in records if each.key is None]
-    return [event for event in events if isinstance(event, GroupHeldByCluster)]
+    return [event for event in events if isinstance(event, kind)]
 
 
 def clients_of(event: GroupHeldByCluster) -> list[str]:
@@ -110,6 +114,32 @@ def test_a_node_that_was_away_tells_again_what_another_one_may_have_told_otherwi
     world.run(PAUSED_MS + TAKES_OVER_MS + CHECKED_MS)
     first, again = told(world)
     assert (first.members, first.since_ms) == (again.members, again.since_ms)
+
+
+def test_a_group_that_is_with_the_cluster_already_is_given_back(world: World) -> None:
+    join_at_cluster(world, "billing-1")
+    node = world.nodes[0].node
+    assert node is not None
+    changes = node.groups.changes
+    answers = []
+    for asked in (lambda: changes.would(GROUP, False), lambda: changes.change("ops", GROUP, False)):
+        task = world.nodes[0].loop.create_task(asked())
+        world.run(3_000)
+        answers.append(task.result())
+    for answer in answers:
+        (group,) = answer.groups
+        assert (answer.error_code, group.group_id, group.members) == (0, GROUP, [])
+
+
+def test_a_pause_past_the_lease_is_told_once_the_partition_is_its_own_again(world: World) -> None:
+    client = world.add_client()
+    while client.group_id != GROUP:
+        client = world.add_client()
+    world.run(TAKES_OVER_MS)
+    world.pause_soon(world.nodes[0], 0, PAUSED_MS)
+    world.run(PAUSED_MS + TAKES_OVER_MS)
+    pauses = told_of(world, CoordinatorPaused)
+    assert [each.until_ms - each.from_ms for each in pauses] == [PAUSED_MS]
 
 
 def test_members_at_both_places_are_told_as_soon_as_a_member_commits(world: World) -> None:

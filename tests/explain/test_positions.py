@@ -1,0 +1,56 @@
+"""Sentences about committed offsets beside the ends of the logs."""
+
+from coordinator.client.group_description import PartitionLag
+from coordinator.client.open_transactions import OpenTransaction
+from coordinator.explain.findings import Kind
+from coordinator.explain.positions import OPEN_TOLD_MS, notes, position_findings
+from tests.explain.consumers import clock
+
+NOW_MS = 3_600_000
+
+
+def waiting(started_ms: int | None, **others: object) -> PartitionLag:
+    return PartitionLag(
+        "t",
+        0,
+        5,
+        8,
+        None,
+        last_stable_offset=5,
+        transaction=OpenTransaction("pay", started_ms, 60_000),
+        **others,  # type: ignore[arg-type]
+    )
+
+
+def test_a_transaction_makes_a_finding_once_it_has_been_open_for_long():
+    assert position_findings([waiting(NOW_MS - OPEN_TOLD_MS + 1)], NOW_MS, clock) == []
+    (finding,) = position_findings([waiting(NOW_MS - OPEN_TOLD_MS)], NOW_MS, clock)
+    assert finding.kind is Kind.WAITS_FOR_TRANSACTION
+    assert finding.headline == "t-0: read_committed waits for the end of a transaction"
+    assert finding.evidence == (
+        "t-0: read_committed reads up to offset 5 of 8, and waits for the transaction of pay, open since 00:59:50,"
+        " until 01:00:50 at the latest",
+    )
+    assert (finding.from_ms, finding.until_ms) == (NOW_MS - OPEN_TOLD_MS, NOW_MS)
+
+
+def test_a_transaction_that_nobody_knows_is_told_as_such():
+    hanging = PartitionLag("t", 0, 5, 8, None, last_stable_offset=5)
+    (finding,) = position_findings([hanging], NOW_MS, clock)
+    assert "waits for a transaction that no coordinator tells of" in finding.evidence[0]
+
+
+def test_who_has_records_to_read_does_not_wait():
+    has_more = PartitionLag("t", 0, 4, 8, None, last_stable_offset=5)
+    has_all = PartitionLag("t", 0, 8, 8, None, last_stable_offset=8)
+    unknown = PartitionLag("t", 0, None, 8, None, last_stable_offset=5)
+    assert list(notes([has_more, has_all, unknown], clock)) == []
+
+
+def test_partitions_beyond_the_first_few_are_counted():
+    partitions = [PartitionLag("t", index, 9, 3, None) for index in range(12)]
+    (finding,) = position_findings(partitions, NOW_MS, clock)
+    assert finding.headline.startswith("t-0, t-1, t-2 and 9 more: the committed offset is beyond the end of the log")
+    assert len(finding.evidence) == 10
+    held = [PartitionLag("t", index, 5, 8, None, last_stable_offset=5) for index in range(11)]
+    assert list(notes(held, clock))[-1] == "1 more partition waits for transactions."
