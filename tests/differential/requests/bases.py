@@ -72,6 +72,12 @@ BASES: Final = (
     Base("DescribeCluster", {}),
     Base("DescribeQuorum", {"topics": [{"topic_name": "__cluster_metadata", "partitions": [{"partition_index": 0}]}]}),
     Base("DescribeUserScramCredentials", {"users": [{"name": "a"}]}),
+    Base(
+        "CreateDelegationToken", {"renewers": [{"principal_type": "User", "principal_name": "a"}], "max_lifetime_ms": 1}
+    ),
+    Base("RenewDelegationToken", {"hmac": b"a", "renew_period_ms": 1}),
+    Base("ExpireDelegationToken", {"hmac": b"a", "expiry_time_period_ms": 1}),
+    Base("DescribeDelegationToken", {"owners": [{"principal_type": "User", "principal_name": "a"}]}),
     Base("Metadata", {"topics": [{"name": TOPIC}], "allow_auto_topic_creation": False}),
     Base("Metadata", {"topics": [{"name": None, "topic_id": TOPIC_ID}]}, shared_topic, since=10),
     Base("DescribeTopicPartitions", {"topics": [{"name": TOPIC}], "cursor": {"topic_name": TOPIC}}),
@@ -349,6 +355,11 @@ ALL_BASES: Final = (*BASES, *OF_BROKERS)
 
 LEFT_OUT: Final = {
     "WriteTxnMarkers": "is for brokers: it writes into the logs of transactions that the coordinator did not end",
+    "ConsumerGroupHeartbeat": "is played in random histories: tests/differential/consumer",
+    "ConsumerGroupDescribe": "is played in random histories: tests/differential/consumer",
+    "SaslHandshake": "is played with logins: tests/differential/logins",
+    "SaslAuthenticate": "is played with logins: tests/differential/logins",
+    "AlterUserScramCredentials": "is played with logins: tests/differential/logins",
 }
 """APIs that both servers serve and that are not played → why."""
 
