@@ -22,6 +22,7 @@ from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
 from coordinator.cluster.groups.topics import ClusterTopics
 from coordinator.cluster.handlers.forwarding import Forwarder
 from coordinator.cluster.ownership import GroupOwnership
+from coordinator.cluster.relay.consumer_heartbeats import refusal
 from coordinator.cluster.rights.named_topics import give_names
 from coordinator.cluster.rights.probes import Permission
 from coordinator.cluster.rights.rights import ClusterAuthorization
@@ -46,6 +47,7 @@ JOIN_VERSION_MAX: Final = 9
 COMMIT_VERSIONS: Final = (1, 10)
 TRANSACTIONAL_COMMIT_VERSIONS: Final = (0, 5)
 FETCH_VERSIONS: Final = (1, 10)
+HEARTBEAT_VERSIONS: Final = (0, 1)
 EMPTY_GROUP: Final = "Empty"
 CLASSIC_GROUP: Final = "classic"
 NOT_ASKED: Final = -(1 << 31)
@@ -102,6 +104,10 @@ class ClusterGroupHandlers(GroupHandlers):
         )
         table.add("OffsetDelete", self._delete_offsets, operations.OFFSET_DELETE.error_response, versions=(0, 0))
         table.add("DeleteGroups", self._delete_groups, operations.DELETE_GROUPS.error_response, versions=(0, 2))
+        heartbeat = operations.CONSUMER_GROUP_HEARTBEAT
+        table.add(
+            heartbeat.name, lambda request, context: refusal(), heartbeat.error_response, versions=HEARTBEAT_VERSIONS
+        )
         table.add("ListGroups", self._list, operations.LIST_GROUPS.error_response, versions=(0, 5))
 
     def _add(self, table: DispatchTable, api: OneGroup) -> None:

@@ -7,6 +7,7 @@ from _wire.headers import decode_request_header
 from coordinator.cluster.relay.directory import Directory
 from coordinator.cluster.relay.expected_responses import ExpectedResponses
 from coordinator.cluster.relay.frame_stream import INT32, FrameStream, Route
+from coordinator.cluster.relay.consumer_heartbeats import CONSUMER_GROUP_HEARTBEAT, refused_heartbeat
 from coordinator.cluster.relay.group_requests import GROUP_REQUESTS, not_coordinator_response
 from coordinator.cluster.relay.request_heads import HEAD, LENGTH_BYTES, InvalidRequest, produce_acks
 from coordinator.cluster.relay.responses import (
@@ -96,9 +97,11 @@ class RequestFlow:
         self.update()
 
     def collected(self, frame: bytes) -> None:
-        api_key, _, correlation_id = HEAD.unpack_from(frame)
+        api_key, version, correlation_id = HEAD.unpack_from(frame)
         if api_key == API_VERSIONS:
             self._answer(unsupported_api_versions(correlation_id))
+        elif api_key == CONSUMER_GROUP_HEARTBEAT:
+            self._answer(refused_heartbeat(correlation_id, version))
         elif api_key in GROUP_REQUESTS:
             self._inspect(frame)
         else:

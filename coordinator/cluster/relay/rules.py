@@ -18,8 +18,11 @@ PRODUCE: Final = ProduceRequest.API_KEY
 FIND_COORDINATOR: Final = FindCoordinatorRequest.API_KEY
 API_VERSIONS: Final = ApiVersionsRequest.API_KEY
 
-REMOVED: Final = frozenset({68, 69, *range(76, 93)})
-"""ConsumerGroupHeartbeat and ConsumerGroupDescribe, share groups, changes of the controllers' quorum, groups of Kafka
+REFUSED: Final = ("ConsumerGroupHeartbeat",)
+"""APIs that are offered, and answered with an error (`consumer_heartbeats.py`)."""
+
+REMOVED: Final = frozenset({69, *range(76, 93)})
+"""ConsumerGroupDescribe, share groups, changes of the controllers' quorum, groups of Kafka
 Streams: nodes do not serve these kinds of groups, and a client must not find another set of APIs on each port."""
 
 FETCH_VERSION_MAX: Final = 15
@@ -74,7 +77,7 @@ def _rules() -> dict[int, Rule]:
     for name in REWRITTEN:
         api = APIS.named(name)
         rules[api.key] = Rule(api.min_version, api.max_version, api.key == FIND_COORDINATOR, api.min_version)
-    for name in INSPECTED:
+    for name in (*INSPECTED, *REFUSED):
         api = APIS.named(name)
         rules[api.key] = Rule(api.min_version, api.max_version, is_collected=True)
     for name in ANSWERED:

@@ -270,7 +270,7 @@ def test_an_api_without_a_version_that_both_know_is_taken_away():
 
 @versions_of("ApiVersions", 1)
 def test_a_broker_that_does_not_know_the_version_answers_in_version_0(version):
-    own = [ApiVersion(api_key=18, min_version=0, max_version=2), ApiVersion(api_key=68, max_version=1)]
+    own = [ApiVersion(api_key=18, min_version=0, max_version=2), ApiVersion(api_key=69, max_version=1)]
     answer = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=own)
     frame = encode_response(CORRELATION_ID, answer, 0)
     result = at_once(rewrite_response(ForwardedRequest(18, version), frame[4:], FixedDirectory()))
