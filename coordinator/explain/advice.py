@@ -109,6 +109,11 @@ def _for_removal(removal: Removal, context: Context) -> str | None:
         return "look at why the coordinator stood still (its log tells); members that it did not hear are not to blame"
     if removal.cause is Cause.SESSION_EXPIRED and removal.may_be_closed:
         return STATIC_FOR_GOOD
+    if removal.has_no_time:
+        return (
+            "set the rebalance timeout of that client to a positive time (max.poll.interval.ms, or"
+            f" rebalance.timeout.ms): with {removal.rebalance_timeout_ms} ms no member can join and sync in time"
+        )
     if removal.is_disconnected:
         is_streams = runs_streams(context.generation, context.previous)
         return f"if it was not shut down on purpose, {PROCESS_ENDED}" if is_streams else PROCESS_ENDED
