@@ -119,7 +119,7 @@ def _for_removal(removal: Removal, context: Context) -> str | None:
         return f"if it was not shut down on purpose, {PROCESS_ENDED}" if is_streams else PROCESS_ENDED
     match removal.cause:
         case Cause.SESSION_EXPIRED:
-            return _for_silence(removal)
+            return _for_silence(removal, context)
         case Cause.REBALANCE_TIMEOUT if context.generation.is_epoch:
             poll = shorter_poll([removal.member])
             return f"the member that kept its partitions was busy between two calls of poll(), or stood still: {poll}"
@@ -138,15 +138,16 @@ def _for_removal(removal: Removal, context: Context) -> str | None:
     return None
 
 
-def _for_silence(removal: Removal) -> str:
+def _for_silence(removal: Removal, context: Context) -> str:
     """A longer session timeout helps a member that pauses and comes back; for any other it makes the outage longer."""
     if not removal.connection_open:
         return "look at what stopped the silent member (crash, pause, GC, network)"
     timeout_ms = removal.session_timeout_ms
     above = f" above {duration(timeout_ms)}" if timeout_ms else ""
+    setting = "consumer.session.timeout.ms of the group" if context.generation.is_epoch else "session.timeout.ms"
     return (
         "look at what stopped the silent member (pause, GC, network); only if it pauses and comes back, raise"
-        f" session.timeout.ms{above}"
+        f" {setting}{above}"
     )
 
 
