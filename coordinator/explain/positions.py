@@ -117,8 +117,8 @@ def _nobodys(positions: Sequence[Position], state: str, now_ms: int) -> Iterator
                 *([f"{counted(unread, 'record')} behind the committed offsets there"] if unread else []),
             ),
             "new partitions are assigned once the leader has learned of them (metadata.max.age.ms); if they stay"
-            " without an owner, look whether the leader is away (a static member), or at the assignor; a restart of one member"
-            " without group.instance.id makes the group rebalance",
+            " without an owner, look whether the leader is away (a static member), or at the assignor; a restart of one"
+            " member without group.instance.id makes the group rebalance",
             now_ms,
             now_ms,
         )
