@@ -123,10 +123,10 @@ def _removed(
         "last_joined_ms": member.joined_ms,
         "last_committed_ms": member.committed_ms,
         "requested_by": event.requested_by,
-        "connection_open": None,
-        "connection_closed_ms": None,
+        "connection_open": event.connection.is_open,
+        "connection_closed_ms": event.connection.closed_ms,
         "coordinator_paused_ms": event.coordinator_paused_ms,
-        "connection_closed_in_pause_ms": None,
+        "connection_closed_in_pause_ms": event.connection.closed_in_pause_ms,
     }
 
 

@@ -60,7 +60,7 @@ def describe_command(group_id: str, bootstrap: Bootstrap, utc: bool, as_json: bo
             return
         for line in _lines(group, _now_ms()):
             click.echo(line)
-        for each in notes(group.partitions, clock(utc)):
+        for each in notes(group.partitions, group.state, clock(utc)):
             click.echo(paragraph(f"! {each}", "  ", ""))
 
 

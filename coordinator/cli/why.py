@@ -104,7 +104,7 @@ def _of_offsets(bootstrap: Bootstrap, group_id: str, now_ms: int, at: Clock) -> 
         described = describe_group(bootstrap, group_id)
     except ClientError:
         return []
-    return position_findings(described.partitions, now_ms, at)
+    return position_findings(described.partitions, described.state, now_ms, at)
 
 
 def _page(base: str | None, group_id: str, generation_id: int | None) -> str | None:

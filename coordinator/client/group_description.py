@@ -29,6 +29,8 @@ AGES_MAX: Final = 200
 """Partitions whose oldest record is looked up to describe a group: each costs a Fetch."""
 TRANSACTIONS_MAX: Final = 200
 """Partitions that wait for a transaction of which it is looked up for which one."""
+SUBSCRIBED_MAX: Final = 100_000
+"""Partitions that the members of some groups subscribe to together; those of further groups are told if owned."""
 _LEAST: Final = -(2**63)
 """Sorts after all lags."""
 
@@ -45,7 +47,7 @@ class ListedGroup:
 
 @dataclass(slots=True)
 class PartitionLag:
-    """A partition that is assigned or has a committed offset; None: there is none, or it is not known."""
+    """A partition that is assigned or subscribed to, or has a committed offset; None: there is none, or not known."""
 
     topic: str
     partition: int
@@ -58,6 +60,8 @@ class PartitionLag:
     """That record, or where the log ended if only markers of transactions follow; None: not looked up."""
     last_stable_offset: int | None = None
     """Up to where read_committed reads; None: not looked up."""
+    is_subscribed: bool = False
+    """Whether a member subscribes to its topic by name, or owns another partition of it."""
     has_pending_commit: bool = False
     """Whether a transaction that is open has an offset for it (UNSTABLE_OFFSET_COMMIT)."""
     transaction: OpenTransaction | None = None
@@ -261,19 +265,43 @@ def _without_lags(group: GroupMembers) -> DescribedGroup:
 def _add_lags(cluster: Cluster, groups: Sequence[DescribedGroup], committed: Committed) -> dict[Partition, int]:
     """Give each group its partitions; return the leaders of all of them."""
     owners = {each.group_id: _owners(each.members) for each in groups}
+    topics = {each.group_id: {topic for member in each.members for topic in member.topics} for each in groups}
     of_groups = {each: owners[each].keys() | committed.partitions(each) for each in owners}
-    known = set[Partition]().union(*of_groups.values())
-    leaders = cluster.leaders({topic for topic, _ in known})
-    ends = cluster.log_end_offsets(sorted(known), leaders)
+    names = {topic for at in of_groups.values() for topic, _ in at}
+    leaders = cluster.leaders(names.union(*topics.values()))
+    _add_subscribed(of_groups, topics, leaders)
+    ends = cluster.log_end_offsets(sorted(set[Partition]().union(*of_groups.values())), leaders)
     for group in groups:
         offsets, owned = committed.offsets.get(group.group_id, {}), owners[group.group_id]
-        pending = committed.pending.get(group.group_id, ())
+        pending, subscribed = committed.pending.get(group.group_id, ()), topics[group.group_id]
         lags = [
-            PartitionLag(*at, offsets.get(at), ends.get(at), owned.get(at), has_pending_commit=at in pending)
+            PartitionLag(
+                *at,
+                offsets.get(at),
+                ends.get(at),
+                owned.get(at),
+                is_subscribed=at[0] in subscribed and at in leaders,
+                has_pending_commit=at in pending,
+            )
             for at in sorted(of_groups[group.group_id])
         ]
         group.partitions.extend(sorted(lags, key=_by_lag, reverse=True))
     return leaders
+
+
+def _add_subscribed(
+    of_groups: dict[str, set[Partition]], topics: dict[str, set[str]], leaders: Iterable[Partition]
+) -> None:
+    """Give each group all partitions of its topics, so that those that nobody owns are seen."""
+    by_topic: dict[str, list[Partition]] = {}
+    for at in leaders:
+        by_topic.setdefault(at[0], []).append(at)
+    left = SUBSCRIBED_MAX
+    for group_id, names in topics.items():
+        found = [at for topic in names for at in by_topic.get(topic, ())]
+        left -= len(found)
+        if left >= 0:
+            of_groups[group_id].update(found)
 
 
 def _owners(members: Iterable[DescribedMember]) -> dict[Partition, str]:

@@ -1,6 +1,6 @@
 """Groups and their members as a coordinator describes them: ConsumerGroupDescribe (KIP-848), else DescribeGroups."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -10,10 +10,13 @@ from _wire.messages.describe_groups import DescribeGroupsRequest
 from coordinator.client.groups import DEAD
 from coordinator.client.wire import WireConnection
 from coordinator.core.assignment import readable_partitions
-from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
+from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE, read_subscription
 
 NOT_A_CONSUMER_GROUP: Final = (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION)
 """What a server answers to ConsumerGroupDescribe about other groups, and about all of them before group.version 1."""
+
+TOPICS_READ_MAX: Final = 10_000
+"""A member that subscribes to more has only the topics that it owns partitions of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,8 @@ class DescribedMember:
     """None in a classic group."""
     target: dict[str, list[int]] | None = None
     """What it is to own; None in a classic group, whose members own what they were assigned."""
+    topics: tuple[str, ...] = ()
+    """Topics that it subscribes to by name, or owns partitions of. A classic group that is not stable tells none."""
 
     @property
     def is_reconciled(self) -> bool:
@@ -83,7 +88,8 @@ def _classic_group(group: Any) -> GroupMembers:
             each.client_id,
             each.client_host,
             each.group_instance_id,
-            readable_partitions(group.protocol_type, each.member_assignment),
+            owned := readable_partitions(group.protocol_type, each.member_assignment),
+            topics=_topics(owned, read_subscription(group.protocol_type, each.member_metadata, TOPICS_READ_MAX)[0]),
         )
         for each in group.members
     ]
@@ -101,7 +107,8 @@ def _consumer_group(group: Any) -> GroupMembers:
             each.instance_id,
             _by_topic(each.assignment),
             each.member_epoch,
-            _by_topic(each.target_assignment),
+            target := _by_topic(each.target_assignment),
+            _topics(target, each.subscribed_topic_names),
         )
         for each in group.members
     ]
@@ -118,3 +125,7 @@ def _consumer_group(group: Any) -> GroupMembers:
 
 def _by_topic(assignment: Any) -> dict[str, list[int]]:
     return {each.topic_name: sorted(each.partitions) for each in assignment.topic_partitions}
+
+
+def _topics(owned: Mapping[str, object] | None, subscribed: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*subscribed, *(owned or ())]))

@@ -142,7 +142,8 @@ class Board:
             return ()
         found = self._offset_findings.get(group_id)
         if found is None:
-            found = tuple(position_findings(sampled.group.partitions, self.lags.latest.time_ms, utc_clock))
+            group, now_ms = sampled.group, self.lags.latest.time_ms
+            found = tuple(position_findings(group.partitions, group.state, now_ms, utc_clock))
             self._offset_findings[group_id] = found
         return found
 

@@ -109,12 +109,17 @@ def _for_removal(removal: Removal, context: Context) -> str | None:
         return "look at why the coordinator stood still (its log tells); members that it did not hear are not to blame"
     if removal.cause is Cause.SESSION_EXPIRED and removal.may_be_closed:
         return STATIC_FOR_GOOD
+    if removal.has_no_time:
+        return (
+            "set the rebalance timeout of that client to a positive time (max.poll.interval.ms, or"
+            f" rebalance.timeout.ms): with {removal.rebalance_timeout_ms} ms no member can join and sync in time"
+        )
     if removal.is_disconnected:
         is_streams = runs_streams(context.generation, context.previous)
         return f"if it was not shut down on purpose, {PROCESS_ENDED}" if is_streams else PROCESS_ENDED
     match removal.cause:
         case Cause.SESSION_EXPIRED:
-            return _for_silence(removal)
+            return _for_silence(removal, context)
         case Cause.REBALANCE_TIMEOUT if context.generation.is_epoch:
             poll = shorter_poll([removal.member])
             return f"the member that kept its partitions was busy between two calls of poll(), or stood still: {poll}"
@@ -133,15 +138,16 @@ def _for_removal(removal: Removal, context: Context) -> str | None:
     return None
 
 
-def _for_silence(removal: Removal) -> str:
+def _for_silence(removal: Removal, context: Context) -> str:
     """A longer session timeout helps a member that pauses and comes back; for any other it makes the outage longer."""
     if not removal.connection_open:
         return "look at what stopped the silent member (crash, pause, GC, network)"
     timeout_ms = removal.session_timeout_ms
     above = f" above {duration(timeout_ms)}" if timeout_ms else ""
+    setting = "consumer.session.timeout.ms of the group" if context.generation.is_epoch else "session.timeout.ms"
     return (
         "look at what stopped the silent member (pause, GC, network); only if it pauses and comes back, raise"
-        f" session.timeout.ms{above}"
+        f" {setting}{above}"
     )
 
 

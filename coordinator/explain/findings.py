@@ -15,7 +15,7 @@ from coordinator.explain.assignor_advice import EAGER_ASSIGNORS, cooperative
 from coordinator.explain.facts import Facts, Identity, Visit, densest, identity, label
 from coordinator.explain.generation import CONSUMER, Generation, Outcome, Replacement
 from coordinator.explain.history import GroupHistory
-from coordinator.explain.reasons import Leaving
+from coordinator.explain.reasons import Leaving, topics_named
 from coordinator.explain.reconciliation import Revocation
 from coordinator.explain.rejected_clients import INCONSISTENT, advice_for_rejected, offered_assignors, rejected_now
 from coordinator.explain.storms import UNKNOWN, Rebalances, storms_of_group
@@ -62,6 +62,7 @@ class Kind(StrEnum):
     HELD_BY_CLUSTER = "held_by_cluster"
     COORDINATED_TWICE = "coordinated_twice"
     OUT_OF_RANGE = "out_of_range"
+    UNOWNED_PARTITIONS = "unowned_partitions"
     WAITS_FOR_TRANSACTION = "waits_for_transaction"
 
 
@@ -361,24 +362,55 @@ def _eager_without_need(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Fin
 
 
 def _idle_members(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
+    """Members that own nothing because their topics have fewer partitions than subscribers."""
     history = facts.history
     latest = history.latest
     if latest is None or latest.outcome is not Outcome.STABLE or not latest.partitions or not history.exists:
         return
     idle = [part.member for part in latest.members.values() if part.is_assigned and not _owns_any(history, part.member)]
-    if latest.protocol_type != "consumer" or not idle or len(latest.members) <= latest.partitions:
+    if latest.protocol_type != "consumer" or not idle:
         return
     names = Names(part.member for part in latest.members.values())
     count = latest.member_count or len(latest.members)
-    yield Finding(
-        Kind.IDLE_MEMBERS,
-        f"{counted(len(idle), 'member')} of {count:,} {'has' if len(idle) == 1 else 'have'} nothing to do: there"
-        f" {'is' if latest.partitions == 1 else 'are'} only {counted(latest.partitions, 'partition')}",
-        (names.listed(idle, 10),),
-        "add partitions, or run fewer members",
-        latest.ended_ms or 0,
-        now_ms,
-    )
+    for topics, members, partitions in _too_many(history, latest, idle):
+        only = f"only {counted(partitions, 'partition')}"
+        there = f"there {'is' if partitions == 1 else 'are'} {only}"
+        why = f"{topics_named(topics)} {'has' if len(topics) == 1 else 'have'} {only}" if topics else there
+        yield Finding(
+            Kind.IDLE_MEMBERS,
+            f"{counted(len(members), 'member')} of {count:,} {'has' if len(members) == 1 else 'have'} nothing to do:"
+            f" {why}",
+            (names.listed(members, 10),),
+            "add partitions, or run fewer members",
+            latest.ended_ms or 0,
+            now_ms,
+            topics_named(topics) if topics else "",
+        )
+
+
+def _too_many(
+    history: GroupHistory, latest: Generation, idle: list[MemberRef]
+) -> Iterator[tuple[tuple[str, ...], list[MemberRef], int]]:
+    """The topics, idle members and partitions of each subscription with fewer partitions than subscribers.
+
+    No topics: all members subscribe alike, or not all is known by name, so all partitions of the group are counted.
+    """
+    assert latest.partitions is not None
+    subscriptions = {each: tuple(sorted(known.subscribed_topics)) for each, known in history.members.items()}
+    is_known = all(subscriptions.values()) and not any(each.unnamed_partitions for each in latest.members.values())
+    if not is_known or len(set(subscriptions.values())) == 1:
+        if len(latest.members) > latest.partitions:
+            yield (), idle, latest.partitions
+        return
+    counts = {topic: len(owners) for topic, owners in latest.owners().items()}
+    by_topics: dict[tuple[str, ...], list[MemberRef]] = defaultdict(list)
+    for member in idle:
+        by_topics[subscriptions.get(member.member_id, ())].append(member)
+    for topics, members in by_topics.items():
+        partitions = sum(counts.get(topic, 0) for topic in topics)
+        subscribers = sum(not set(topics).isdisjoint(each) for each in subscriptions.values())
+        if topics and partitions and subscribers > partitions:
+            yield topics, members, partitions
 
 
 def _owns_any(history: GroupHistory, member: MemberRef) -> bool:

@@ -90,6 +90,11 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
         return 2 * (self.silent_ms - self.coordinator_paused_ms) < (self.session_timeout_ms or 0)
 
     @property
+    def has_no_time(self) -> bool:
+        """Whether its own client asked for a rebalance timeout of 0 or less: nobody can be in time then."""
+        return self.cause in CAME_TOO_LATE and self.rebalance_timeout_ms is not None and self.rebalance_timeout_ms <= 0
+
+    @property
     def gave_up(self) -> bool:
         """Whether its client may have closed the connection because the coordinator stood still.
 

@@ -127,12 +127,20 @@ def _rejected(event: schema.RequestRejected, number: str) -> str:
 
 def _fenced(event: schema.RequestRejected, names: Names, number: str) -> str:
     instance = "" if event.member.group_instance_id is None else f" {plain(event.member.group_instance_id)}"
+    if event.error == UNRELEASED and is_itself(event):
+        who = Names([_without_instance(event.member)]).full(_without_instance(event.member))
+        return f"{who} was refused: it has its group.instance.id{instance} itself, by a request whose answer was lost"
     clients = [_without_instance(each) for each in (event.member, event.holder) if each is not None]
     names = Names(clients)  # by their client ids: they share the instance id
     holder = "another member" if event.holder is None else names.full(clients[1])
     what = f"{COMMITS[event.api]} by " if event.api in COMMITS else ""
     was = "was refused" if what or event.error == UNRELEASED else "was fenced"
     return f"{what}{names.full(clients[0])} {was}: {holder} has its group.instance.id{instance}"
+
+
+def is_itself(event: schema.RequestRejected) -> bool:
+    """Whether the member that has the instance id is the one that asked: the answer to its first request was lost."""
+    return event.holder is not None and event.holder.member_id == event.member.member_id != ""
 
 
 def _without_instance(member: MemberRef) -> MemberRef:

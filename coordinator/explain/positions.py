@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Protocol
 
 from coordinator.explain.findings import Finding, Kind
+from coordinator.explain.folded_group import STABLE
 from coordinator.explain.words import Clock, counted, listed, plain
 
 NAMED: Final = 10
@@ -37,6 +38,10 @@ class Position(Protocol):
     @property
     def lag(self) -> int | None: ...
     @property
+    def member_id(self) -> str | None: ...
+    @property
+    def is_subscribed(self) -> bool: ...
+    @property
     def last_stable_offset(self) -> int | None: ...
     @property
     def has_pending_commit(self) -> bool: ...
@@ -46,15 +51,17 @@ class Position(Protocol):
     def transaction(self) -> Transaction | None: ...
 
 
-def position_findings(positions: Iterable[Position], now_ms: int, clock: Clock) -> list[Finding]:
-    """What is wrong with these partitions of a group now."""
+def position_findings(positions: Iterable[Position], state: str, now_ms: int, clock: Clock) -> list[Finding]:
+    """What is wrong with these partitions of a group now. `state` is that of the group."""
     known = list(positions)
-    return [*_out_of_range(known, now_ms), *_waiting(known, now_ms, clock)]
+    return [*_out_of_range(known, now_ms), *_nobodys(known, state, now_ms), *_waiting(known, now_ms, clock)]
 
 
-def notes(positions: Iterable[Position], clock: Clock) -> Iterator[str]:
+def notes(positions: Iterable[Position], state: str, clock: Clock) -> Iterator[str]:
     """Sentences about single partitions."""
     known = list(positions)
+    if unowned := _unowned(known, state):
+        yield f"{_which(unowned)}: {_UNOWNED}."
     if beyond := _beyond(known):
         yield f"{_which(beyond)}: {_OUT_OF_RANGE}."
     waiting = [each for each in known if each.waits_for_transaction]
@@ -85,6 +92,33 @@ def _out_of_range(positions: Sequence[Position], now_ms: int) -> Iterator[Findin
             ),
             "look whether the topic was created again or its log lost records, and who committed that; then set the"
             " offsets (coordinator groups reset-offsets)",
+            now_ms,
+            now_ms,
+        )
+
+
+_UNOWNED: Final = "nobody owns what members subscribe to, so nobody reads it"
+
+
+def _unowned(positions: Iterable[Position], state: str) -> list[Position]:
+    """While a group rebalances, partitions are between two owners."""
+    return [each for each in positions if each.is_subscribed and each.member_id is None] if state == STABLE else []
+
+
+def _nobodys(positions: Sequence[Position], state: str, now_ms: int) -> Iterator[Finding]:
+    unowned = _unowned(positions, state)
+    if unowned:
+        unread = sum(max(0, each.lag or 0) for each in unowned)
+        yield Finding(
+            Kind.UNOWNED_PARTITIONS,
+            f"{_which(unowned)}: {_UNOWNED}",
+            (
+                f"{counted(len(unowned), 'partition')} of {counted(len(positions), 'partition')}",
+                *([f"{counted(unread, 'record')} behind the committed offsets there"] if unread else []),
+            ),
+            "new partitions are assigned once the leader has learned of them (metadata.max.age.ms); if they stay"
+            " without an owner, look whether the leader is away (a static member), or at the assignor; a restart of one"
+            " member without group.instance.id makes the group rebalance",
             now_ms,
             now_ms,
         )

@@ -192,6 +192,8 @@ def _late(what: str) -> Callable[[Trigger, Context], str]:
         removal = context.removal_of(trigger)
         did_not = "give up its partitions" if removal.was_revoking else what
         limit = f", {duration(removal.rebalance_timeout_ms)}" if removal.rebalance_timeout_ms else ""
+        if removal.has_no_time:
+            limit = f", for which its client asks for {removal.rebalance_timeout_ms} ms: nobody can be in time"
         return f"{_who(trigger, context)} did not {did_not} within the rebalance timeout{limit}"
 
     return late

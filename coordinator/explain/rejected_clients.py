@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from coordinator.audit.schema import REJECTION_APART_MS, MemberRef, RequestRejected
 from coordinator.explain.history import GroupHistory
-from coordinator.explain.notes import CONSUMER_HEARTBEAT, UNRELEASED, why_inconsistent
+from coordinator.explain.notes import CONSUMER_HEARTBEAT, UNRELEASED, is_itself, why_inconsistent
 from coordinator.explain.words import NAMES_IN_A_SENTENCE, Names, listed, plain
 
 SLACK_MS: Final = 60_000
@@ -60,6 +60,8 @@ def _reason(event: RequestRejected) -> str:
             return f"the group is full ({_size_setting(event)})"
         case "UNRELEASED_INSTANCE_ID":
             instance = plain(event.member.group_instance_id or "")
+            if is_itself(event):
+                return f"it is in the group already, as {instance}: the answer to its first request was lost"
             holder = "another member" if event.holder is None else Names([event.holder]).full(event.holder)
             return f"{holder} has its group.instance.id {instance}"
         case "INVALID_SESSION_TIMEOUT":
@@ -71,6 +73,11 @@ def advice_for_rejected(event: RequestRejected) -> str:
     """What to try so that the client can join."""
     if event.error == "GROUP_MAX_SIZE_REACHED":
         return f"run fewer members, or raise {_size_setting(event)}"
+    if is_itself(event):
+        return (
+            "wait: it can join when the session that its first request began ends (consumer.session.timeout.ms of the"
+            " group); nothing is to be changed unless its answers are lost again and again"
+        )
     return ADVICE[event.error]
 
 

@@ -238,7 +238,7 @@ class _Telling:
         late = [each for each in generation.late_members if each.cause is Cause.REBALANCE_TIMEOUT]
         if late:
             timeout = max((each.rebalance_timeout_ms or 0 for each in late), default=0)
-            limit = f", {duration(timeout)}" if timeout else ""
+            limit = f", {duration(timeout)}" if timeout > 0 else ""
             others = any(part.join_ms is not None for part in generation.members.values())
             waited = f"{',' if limit else ''} for which all others waited" if others else ""
             yield (

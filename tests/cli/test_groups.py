@@ -253,12 +253,18 @@ def test_the_members_of_partitions_are_named_beside_their_lag(server, group):
         client.produce(group, build_batch([Record(offset=0, timestamp_ms=hours_ago(3))]), partition=4)
     described = json.loads(groups(server.bootstrap, "describe", group, "--json"))
     assert (described["lag"], described["lag_ms"]) == (None, None)
-    (member_id,) = {each["member_id"] for each in described["partitions"]}
+    *owners, nobody = [each["member_id"] for each in described["partitions"]]
+    (member_id,) = set(owners)
     assert member_id.startswith("first-")
+    assert nobody is None
     assert [(each["committed_offset"], each["lag"], each["lag_ms"]) for each in described["partitions"]] == [
         (None, None, None)
-    ] * 5
-    table = groups(server.bootstrap, "describe", group).splitlines()[5:]
+    ] * 6
+    text = groups(server.bootstrap, "describe", group)
+    unowned = f"{group}-5: nobody owns what members subscribe to, so nobody reads it"
+    assert f"! {unowned}." in text
+    assert f"! {unowned}" in groups(server.bootstrap, "why", group)
+    table = text.splitlines()[5:]
     assert table[1].split() == [group, "0", "-", "0", "-", "-", "first", "127.0.0.1"]
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from coordinator.explain.findings import Kind
+from tests.audit.stories import sync
 from tests.explain.consumers import Consumers
 
 
@@ -263,6 +264,21 @@ def test_members_beyond_the_partitions(partitions, idle):
     group = Consumers(partitions).group_of("a", "b", "c")
     found = group.findings().get(Kind.IDLE_MEMBERS)
     assert (found and found.headline.split(" nothing")[0]) == idle
+
+
+def test_a_member_without_partitions_of_its_own_topics_is_found_beside_topics_with_many():
+    group = Consumers()
+    for name, topic in (("a", "t"), ("b", "u"), ("c", "u")):
+        group.join(name, topics=(topic,))
+        group.settle({}, {})
+    plan = {"a": {"t": [0, 1, 2, 3, 4, 5]}, "b": {"u": [0]}, "c": {}}
+    group.join("c", topics=("u",))
+    for name in ("a", "b", "c"):
+        group.join(name, topics=("t",) if name == "a" else ("u",))
+    sync(group.sim, {group.ids[name]: owned for name, owned in plan.items()})
+    found = group.findings()[Kind.IDLE_MEMBERS]
+    assert found.headline == "1 member of 3 has nothing to do: u has only 1 partition"
+    assert found.evidence == ("c",)
 
 
 def test_a_group_that_nobody_commits_to():

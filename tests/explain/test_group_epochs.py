@@ -347,6 +347,23 @@ def test_a_second_member_with_the_same_instance_id(world):
     assert found.headline == "client-twin (127.0.0.1) cannot join: pod-0 (127.0.0.1) has its group.instance.id pod-0"
 
 
+def test_a_member_that_is_refused_because_of_itself(world):
+    """Its first answer was lost, and it joins again under the same member id."""
+    world.enter("s", instance_id="pod-0")
+    world.advance(1_000)
+    assert world.enter("s", instance_id="pod-0").error_code == ErrorCode.UNRELEASED_INSTANCE_ID
+    history = GroupHistory.of(GROUP_ID, world.audited())
+    itself = "it has its group.instance.id pod-0 itself, by a request whose answer was lost"
+    assert f"client-s (127.0.0.1) was refused: {itself}" in [each.text for each in notes(history)]
+    found = {each.kind: each for each in findings(history, history.last_ms or 0)}[Kind.REJECTED_CLIENT]
+    assert found.headline == (
+        "client-s (127.0.0.1) cannot join: it is in the group already, as pod-0: the answer to its first request was"
+        " lost"
+    )
+    assert found.advice.startswith("wait: it can join when the session that its first request began ends")
+    assert "of its own" not in found.advice
+
+
 def test_a_stale_commit_and_a_fenced_member(world):
     world.fixed.grow("t", 4)
     world.beat("a", 2)

@@ -23,8 +23,8 @@ def waiting(started_ms: int | None, **others: object) -> PartitionLag:
 
 
 def test_a_transaction_makes_a_finding_once_it_has_been_open_for_long():
-    assert position_findings([waiting(NOW_MS - OPEN_TOLD_MS + 1)], NOW_MS, clock) == []
-    (finding,) = position_findings([waiting(NOW_MS - OPEN_TOLD_MS)], NOW_MS, clock)
+    assert position_findings([waiting(NOW_MS - OPEN_TOLD_MS + 1)], "Stable", NOW_MS, clock) == []
+    (finding,) = position_findings([waiting(NOW_MS - OPEN_TOLD_MS)], "Stable", NOW_MS, clock)
     assert finding.kind is Kind.WAITS_FOR_TRANSACTION
     assert finding.headline == "t-0: read_committed waits for the end of a transaction"
     assert finding.evidence == (
@@ -36,7 +36,7 @@ def test_a_transaction_makes_a_finding_once_it_has_been_open_for_long():
 
 def test_a_transaction_that_nobody_knows_is_told_as_such():
     hanging = PartitionLag("t", 0, 5, 8, None, last_stable_offset=5)
-    (finding,) = position_findings([hanging], NOW_MS, clock)
+    (finding,) = position_findings([hanging], "Stable", NOW_MS, clock)
     assert "waits for a transaction that no coordinator tells of" in finding.evidence[0]
 
 
@@ -44,13 +44,27 @@ def test_who_has_records_to_read_does_not_wait():
     has_more = PartitionLag("t", 0, 4, 8, None, last_stable_offset=5)
     has_all = PartitionLag("t", 0, 8, 8, None, last_stable_offset=8)
     unknown = PartitionLag("t", 0, None, 8, None, last_stable_offset=5)
-    assert list(notes([has_more, has_all, unknown], clock)) == []
+    assert list(notes([has_more, has_all, unknown], "Stable", clock)) == []
 
 
 def test_partitions_beyond_the_first_few_are_counted():
     partitions = [PartitionLag("t", index, 9, 3, None) for index in range(12)]
-    (finding,) = position_findings(partitions, NOW_MS, clock)
+    (finding,) = position_findings(partitions, "Stable", NOW_MS, clock)
     assert finding.headline.startswith("t-0, t-1, t-2 and 9 more: the committed offset is beyond the end of the log")
     assert len(finding.evidence) == 10
     held = [PartitionLag("t", index, 5, 8, None, last_stable_offset=5) for index in range(11)]
-    assert list(notes(held, clock))[-1] == "1 more partition waits for transactions."
+    assert list(notes(held, "Stable", clock))[-1] == "1 more partition waits for transactions."
+
+
+def test_what_nobody_owns_is_told_of_a_stable_group_alone():
+    owned = PartitionLag("t", 0, 5, 8, "m", is_subscribed=True)
+    nobodys = [PartitionLag("t", index, offset, 8, None, is_subscribed=True) for index, offset in ((1, None), (2, 3))]
+    left_over = PartitionLag("old", 0, 3, 8, None)
+    known = [owned, *nobodys, left_over]
+    (finding,) = position_findings(known, "Stable", NOW_MS, clock)
+    assert finding.kind is Kind.UNOWNED_PARTITIONS
+    assert finding.headline == "t-1 and t-2: nobody owns what members subscribe to, so nobody reads it"
+    assert finding.evidence == ("2 partitions of 4 partitions", "5 records behind the committed offsets there")
+    assert list(notes(known, "Stable", clock)) == [f"{finding.headline}."]
+    for state in ("PreparingRebalance", "Reconciling", "Empty"):
+        assert position_findings(known, state, NOW_MS, clock) == []

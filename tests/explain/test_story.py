@@ -7,8 +7,9 @@ from coordinator.core.causes import Cause
 from coordinator.explain.generation import Outcome, Removal
 from coordinator.explain.reasons import Leaving, unknown_leave
 from coordinator.explain.story import story_of
-from coordinator.explain.words import Names
+from coordinator.explain.words import Names, duration
 from tests.explain.consumers import Consumers, clock, text
+from tests.simulation.simulation import REBALANCE_TIMEOUT_MS
 
 
 def test_a_new_member():
@@ -493,3 +494,30 @@ def test_members_of_kafka_streams_may_have_been_closed_in_order():
     group.settle()
     assert "it was closed in order (Kafka Streams sends no LeaveGroup then), its process ended" in text(group.story())
     assert group.story().advice[0].startswith("if it was not shut down on purpose, look at why")
+
+
+@pytest.mark.parametrize("timeout_ms", [-1, 0])
+def test_a_rebalance_timeout_that_the_client_set_itself_is_told_as_the_cause(timeout_ms):
+    group = Consumers()
+    group.join("a", rebalance_timeout_ms=timeout_ms)
+    group.sim.advance(1)
+    story = group.story()
+    assert (
+        "because a (127.0.0.1, java) did not send SyncGroup within the rebalance timeout, for which its client asks for"
+        f" {timeout_ms} ms: nobody can be in time" in text(story)
+    )
+    (advice,) = story.advice
+    assert advice.startswith("set the rebalance timeout of that client to a positive time")
+
+
+def test_the_longest_rebalance_timeout_of_the_members_is_that_of_the_group():
+    group = Consumers().group_of("a")
+    group.join("b", rebalance_timeout_ms=-1)
+    group.settle()
+    group.join("c")
+    group.join("a")
+    group.quiet(REBALANCE_TIMEOUT_MS + 1)
+    group.ids.pop("b")
+    told = text(group.story())
+    assert "nobody can be in time" not in told
+    assert f"removed after the rebalance timeout, {duration(REBALANCE_TIMEOUT_MS)}" in told

@@ -240,7 +240,7 @@ def test_what_is_remembered_of_the_server_is_when_it_was_away():
     state = PartitionState()
     started = b'{"kind":"coordinator.started","schema_version":1,"time_ms":5,"node_id":1,"coordinator_epoch":2,'
     fold([started + b'"software_version":"1"}', *[encode_event(DENIED)] * 100, encode_event(TAKEN)], state)
-    assert [type(each) for each in state.about or ()] == [CoordinatorStarted]
+    assert [type(each) for each in state.about or ()] == [CoordinatorStarted, LeadershipTaken]
 
 
 def test_members_at_the_cluster_are_a_finding_of_a_group_without_other_events_until_it_is_over():

@@ -11,7 +11,6 @@ from _wire.messages.join_group import JoinGroupResponse
 from _wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from coordinator.core.causes import Cause
-from coordinator.core.classic.connection_at_removal import connection_at_removal
 from coordinator.core.classic.events import (
     AssignmentRejected,
     GenerationStable,
@@ -25,6 +24,7 @@ from coordinator.core.classic.leaving import Leaving
 from coordinator.core.classic.requests import reason_of
 from coordinator.core.decision import NOTHING, Decision, OperationContext, Reply, replying
 from coordinator.core.event import Event
+from coordinator.core.groups.connection_at_removal import connection_at_removal
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.rejections import rejecting
 from coordinator.core.groups.requests import SessionExpired

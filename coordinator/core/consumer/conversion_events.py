@@ -138,3 +138,4 @@ def _keep_what_is_not_stored(
         if had is not None:
             member.client_details = had.client_details
             member.joined_ms, member.committed_ms = had.joined_ms, had.committed_ms
+            member.client_connection = had.client_connection

@@ -11,11 +11,13 @@ from collections.abc import Mapping
 import msgspec
 
 from coordinator.core.causes import Cause, Requester
+from coordinator.core.client_connection import ClientConnection
 from coordinator.core.client_details import UNKNOWN_CLIENT, ClientDetails
 from coordinator.core.consumer.deadlines import Deadline
 from coordinator.core.consumer.group import ConsumerGroup, ResolvedPattern
 from coordinator.core.consumer.member import ConsumerMember, CurrentAssignment, MemberMetadata
 from coordinator.core.consumer.topic_partitions import TopicPartitions
+from coordinator.core.groups.connection_at_removal import UNKNOWN, ConnectionAtRemoval
 from coordinator.core.groups.event import GroupEvent
 from coordinator.core.groups.group import Group
 
@@ -29,6 +31,7 @@ class ConsumerMemberJoined(msgspec.Struct, GroupEvent, frozen=True, kw_only=True
     metadata: MemberMetadata
     session_timeout_ms: int
     client_details: ClientDetails = UNKNOWN_CLIENT
+    client_connection: ClientConnection | None = None
 
     def apply(self, group: Group[ConsumerGroup]) -> None:
         member = ConsumerMember(
@@ -37,6 +40,7 @@ class ConsumerMemberJoined(msgspec.Struct, GroupEvent, frozen=True, kw_only=True
             session_timeout_ms=self.session_timeout_ms,
             client_details=self.client_details,
             joined_ms=self.at_ms,
+            client_connection=self.client_connection,
         )
         group.membership.add_member(member)
         group.membership.update_state(self.at_ms)
@@ -75,6 +79,7 @@ class ConsumerMemberReplaced(msgspec.Struct, GroupEvent, frozen=True, kw_only=Tr
     target: TopicPartitions
     session_timeout_ms: int
     client_details: ClientDetails = UNKNOWN_CLIENT
+    client_connection: ClientConnection | None = None
 
     def replacement(self) -> ConsumerMember:
         return ConsumerMember(
@@ -84,6 +89,7 @@ class ConsumerMemberReplaced(msgspec.Struct, GroupEvent, frozen=True, kw_only=Tr
             session_timeout_ms=self.session_timeout_ms,
             client_details=self.client_details,
             joined_ms=self.at_ms,
+            client_connection=self.client_connection,
         )
 
     def apply(self, group: Group[ConsumerGroup]) -> None:
@@ -114,9 +120,9 @@ class StaticMemberLeft(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
 class ConsumerMemberRemoved(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """A member was removed: it left, or it was silent or too slow.
 
-    `last_heard_ms` and `coordinator_paused_ms` are told of a member that did not go by itself, as far as they are
-    known; `requested_by` only if another client removed it. `session_timeout_ms` is that of its last request: it may
-    have changed since the member joined.
+    `last_heard_ms`, `coordinator_paused_ms` and `connection` are told of a member that did not go by itself, as far as
+    they are known; `requested_by` only if another client removed it. `session_timeout_ms` is that of its last request:
+    it may have changed since the member joined.
     """
 
     group_id: str
@@ -126,6 +132,7 @@ class ConsumerMemberRemoved(msgspec.Struct, GroupEvent, frozen=True, kw_only=Tru
     reason: str = ""
     last_heard_ms: int | None = None
     coordinator_paused_ms: int | None = None
+    connection: ConnectionAtRemoval = UNKNOWN
     requested_by: Requester | None = None
     session_timeout_ms: int | None = None
 
@@ -259,10 +266,14 @@ class ConsumerMemberAssigned(msgspec.Struct, GroupEvent, frozen=True, kw_only=Tr
     member_id: str
     current: CurrentAssignment
     revocation_deadline_ms: int | None
+    client_connection: ClientConnection | None = None
 
     def apply(self, group: Group[ConsumerGroup]) -> None:
         consumer = group.membership
-        consumer.assign(consumer.members[self.member_id], self.current)
+        member = consumer.members[self.member_id]
+        consumer.assign(member, self.current)
+        if self.client_connection is not None:
+            member.client_connection = self.client_connection
         consumer.set_revocation_deadline(self.member_id, self.revocation_deadline_ms)
         consumer.update_state(self.at_ms)
 

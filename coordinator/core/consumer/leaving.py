@@ -27,6 +27,7 @@ from coordinator.core.consumer.subscription import changed_subscriptions
 from coordinator.core.consumer.topic_partitions import NO_PARTITIONS, EpochsByPartition
 from coordinator.core.decision import NOTHING, Decision, OperationContext, Reply
 from coordinator.core.event import Event
+from coordinator.core.groups.connection_at_removal import UNKNOWN, connection_at_removal
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.requests import SessionExpired
 from coordinator.core.sessions import SessionEnded
@@ -145,9 +146,10 @@ def _downgrade(group: ConsumerGroup, departures: Sequence[Departure], context: O
 
 def _removed(group: ConsumerGroup, departure: Departure, context: OperationContext) -> ConsumerMemberRemoved:
     member, sessions = departure.member, context.environment.sessions
-    last_heard_ms = paused_ms = None
+    last_heard_ms, paused_ms, connection = None, None, UNKNOWN
     if departure.cause is not Cause.MEMBER_LEFT:
         last_heard_ms, paused_ms = _silence(group, member, context)
+        connection = connection_at_removal(group.group_id, member, context)
     return ConsumerMemberRemoved(
         group_id=group.group_id,
         at_ms=context.wall_ms,
@@ -156,6 +158,7 @@ def _removed(group: ConsumerGroup, departure: Departure, context: OperationConte
         reason=departure.reason,
         last_heard_ms=last_heard_ms,
         coordinator_paused_ms=paused_ms,
+        connection=connection,
         requested_by=departure.requested_by,
         session_timeout_ms=sessions.timeout_ms(group.group_id, member.member_id),
     )

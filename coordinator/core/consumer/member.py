@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from coordinator.core.attributes import attribute
+from coordinator.core.client_connection import ClientConnection
 from coordinator.core.client_details import UNKNOWN_CLIENT, ClientDetails, KnowsClient
 from coordinator.core.consumer.topic_partitions import NO_PARTITIONS, EpochsByPartition
 
@@ -94,10 +95,17 @@ class ConsumerMember(KnowsClient):
     joined_ms: int | None = field(default=None, compare=False)
     """When it joined, in wall-clock milliseconds; None: before the group was loaded."""
     committed_ms: int | None = field(default=None, compare=False)
+    client_connection: ClientConnection | None = field(default=None, compare=False)
+    """By which its last heartbeat came that changed what it may use; None if that is not known."""
 
     group_instance_id = attribute("metadata.group_instance_id")
     client_id = attribute("metadata.client_id")
     client_host = attribute("metadata.client_host")
+
+    @property
+    def answered_ms(self) -> int | None:
+        """It waits for no answer that would renew its session."""
+        return None
 
     @property
     def is_new(self) -> bool:

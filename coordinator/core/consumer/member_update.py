@@ -198,6 +198,7 @@ class MemberUpdate:
                 target=self._target,
                 session_timeout_ms=self._session_timeout_ms,
                 client_details=context.client_details,
+                client_connection=context.client_connection,
             )
             self.events.append(replaced)
         elif self.is_new:
@@ -208,6 +209,7 @@ class MemberUpdate:
                 metadata=self.metadata,
                 session_timeout_ms=self._session_timeout_ms,
                 client_details=context.client_details,
+                client_connection=context.client_connection,
             )
             self.events.append(joined)
             return
@@ -415,6 +417,7 @@ class MemberUpdate:
                 member_id=self._member_id,
                 current=current,
                 revocation_deadline_ms=deadline_ms,
+                client_connection=context.client_connection,
             )
             self.events.append(assigned)
         return current

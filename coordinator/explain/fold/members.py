@@ -7,7 +7,15 @@ from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent, MemberRef
 from coordinator.core.causes import Cause
 from coordinator.explain.folded_group import STABLE, FoldedGroup
-from coordinator.explain.generation import CHANGES_KEPT_MAX, CONSUMER, Joining, Removal, Replacement, Resubscription
+from coordinator.explain.generation import (
+    CAME_TOO_LATE,
+    CHANGES_KEPT_MAX,
+    CONSUMER,
+    Joining,
+    Removal,
+    Replacement,
+    Resubscription,
+)
 from coordinator.explain.known_member import KnownMember
 from coordinator.explain.owners import is_cooperative
 from coordinator.explain.replaced_clients import remember_client
@@ -66,7 +74,7 @@ def _removed(history: FoldedGroup, event: schema.MemberRemoved) -> None:
         event.reason,
         event.time_ms,
         event.session_timeout_ms or (known.session_timeout_ms if known else None),
-        known.timeout_ms(event.cause) if known else None,
+        _timeout_ms(history, known, event.cause),
         event.last_heard_ms,
         event.last_joined_ms or (known.joined_ms if known else None),
         event.last_committed_ms,
@@ -85,6 +93,14 @@ def _removed(history: FoldedGroup, event: schema.MemberRemoved) -> None:
     pending.add(pending.removed, removal)
     if history.joining is not None:
         history.joining.members.pop(event.member.member_id, None)
+
+
+def _timeout_ms(history: FoldedGroup, removed: KnownMember | None, cause: Cause) -> int | None:
+    """The rebalance timeout of a member; what it was too late by is the largest of all members in a classic group."""
+    own_ms = None if removed is None else removed.timeout_ms(cause)
+    if own_ms is None or cause not in CAME_TOO_LATE or history.group_type == CONSUMER:
+        return own_ms
+    return max([own_ms, *(each.rebalance_timeout_ms or own_ms for each in history.members.values())])
 
 
 def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:

@@ -120,10 +120,20 @@ class World(Simulation):
     # ---- requests
 
     def _connection_of(self, name: str, member_id: str) -> ClientConnection:
-        """That of a client of the classic protocol; consumer groups do not remember it."""
+        """That of a client of the classic protocol."""
         if self.exists and isinstance(self.whole_group.membership, ConsumerGroup):
-            return self.connections.setdefault(name, ClientConnection())
+            return self._open_connection(name)
         return super()._connection_of(name, member_id)
+
+    def _open_connection(self, name: str) -> ClientConnection:
+        found = self.connections.get(name)
+        if found is None or not found.is_open:
+            found = self.connections[name] = ClientConnection()
+        return found
+
+    def disconnect(self, member_id: str) -> None:
+        """The process of a member ends, or something else closes its connection."""
+        self.connections[f"client-{member_id}"].close(self.now_ms)
 
     def beat(
         self,
@@ -152,7 +162,9 @@ class World(Simulation):
             topic_partitions=None if owned is None else self._claimed(owned),
         )
         sent = Sent()
-        self.submit(operations.CONSUMER_GROUP_HEARTBEAT, GROUP_ID, request, sent, f"client-{member_id}", version)
+        name = f"client-{member_id}"
+        connection = self._open_connection(name)
+        self.submit(operations.CONSUMER_GROUP_HEARTBEAT, GROUP_ID, request, sent, name, version, connection)
         response = sent.response
         assert isinstance(response, ConsumerGroupHeartbeatResponse)
         return response

@@ -4,10 +4,25 @@ The system of a process that ends closes its connections at once. Those of a pro
 that nobody can reach, stay open. So a member that became silent is told apart by its connection.
 """
 
+from typing import Protocol
+
 import msgspec
 
-from coordinator.core.classic.group import Member
+from coordinator.core.client_connection import ClientConnection
 from coordinator.core.decision import OperationContext
+
+
+class ConnectedMember(Protocol):
+    """A member of either kind of group."""
+
+    @property
+    def member_id(self) -> str: ...
+    @property
+    def client_connection(self) -> ClientConnection | None: ...
+    @property
+    def answered_ms(self) -> int | None: ...
+    @property
+    def committed_ms(self) -> int | None: ...
 
 
 class ConnectionAtRemoval(msgspec.Struct, frozen=True):
@@ -23,8 +38,9 @@ class ConnectionAtRemoval(msgspec.Struct, frozen=True):
 UNKNOWN = ConnectionAtRemoval()
 
 
-def connection_at_removal(group_id: str, member: Member, context: OperationContext) -> ConnectionAtRemoval:
-    """The connection by which the member last sent JoinGroup or SyncGroup.
+def connection_at_removal(group_id: str, member: ConnectedMember, context: OperationContext) -> ConnectionAtRemoval:
+    """The connection by which the member last sent JoinGroup or SyncGroup; in a consumer group, a heartbeat that
+    changed what it may use.
 
     Unknown: the group was loaded since, the coordinator itself closed the connection, or the member was heard after it
     had closed, and so over another one.
