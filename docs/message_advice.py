@@ -124,6 +124,8 @@ ADVICE: Final = {
     # Nodes in front of a cluster.
     "node ended; starting it again": "The lines before say why it ended.",
     "the topics of the cluster are not known": CLUSTER,
+    "the names of topics are not known by their ids": CLUSTER
+    + "Until then requests that name topics by id are answered COORDINATOR_NOT_AVAILABLE.",
     "group has members at the cluster, and the nodes own it, too: stop these clients, and set their bootstrap.servers "
     "to the nodes": "Do that: partitions may have two owners ([in front of a Kafka](cluster.md)).",
     "group stays with the cluster until its members there have left: set their …": "Set it, and stop them once.",

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Final
 
 from coordinator.audit.schema import MemberRef
@@ -21,6 +21,8 @@ from coordinator.explain.rejected_clients import INCONSISTENT, advice_for_reject
 from coordinator.explain.storms import UNKNOWN, Rebalances, storms_of_group
 from coordinator.explain.words import Clock, Names, counted, duration, plain, utc_clock
 
+SUBSCRIPTIONS_MAX: Final = 20
+"""Different subscriptions of idle members that are told: each is compared with those of all members."""
 WINDOW_MS: Final = 10 * 60_000
 """Departures within this time of each other belong together."""
 
@@ -406,7 +408,7 @@ def _too_many(
     by_topics: dict[tuple[str, ...], list[MemberRef]] = defaultdict(list)
     for member in idle:
         by_topics[subscriptions.get(member.member_id, ())].append(member)
-    for topics, members in by_topics.items():
+    for topics, members in islice(by_topics.items(), SUBSCRIPTIONS_MAX):
         partitions = sum(counts.get(topic, 0) for topic in topics)
         subscribers = sum(not set(topics).isdisjoint(each) for each in subscriptions.values())
         if topics and partitions and subscribers > partitions:

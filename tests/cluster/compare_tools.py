@@ -25,7 +25,7 @@ from tests.differential.kafka import KafkaMissing
 EXPLAINED: Final[Mapping[str, str]] = {
     "kafka-log-dirs": "each node has one log directory without partitions",
     "kafka-transactions describe-producers": "Kafka's tools spread records without keys over partitions at random",
-    "kafka-broker-api-versions": "descriptions of groups of KIP-848, share groups and groups of Streams are not offered, Fetch up to version 15",
+    "kafka-broker-api-versions": "no descriptions of groups of KIP-848, share groups, Streams; Fetch up to version 15",
 }
 """How a command begins, without the address → why what it prints differs (docs/cluster.md)."""
 LEFT_OUT: Final = re.compile(

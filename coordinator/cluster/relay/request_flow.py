@@ -4,10 +4,10 @@ from functools import partial
 from typing import Final, Protocol
 
 from _wire.headers import decode_request_header
+from coordinator.cluster.relay.consumer_heartbeats import CONSUMER_GROUP_HEARTBEAT, refused_heartbeat
 from coordinator.cluster.relay.directory import Directory
 from coordinator.cluster.relay.expected_responses import ExpectedResponses
 from coordinator.cluster.relay.frame_stream import INT32, FrameStream, Route
-from coordinator.cluster.relay.consumer_heartbeats import CONSUMER_GROUP_HEARTBEAT, refused_heartbeat
 from coordinator.cluster.relay.group_requests import GROUP_REQUESTS, not_coordinator_response
 from coordinator.cluster.relay.request_heads import HEAD, LENGTH_BYTES, InvalidRequest, produce_acks
 from coordinator.cluster.relay.responses import (

@@ -7,6 +7,7 @@ import pytest
 
 from _wire.errors import ErrorCode
 from _wire.messages.alter_group_owners import AlterGroupOwnersRequest
+from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from _wire.messages.delete_groups import DeleteGroupsRequest
 from _wire.messages.describe_group_owners import DescribeGroupOwnersRequest
 from _wire.messages.describe_groups import DescribeGroupsRequest
@@ -93,10 +94,15 @@ def delete_offsets(version: int) -> OffsetDeleteRequest:
     return OffsetDeleteRequest(group_id=GROUPS[0], topics=topics)
 
 
+def consumer_heartbeat(version: int) -> ConsumerGroupHeartbeatRequest:
+    return ConsumerGroupHeartbeatRequest(group_id=GROUPS[0], member_id="m", subscribed_topic_names=[*TOPIC_IDS])
+
+
 SAMPLES: Final = {
     "JoinGroup": Sample(lambda version: JoinGroupRequest(group_id=GROUPS[0])),
     "SyncGroup": Sample(lambda version: SyncGroupRequest(group_id=GROUPS[0], protocol_type="p", protocol_name="n")),
     "Heartbeat": Sample(lambda version: HeartbeatRequest(group_id=GROUPS[0])),
+    "ConsumerGroupHeartbeat": Sample(consumer_heartbeat, topics=[*TOPIC_IDS]),
     "LeaveGroup": Sample(lambda version: LeaveGroupRequest(group_id=GROUPS[0])),
     "OffsetCommit": Sample(commit, topics=[*TOPIC_IDS]),
     "TxnOffsetCommit": Sample(commit_in_transaction, topics=[*TOPIC_IDS]),
@@ -169,6 +175,7 @@ def names_in(request: Any) -> Iterator[str]:
     for each in (*getattr(request, "groups", ()), *getattr(request, "groups_names", ())):
         yield each if isinstance(each, str) else each.group_id
     yield from (topic.name for topic in topics_in(request))
+    yield from getattr(request, "subscribed_topic_names", ())
 
 
 @pytest.mark.parametrize("api", TOPICS_BY_ID)
