@@ -81,12 +81,18 @@ class SaslServer:
         loop = asyncio.get_running_loop()
         self._stop = lambda: loop.call_soon_threadsafe(stopped.set)
         try:
-            self.node = Node(self._config)
-            await self.node.start()
+            await self._begin()
         except BaseException as problem:
             self._started.set_exception(problem)
             return
-        self.addresses = {each.name: f"{each.host}:{each.port}" for each in self.node.front.listeners.endpoints}
         self._started.set_result(None)
         await stopped.wait()
+        await self._end()
+
+    async def _begin(self) -> None:
+        self.node = Node(self._config)
+        await self.node.start()
+        self.addresses = {each.name: f"{each.host}:{each.port}" for each in self.node.front.listeners.endpoints}
+
+    async def _end(self) -> None:
         await self.node.stop()

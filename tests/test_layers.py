@@ -74,7 +74,7 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.cluster.relay": "_wire coordinator.core coordinator.runtime.slices coordinator.runtime.pauses"
         " coordinator.listen_address coordinator.server.acceptor coordinator.server.connection"
         " coordinator.server.connection_rate coordinator.server.descriptors coordinator.server.limits"
-        " coordinator.security.principal",
+        " coordinator.server.login_limits coordinator.security.principal",
         "coordinator.client": "_wire coordinator.core coordinator.audit.schema coordinator.patterns coordinator.config"
         " coordinator.security kafka scramp",
         "coordinator.explain": "coordinator.audit.schema coordinator.core.causes",

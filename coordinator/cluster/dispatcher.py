@@ -6,15 +6,11 @@ A client has one connection to a broker behind its own. Logins are forwarded on 
 from collections.abc import Callable
 from typing import Any, Final
 
-import msgspec
-
 from _wire.errors import ErrorCode, MalformedMessage
-from _wire.headers import decode_request_header, decode_response_header, encode_response
+from _wire.headers import decode_request_header, encode_response
 from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.messages.find_coordinator import FindCoordinatorResponse
 from _wire.messages.produce import ProduceRequest
-from _wire.messages.sasl_authenticate import SaslAuthenticateRequest
-from _wire.messages.sasl_handshake import SaslHandshakeRequest
 from coordinator.cluster.client_upstreams import ClientUpstreams
 from coordinator.cluster.handlers.own_node import own_response
 from coordinator.cluster.ownership import GroupOwnership
@@ -28,7 +24,7 @@ from coordinator.cluster.relay.responses import (
     rewrite_response,
     unsupported_api_versions,
 )
-from coordinator.cluster.rights.clients import ClientOfCluster, login_name
+from coordinator.cluster.rights.clients import ClientOfCluster
 from coordinator.cluster.rights.rights import KnownRights
 from coordinator.runtime.slices import Slices
 from coordinator.security.principal import ANONYMOUS
@@ -39,19 +35,6 @@ from coordinator.server.request_dispatcher import RequestDispatcher
 INT16_BYTES: Final = 2
 PRODUCE: Final = ProduceRequest.API_KEY
 API_VERSIONS: Final = ApiVersionsRequest.API_KEY
-
-
-class Login(msgspec.Struct):
-    """A login that a client began."""
-
-    mechanism: str
-    name: str | None = None
-
-
-def is_done(version: int, response: bytes) -> bool:
-    """Whether a broker accepts what the client sent in a SaslAuthenticate."""
-    _, body_start = decode_response_header(response, SaslAuthenticateRequest.API_KEY, version)
-    return response[body_start : body_start + INT16_BYTES] == bytes(INT16_BYTES)
 
 
 class ClusterDispatcher(RequestDispatcher):
@@ -83,8 +66,6 @@ class ClusterDispatcher(RequestDispatcher):
         self._before_request = before_request
         self._rewriting = slices
         self._rights = rights
-        self._logins: dict[int, Login] = {}
-        """Serial number of a connection → the login that its client began."""
 
     def opened(self, connection: Connection) -> None:
         connection.principal = ClientOfCluster(connection.serial)
@@ -93,7 +74,6 @@ class ClusterDispatcher(RequestDispatcher):
     def closed(self, connection: Connection) -> None:
         super().closed(connection)
         self._rights.forget(connection.principal)
-        self._logins.pop(connection.serial, None)
         self._upstreams.closed(connection)
 
     def _serve(self, connection: Connection, frame: bytes) -> None:
@@ -119,44 +99,38 @@ class ClusterDispatcher(RequestDispatcher):
             connection.reject(str(problem))
             return
         if own is None:
-            self._forward(connection, frame, request)
+            self.forward(connection, frame, request)
         else:
             connection.send_frame(own)
 
-    def _forward(self, connection: Connection, frame: bytes, request: ForwardedRequest) -> None:
+    def forward(
+        self,
+        connection: Connection,
+        frame: bytes,
+        request: ForwardedRequest,
+        heard: Callable[[bytes], None] = lambda response: None,
+    ) -> None:
+        """Send a request to the broker of the client; `heard` is called with the response before that is passed on."""
         upstream = self._upstreams.of(connection)
         if upstream is None:
             connection.reject("no broker of the cluster is known")
             return
-        login = self._login_of(connection, frame, request)
 
         def answered(response: bytes | None) -> None:
             if response is None:
                 connection.close()
                 return
-            if login is not None and is_done(request.version, response):
-                connection.principal = ClientOfCluster(connection.serial, login)
+            try:
+                heard(response)
+            except MalformedMessage as problem:
+                connection.reject(f"a broker sent a response that cannot be decoded: {problem}")
+                return
             if is_rewritten(request):
                 self._rewrite(connection, request, response)
             else:
                 connection.send_frame(len(response).to_bytes(4, "big") + response)
 
         upstream.request(frame, answered)
-
-    def _login_of(self, connection: Connection, frame: bytes, request: ForwardedRequest) -> str | None:
-        """The name by which the client logs in with this request; None if it is no part of a login."""
-        if request.api_key == SaslHandshakeRequest.API_KEY:
-            _, body_start = decode_request_header(frame)
-            handshake = SaslHandshakeRequest.decode(frame, request.version, body_start, False)
-            self._logins[connection.serial] = Login(handshake.mechanism)
-        elif request.api_key == SaslAuthenticateRequest.API_KEY:
-            login = self._logins.get(connection.serial)
-            if login is not None:
-                _, body_start = decode_request_header(frame)
-                message = SaslAuthenticateRequest.decode(frame, request.version, body_start, False).auth_bytes
-                login.name = login.name or login_name(login.mechanism, message)
-                return login.name
-        return None
 
     def _rewrite(self, connection: Connection, request: ForwardedRequest, response: bytes) -> None:
         def failed(problem: Exception) -> None:

@@ -7,6 +7,7 @@ import msgspec
 
 from coordinator.cluster.client_upstreams import ClientUpstreams
 from coordinator.cluster.dispatcher import ClusterDispatcher
+from coordinator.cluster.forwarded_logins import ForwardedLogins
 from coordinator.cluster.groups.topics import ClusterTopics
 from coordinator.cluster.handlers.groups import ClusterGroupHandlers
 from coordinator.cluster.handlers.owners import OwnerHandlers
@@ -20,6 +21,7 @@ from coordinator.cluster.relay.upstreams import Upstreams
 from coordinator.cluster.rights.rights import ClusterAuthorization, KnownRights
 from coordinator.config.cluster_keys import CLUSTER_BROKER_PORT_BASE, CLUSTER_NODE_ID_BASE
 from coordinator.config.network_keys import MAX_CONNECTION_CREATION_RATE, SOCKET_REQUEST_MAX_BYTES
+from coordinator.config.sasl_keys import CONNECTION_AUTHENTICATION_MAX_MS, SASL_SERVER_MAX_RECEIVE_SIZE
 from coordinator.config.settings import Config
 from coordinator.metadata.image import MetadataImage
 from coordinator.security.protocols import SecurityProtocol
@@ -31,6 +33,7 @@ from coordinator.server.limits import ConnectionLimits
 from coordinator.server.listener import Listener
 from coordinator.server.listener_tls import TlsParts, make_tls
 from coordinator.server.listeners import Listeners
+from coordinator.server.login_limits import LoginLimits, LoginTerms
 from coordinator.server.node_context import GroupContext
 from coordinator.server.node_loop import NodeLoop
 from coordinator.server.rejection_log import RejectionLog
@@ -90,6 +93,15 @@ def without_login(listener: Listener) -> Listener:
     """The listener as the node serves it: who logs in does so at a broker."""
     protocol = WITHOUT_LOGIN.get(listener.security_protocol, listener.security_protocol)
     return Listener(listener.address, listener.advertised, protocol, listener.config)
+
+
+def _login_terms(parts: FrontParts, listener: Listener) -> LoginTerms:
+    """Those of a server with this listener. Where the nodes log in at the brokers, all clients have to."""
+    return LoginTerms(
+        LoginLimits(parts.config, parts.loop.scheduler, parts.loop.now_ms),
+        receive_bytes_max=listener.config[SASL_SERVER_MAX_RECEIVE_SIZE],
+        authentication_max_ms=listener.config[CONNECTION_AUTHENTICATION_MAX_MS],
+    )
 
 
 def make_cluster_front(parts: FrontParts, listener: Listener, metrics: "NodeMetrics | None" = None) -> ClusterFront:
@@ -156,6 +168,7 @@ def make_cluster_front(parts: FrontParts, listener: Listener, metrics: "NodeMetr
         rights=rights,
         before_request=parts.check_lease,
     )
+    terms = _login_terms(parts, listener) if parts.peers_log_in else None
     listeners = Listeners(
         config,
         [without_login(listener)],
@@ -165,6 +178,7 @@ def make_cluster_front(parts: FrontParts, listener: Listener, metrics: "NodeMetr
         now_ms,
         rejections=rejections,
         tls=tls,
+        sasl=None if terms is None else ForwardedLogins(listener.config, dispatcher, terms, now_ms),
         metrics=metrics,
         descriptors=parts.host.descriptors,
     )
@@ -175,6 +189,7 @@ def make_cluster_front(parts: FrontParts, listener: Listener, metrics: "NodeMetr
         held=HeldBytes(),
         on_rejected=rejections.rejected_address,
         request_bytes_max=config[SOCKET_REQUEST_MAX_BYTES],
+        logins=terms,
     )
     broker_listeners = BrokerListeners(
         listener.address.host,

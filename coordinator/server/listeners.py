@@ -4,7 +4,7 @@ import asyncio
 import socket
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from coordinator.config.key import ConfigError
 from coordinator.config.metrics_keys import ADMIN_NAME
@@ -24,9 +24,26 @@ from coordinator.server.request_context import Endpoint
 from coordinator.server.request_dispatcher import RequestDispatcher
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from coordinator.metrics.node_metrics import NodeMetrics
-    from coordinator.server.sasl_parts import SaslParts
+    from coordinator.server.logins import LoginGate
     from coordinator.server.tls_listeners import TlsListeners
+
+
+class LoginParts(Protocol):
+    """What the listeners with a login need: `SaslParts`, or that of nodes in front of a cluster."""
+
+    @property
+    def gates(self) -> "Mapping[str, LoginGate]":
+        """Listener → what its connections have in place of the dispatcher."""
+
+    def add(self, listener: Listener) -> None:
+        """Prepare a listener with a login."""
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
 
 
 class Listeners:
@@ -43,7 +60,7 @@ class Listeners:
         *,
         rejections: RejectionLog,
         tls: "TlsListeners | None" = None,
-        sasl: "SaslParts | None" = None,
+        sasl: LoginParts | None = None,
         metrics: "NodeMetrics | None" = None,
         descriptors: DescriptorReserve | None = None,
         inherited: InheritedSockets | None = None,

@@ -223,7 +223,7 @@ class Login:
         end_ms = deadline_after(self._server.now_ms(), lifetime_ms) if has_end else FAR_FUTURE_MS
         self.connection.log_in(principal, end_ms)
         self._listener.meter.succeeded(is_first)
-        self._server.completed(self, is_first)
+        self._server.completed(self)
         return lifetime_ms
 
     def _lifetime_ms(self, expires_ms: int | None) -> int:
@@ -284,11 +284,6 @@ class Login:
             f"login on listener {listener.name} took longer than {listener.authentication_max_ms} ms; expected "
             f"{self.step.value}"
         )
-
-    @property
-    def has_succeeded(self) -> bool:
-        """Whether the connection has logged in once."""
-        return self._principal is not None
 
     def _invalid_credentials(self) -> str:
         """What Kafka says in place of reasons that would tell whether a user exists."""

@@ -1,13 +1,11 @@
 """The logins of all connections: how many there may be at a time, how long they may take, and when failed ones end."""
 
-from collections import Counter
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
 from coordinator.config.network_keys import SOCKET_REQUEST_MAX_ELEMENTS
-from coordinator.config.sasl_keys import MAX_AUTHENTICATIONS_PER_IP
 from coordinator.config.settings import Config
 from coordinator.deadlines import deadline_after
 from coordinator.groups.sessions import SessionTable
@@ -16,6 +14,7 @@ from coordinator.metrics.request_meter import ListenerMeter
 from coordinator.server.connection import SaslConnection
 from coordinator.server.limits import address_of
 from coordinator.server.login import Login, SaslListener
+from coordinator.server.login_limits import LoginLimits
 from coordinator.server.loop_scheduler import LoopScheduler
 from coordinator.server.request_context import Endpoint
 from coordinator.server.request_dispatcher import RequestDispatcher
@@ -30,10 +29,16 @@ class FailedLoginKey(msgspec.Struct, frozen=True):
     login: Login
 
 
-class LoginDeadlineKey(msgspec.Struct, frozen=True):
-    """The timer key at which a connection must have logged in (`connection.authentication.max.ms`)."""
+class BeginsLogins(Protocol):
+    """Begins and ends the logins of the connections of a gate."""
 
-    login: Login
+    now_ms: Callable[[], int]
+
+    def begin(self, connection: SaslConnection, listener: SaslListener) -> Any:
+        """Begin the login of a new connection, which gets its frames, or close it if there are too many."""
+
+    def closed(self, login: Any) -> None:
+        """The connection is closed."""
 
 
 class Logins:
@@ -50,11 +55,9 @@ class Logins:
     ) -> None:
         self._dispatcher = dispatcher
         self._scheduler = scheduler
-        self._most_per_address = config[MAX_AUTHENTICATIONS_PER_IP]
-        self._per_address: Counter[str] = Counter()
-        """How many connections of an address have not logged in."""
+        self._limits = LoginLimits(config, scheduler, now_ms)
         self._timers: dict[Login, int] = {}
-        """The deadline of each login, then the end of its delay if it fails."""
+        """The end of the delay of each login that has failed."""
         self.served: Final = dispatcher.served
         self.route: Final = dispatcher.route
         self.elements_max: Final = config[SOCKET_REQUEST_MAX_ELEMENTS]
@@ -65,69 +68,46 @@ class Logins:
     def begin(self, connection: SaslConnection, listener: SaslListener) -> Login:
         """Begin the login of a new connection, or close it if its address has too many that have not logged in."""
         login = Login(connection, listener, self)
-        address = address_of(connection)
-        self._per_address[address] += 1
-        self._start_timer(login, LoginDeadlineKey(login), listener.authentication_max_ms)
-        if self._per_address[address] > self._most_per_address:
-            connection.reject(
-                f"more than {self._most_per_address} connections from one address have not logged in "
-                f"({MAX_AUTHENTICATIONS_PER_IP.name})"
-            )
+        too_many = self._limits.begin(login, address_of(connection), listener.authentication_max_ms)
+        if too_many is not None:
+            connection.reject(too_many)
         return login
 
     def serve(self, connection: SaslConnection, frame: bytes) -> None:
         """Serve a request that needs no login, or whose connection has logged in."""
         self._dispatcher.serve(connection, frame)
 
-    def completed(self, login: Login, is_first: bool) -> None:
+    def completed(self, login: Login) -> None:
         """A connection has logged in."""
-        self._cancel_timer(login)
-        if is_first:
-            self._uncount(login)
+        self._limits.end(login)
 
     def renewed(self, login: Login, listener: SaslListener) -> None:
         """A connection begins to log in again."""
-        self._start_timer(login, LoginDeadlineKey(login), listener.authentication_max_ms)
+        self._limits.start_clock(login, listener.authentication_max_ms)
 
     def failed(self, login: Login, reason: str, delay_ms: int) -> None:
         """Log a failure, and end the login later."""
         self._dispatcher.rejected(login.connection, reason)
-        self._start_timer(login, FailedLoginKey(login), delay_ms)
+        self._limits.stop_clock(login)
+        self._timers[login] = self._scheduler.start(FailedLoginKey(login), deadline_after(self.now_ms(), delay_ms))
 
     def closed(self, login: Login) -> None:
         """The connection is closed."""
-        self._cancel_timer(login)
-        if not login.has_succeeded:
-            self._uncount(login)
+        self._limits.end(login)
+        timer = self._timers.pop(login, None)
+        if timer is not None:
+            self._scheduler.cancel(timer)
 
     def due(self, key: object, now_ms: int) -> None:
         if isinstance(key, FailedLoginKey):
             self._timers.pop(key.login, None)
             key.login.end()
-        elif isinstance(key, LoginDeadlineKey):
-            self._timers.pop(key.login, None)
-            key.login.expire()
-
-    def _uncount(self, login: Login) -> None:
-        address = address_of(login.connection)
-        self._per_address[address] -= 1
-        if not self._per_address[address]:
-            del self._per_address[address]
-
-    def _start_timer(self, login: Login, key: FailedLoginKey | LoginDeadlineKey, delay_ms: int) -> None:
-        self._cancel_timer(login)
-        self._timers[login] = self._scheduler.start(key, deadline_after(self.now_ms(), delay_ms))
-
-    def _cancel_timer(self, login: Login) -> None:
-        timer = self._timers.pop(login, None)
-        if timer is not None:
-            self._scheduler.cancel(timer)
 
 
 class LoginGate:
     """What the connections of a listener with a login have in place of the RequestDispatcher."""
 
-    def __init__(self, dispatcher: RequestDispatcher, logins: Logins, listener: SaslListener) -> None:
+    def __init__(self, dispatcher: RequestDispatcher, logins: BeginsLogins, listener: SaslListener) -> None:
         self._dispatcher = dispatcher
         self._logins = logins
         self._listener = listener

@@ -60,7 +60,7 @@ class RunningNode:
         self._settings = settings
         self._process: subprocess.Popen[bytes] | None = None
         self.bootstrap = f"127.0.0.1:{free_port()}"
-        self._broker_port_base = _free_ports(BROKER_PORTS)
+        self._broker_port_base = free_ports(BROKER_PORTS)
 
     def start(self) -> None:
         """Start it, and wait until it serves its ports; it may lead nothing yet."""
@@ -215,7 +215,7 @@ class FrontOfKafka:
         self._nodes.wait_until_served()
 
 
-def _free_ports(count: int) -> int:
+def free_ports(count: int) -> int:
     """The first of so many ports that are free at this time, below those that systems give to outgoing connections."""
     while True:
         base = random.randrange(*PORTS)

@@ -3,14 +3,19 @@
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import pytest
 
+from _wire.errors import ErrorCode
 from _wire.headers import encode_request
 from _wire.messages.api_versions import ApiVersionsRequest
+from _wire.messages.describe_groups import DescribeGroupsRequest
+from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.heartbeat import HeartbeatRequest
-from _wire.messages.metadata import MetadataRequest
+from _wire.messages.join_group import JoinGroupRequest
+from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from _wire.messages.offset_fetch import OffsetFetchRequest
 from _wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from _wire.messages.sasl_handshake import SaslHandshakeRequest
 from coordinator.config.key import ConfigError
@@ -20,10 +25,12 @@ from coordinator.security.sasl.exchange import told
 from coordinator.security.sasl.plain import PlainExchange
 from coordinator.server.connection import SaslConnection
 from coordinator.server.login import Step
+from tests.cluster.sasl_node import PORTS, SaslNode
 from tests.sasl_server import SaslServer, plain_jaas
+from tests.server.test_dispatch import error_codes
 from tests.servers import RunningServer
 from tests.waiting import wait_for
-from tests.wire_client import ConnectionClosed, WireClient
+from tests.wire_client import ConnectionClosed, WireClient, produce_request
 
 DELAY_MS: Final = 300
 LOGIN_MAX_MS: Final = 700
@@ -48,14 +55,53 @@ SETTINGS: Final = {
 LISTENERS: Final = {"LOGIN": "SASL_PLAINTEXT", "SHORT": "SASL_PLAINTEXT", "OPEN": "PLAINTEXT"}
 
 
+OF_NODE: Final = {
+    name: SETTINGS[name]
+    for name in ("connection.authentication.max.ms", "max.authentications.per.ip", "sasl.server.max.receive.size")
+}
+"""Those of a node in front of the server, whose own ones are such that only the node can be the one that refuses."""
+PATIENT: Final = {
+    "connection.authentication.max.ms": "60000",
+    "max.authentications.per.ip": "1000",
+    "sasl.server.max.receive.size": "524288",
+}
+
+
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SaslServer]:
-    with SaslServer(tmp_path_factory.mktemp("logins"), SETTINGS, LISTENERS) as running:
-        yield running
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, SaslServer]]:
+    """A server alone, and one with a node in front of it."""
+    folder = tmp_path_factory.mktemp("logins")
+    with (
+        SaslServer(folder / "alone", SETTINGS, LISTENERS) as alone,
+        SaslNode(folder / "behind", SETTINGS | PATIENT, LISTENERS, OF_NODE) as behind,
+    ):
+        yield {"LOGIN": alone, **dict.fromkeys(PORTS.values(), behind)}
+
+
+@pytest.fixture(params=["LOGIN", *PORTS.values()])
+def port(request: pytest.FixtureRequest) -> str:
+    """Where clients log in: at a server, or at a port of a node."""
+    return str(request.param)
 
 
 @pytest.fixture
-def client(server: SaslServer) -> Iterator[WireClient]:
+def address(servers: dict[str, SaslServer], port: str) -> str:
+    return servers[port].addresses[port]
+
+
+@pytest.fixture
+def server(servers: dict[str, SaslServer]) -> SaslServer:
+    return servers["LOGIN"]
+
+
+@pytest.fixture
+def client(address: str) -> Iterator[WireClient]:
+    with WireClient(address) as connected:
+        yield connected
+
+
+@pytest.fixture
+def at_server(server: SaslServer) -> Iterator[WireClient]:
     with WireClient(server.addresses["LOGIN"]) as connected:
         yield connected
 
@@ -91,9 +137,9 @@ def test_a_failed_login_is_answered_late_and_the_connection_is_not_read_meanwhil
     assert client.is_closed_by_peer()
 
 
-def test_a_connection_is_not_read_while_its_failed_login_waits(server, client):
-    handshake(client)
-    client.send(SaslAuthenticateRequest(auth_bytes=WRONG), 2)
+def test_a_connection_is_not_read_while_its_failed_login_waits(server, at_server):
+    handshake(at_server)
+    at_server.send(SaslAuthenticateRequest(auth_bytes=WRONG), 2)
 
     def waiting() -> list[Any]:
         return [
@@ -104,20 +150,56 @@ def test_a_connection_is_not_read_while_its_failed_login_waits(server, client):
 
     (connection,) = wait_for(waiting, 5, "the login to fail")
     heard_ms = connection.last_heard_ms
-    client.socket.sendall(bytes(1_000))
+    at_server.socket.sendall(bytes(1_000))
     time.sleep(DELAY_MS / 1000 / 3)
     assert connection.last_heard_ms == heard_ms
 
 
-def test_a_right_login_is_answered_at_once(server):
+def test_a_right_login_is_answered_at_once(address):
     took: list[float] = []
     while not took or (min(took) >= DELAY_MS / 1000 and len(took) < 5):  # a busy machine may be slow now and then
-        with WireClient(server.addresses["LOGIN"]) as client:
+        with WireClient(address) as client:
             began = time.monotonic()
             assert log_in(client).error_code == 0
             took.append(time.monotonic() - began)
             assert works(client)
     assert min(took) < DELAY_MS / 1000
+
+
+REFUSED_BEFORE_LOGIN: Final = [
+    (MetadataRequest(topics=[MetadataRequestTopic(name="t")]), 8),
+    (DescribeGroupsRequest(groups=["g"]), 5),
+    (JoinGroupRequest(group_id="g"), 5),
+    (OffsetFetchRequest(group_id="g", topics=None), 7),
+    (FindCoordinatorRequest(key="g"), 3),
+    (FindCoordinatorRequest(key="g", key_type=101), 3),
+    (produce_request("t", b""), 9),
+    (SaslAuthenticateRequest(auth_bytes=GOOD), 2),
+]
+
+
+@pytest.mark.parametrize(("request_", "version"), REFUSED_BEFORE_LOGIN, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize("said", ["nothing", "ApiVersions", "SaslHandshake"])
+def test_nothing_but_the_login_is_answered_before_it(client, said, request_, version):
+    if said == "ApiVersions":
+        client.request(ApiVersionsRequest(), 0)
+    elif said == "SaslHandshake" and type(request_) is not SaslAuthenticateRequest:
+        handshake(client)
+    sent = client.send(request_, version)
+    try:
+        response = client.receive(sent)
+    except ConnectionClosed:
+        return
+    assert ErrorCode.ILLEGAL_SASL_STATE in set(error_codes(response)), "as Kafka, between handshake and login"
+
+
+@pytest.mark.parametrize(
+    "frame", [b"\x00\x11\x00\x01", b"\x00\x11\x00\x01\x00\x00\x00\x01\xff\xff\x7f\xffPL", b"\x00\x11"]
+)
+def test_a_damaged_handshake_closes_the_connection_without_a_traceback(client, frame, caplog):
+    client.socket.sendall(len(frame).to_bytes(4, "big") + frame)
+    assert client.is_closed_by_peer()
+    assert [each for each in caplog.records if each.exc_info] == []
 
 
 def test_requests_sent_with_the_login_are_served_after_it(client):
@@ -137,19 +219,29 @@ def test_requests_sent_with_the_login_are_served_after_it(client):
     assert [int.from_bytes(client.read_frame()[:4], "big") for _ in frames] == list(range(5))
 
 
-def test_the_principal_is_that_of_the_login(server, client):
-    def principals() -> set[Principal]:
-        return {each.principal for each in list(server.node.front.dispatcher.connections)}
+def principals(servers: dict[str, SaslServer], port: str) -> set[tuple[str, ...]]:
+    """Whose the connections at a port are by now."""
+    server = servers[port]
+    front = server.node.front if port == "LOGIN" else cast(SaslNode, server).front_node.front
+    return {tuple(each.principal) for each in list(front.dispatcher.connections)}
 
+
+@pytest.mark.parametrize("port", ["LOGIN", PORTS["node"]])
+def test_the_principal_is_that_of_the_login(servers, port, client):
     client.request(ApiVersionsRequest(), 0)
-    assert Principal("User", "alice") not in principals()
-    log_in(client)
-    assert Principal("User", "alice") in principals()
+    handshake(client)
+    assert Principal("User", "alice") not in principals(servers, port)
+    sent = client.send(SaslAuthenticateRequest(auth_bytes=WRONG), 2)
+    assert client.receive(sent).error_code
+    assert Principal("User", "alice") not in principals(servers, port)
+    with WireClient(servers[port].addresses[port]) as other:
+        log_in(other)
+        assert Principal("User", "alice") in principals(servers, port)
 
 
-def test_a_login_that_is_not_finished_in_time_ends(server):
+def test_a_login_that_is_not_finished_in_time_ends(address):
     """Whatever the client has sent so far."""
-    with WireClient(server.addresses["LOGIN"]) as silent, WireClient(server.addresses["LOGIN"]) as half:
+    with WireClient(address) as silent, WireClient(address) as half:
         half.request(ApiVersionsRequest(), 0)
         handshake(half)
         half.socket.sendall(b"\x00\x00\x00\x10ab")
@@ -165,28 +257,28 @@ def test_a_connection_that_has_logged_in_may_rest(client):
     assert works(client)
 
 
-def test_an_address_has_so_many_logins_under_way(server):
-    waiting = [WireClient(server.addresses["LOGIN"]) for _ in range(AT_ONCE)]
+def test_an_address_has_so_many_logins_under_way(server, address):
+    waiting = [WireClient(address) for _ in range(AT_ONCE)]
     try:
         for each in waiting:
             each.request(ApiVersionsRequest(), 0)
-        with WireClient(server.addresses["LOGIN"]) as refused:
+        with WireClient(address) as refused:
             assert refused.is_closed_by_peer()
         with WireClient(server.addresses["OPEN"]) as other:
             assert works(other)
         for each in waiting[: AT_ONCE // 2]:
             log_in(each)
-        with WireClient(server.addresses["LOGIN"]) as accepted:
+        with WireClient(address) as accepted:
             assert log_in(accepted).error_code == 0
     finally:
         for each in waiting:
             each.socket.close()
 
 
-def test_what_is_sent_before_the_login_is_small(server, client):
+def test_what_is_sent_before_the_login_is_small(address, client):
     with pytest.raises(ConnectionClosed):
         log_in(client, bytes(RECEIVE_MAX))
-    with WireClient(server.addresses["LOGIN"]) as other:
+    with WireClient(address) as other:
         log_in(other)
         names = [str(number) * 10 for number in range(1_000)]
         assert other.request(MetadataRequest(topics=[]), 8).brokers
@@ -252,15 +344,15 @@ def test_a_defect_closes_the_connection_with_a_line_that_has_no_secret(tmp_path,
         pytest.raises(ConnectionClosed),
     ):
         log_in(client)
-    (line,) = lines
+    (line,) = [each for each in lines if "in a login" in each]  # the node of other tests has errors of its own
     assert "RuntimeError" in line and "test_logins.py" in line
     assert "secret" not in line
 
 
-def test_counts_are_kept(server, client):
+def test_counts_are_kept(server, at_server):
     meter = server.login_meter("LOGIN")
     before = (meter.successes, meter.failures)
-    log_in(client)
+    log_in(at_server)
     with WireClient(server.addresses["LOGIN"]) as other:
         log_in(other, WRONG)
     assert (meter.successes, meter.failures) == (before[0] + 1, before[1] + 1)

@@ -24,6 +24,8 @@ from coordinator.cluster.relay.upstreams import (
 from coordinator.logger import logger
 from coordinator.runtime.slices import Slices
 from coordinator.security.principal import ANONYMOUS, Principal
+from coordinator.server.limits import plain_address
+from coordinator.server.login_limits import LoginTerms
 
 LINGER_SECONDS: Final = 30
 """How long one side has to read what the other one sent before it closed its connection."""
@@ -44,6 +46,8 @@ class RelayParts(msgspec.Struct, frozen=True):
     """(address, reason): a connection is closed because of what its client or broker sent. It bounds the log."""
     request_bytes_max: int
     """`socket.request.max.bytes`."""
+    logins: LoginTerms | None = None
+    """None: clients need no login."""
 
 
 class RelayedConnection(asyncio.Protocol):
@@ -70,8 +74,17 @@ class RelayedConnection(asyncio.Protocol):
         self._connecting: asyncio.Task[None] | None = None
         self._linger: asyncio.TimerHandle | None = None
         self._expected = ExpectedResponses()
-        self._requests = RequestFlow(self, self._expected, parts.directory, parts.slices, parts.request_bytes_max)
-        self._responses = ResponseFlow(self, self._expected, parts.directory, parts.slices)
+        self._requests = RequestFlow(
+            self,
+            self._expected,
+            parts.directory,
+            parts.slices,
+            parts.request_bytes_max,
+            None if parts.logins is None else parts.logins.receive_bytes_max,
+        )
+        self._responses = ResponseFlow(
+            self, self._expected, parts.directory, parts.slices, self._requests.answered_login
+        )
         self._client_watch = StallWatch(self._loop, CLIENT_STALLED_SECONDS, self._client_stalled)
         self._upstream_watch = StallWatch(self._loop, BROKER_STALLED_SECONDS, self._upstream_stalled)
         self._is_closed = False
@@ -91,11 +104,26 @@ class RelayedConnection(asyncio.Protocol):
         peer = transport.get_extra_info("peername")
         self.address = str(peer[0]) if peer else ""
         bound_write_buffer(transport)
-        reason = self._on_made(self)
+        reason = self._on_made(self) or self._begin_login()
         if reason is not None:
             self.abort(reason)
             return
         self._connecting = self._loop.create_task(self._connect())
+
+    def _begin_login(self) -> str | None:
+        """Returns why there may not be one more connection that has not logged in."""
+        logins = self._parts.logins
+        if logins is None:
+            return None
+        return logins.limits.begin(self, plain_address(self.address), logins.authentication_max_ms)
+
+    def logged_in(self) -> None:
+        if self._parts.logins is not None:
+            self._parts.logins.limits.end(self)
+
+    def expire(self) -> None:
+        """The time that a login may take is over."""
+        self.abort("the login took too long (connection.authentication.max.ms)")
 
     def data_received(self, data: bytes) -> None:
         if not self._is_closed:
@@ -111,6 +139,8 @@ class RelayedConnection(asyncio.Protocol):
 
     def connection_lost(self, problem: Exception | None) -> None:
         self._end()
+        if self._parts.logins is not None:
+            self._parts.logins.limits.end(self)
         self._client = None
         if self._linger is not None:
             self._linger.cancel()

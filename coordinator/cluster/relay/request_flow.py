@@ -9,6 +9,7 @@ from coordinator.cluster.relay.directory import Directory
 from coordinator.cluster.relay.expected_responses import ExpectedResponses
 from coordinator.cluster.relay.frame_stream import INT32, FrameStream, Route
 from coordinator.cluster.relay.group_requests import GROUP_REQUESTS, not_coordinator_response
+from coordinator.cluster.relay.login_exchange import LoginExchange, check_before_login
 from coordinator.cluster.relay.request_heads import HEAD, LENGTH_BYTES, InvalidRequest, produce_acks
 from coordinator.cluster.relay.responses import (
     ForwardedRequest,
@@ -41,13 +42,23 @@ class Ends(Protocol):
     def go_on(self) -> None:
         """A stream that was stopped may go on."""
 
+    def logged_in(self) -> None:
+        """The login of the client has succeeded."""
+
 
 class RequestFlow:
     """Handles the frames of a client. Requests for groups are inspected, one after the other."""
 
     def __init__(
-        self, ends: Ends, expected: ExpectedResponses, directory: Directory, slices: Slices, request_bytes_max: int
+        self,
+        ends: Ends,
+        expected: ExpectedResponses,
+        directory: Directory,
+        slices: Slices,
+        request_bytes_max: int,
+        login_bytes_max: int | None = None,
     ) -> None:
+        """`login_bytes_max`: clients have to log in, and send requests of so many bytes at most before."""
         self._ends = ends
         self._expected = expected
         self._directory = directory
@@ -55,6 +66,8 @@ class RequestFlow:
         self._work: SlicedWork | None = None
         self._inspected_bytes = 0
         self._is_open = False
+        self._login = None if login_bytes_max is None else LoginExchange()
+        self._login_bytes_max = login_bytes_max or 0
         self.stream: Final = FrameStream(self, ends.write_upstream, HEAD.size, request_bytes_max)
         self.update()
 
@@ -68,6 +81,9 @@ class RequestFlow:
 
     def begin(self, data: bytes, start: int, end: int, frame_bytes: int) -> Route | None:
         api_key, version, correlation_id = HEAD.unpack_from(data, start + LENGTH_BYTES)
+        if self._login is not None:
+            check_before_login(api_key, frame_bytes, self._login_bytes_max)
+            return Route.COLLECT
         rule = RULES.get(api_key)
         if rule is None:
             self._expect(correlation_id, None)
@@ -98,14 +114,27 @@ class RequestFlow:
 
     def collected(self, frame: bytes) -> None:
         api_key, version, correlation_id = HEAD.unpack_from(frame)
-        if api_key == API_VERSIONS:
+        if api_key == API_VERSIONS and not RULES[api_key].serves(version):
             self._answer(unsupported_api_versions(correlation_id))
         elif api_key == CONSUMER_GROUP_HEARTBEAT:
             self._answer(refused_heartbeat(correlation_id, version))
         elif api_key in GROUP_REQUESTS:
             self._inspect(frame)
         else:
-            self._pass_on(frame, forwarded_request(frame))
+            request = forwarded_request(frame)
+            if self._login is not None and api_key != API_VERSIONS:
+                self._login.request(frame)
+            self._pass_on(frame, request)
+
+    def answered_login(self, api_key: int, frame: bytes) -> bool:
+        """Note the response of the broker to a request of the login; False: it is none."""
+        if self._login is None or api_key == API_VERSIONS:
+            return False
+        self._login.response(api_key, frame)
+        if self._login.is_done:
+            self._login = None
+            self._ends.logged_in()
+        return True
 
     def passed(self) -> bool:
         return False
@@ -115,7 +144,8 @@ class RequestFlow:
 
     def update(self) -> None:
         """Stop the stream while the next request has to wait."""
-        self.stream.is_stopped = self._expected.is_full or self._work is not None or not self._is_open
+        is_logging_in = self._login is not None and self._login.is_waiting
+        self.stream.is_stopped = self._expected.is_full or self._work is not None or is_logging_in or not self._is_open
 
     def stop(self) -> None:
         """The connection has ended."""

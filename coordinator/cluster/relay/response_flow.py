@@ -1,5 +1,6 @@
 """The way of responses, from a broker to its client."""
 
+from collections.abc import Callable
 from typing import Final
 
 from coordinator.cluster.relay.directory import Directory
@@ -19,7 +20,16 @@ RESPONSE_BYTES_MAX: Final = (1 << 31) - 1
 class ResponseFlow:
     """Handles the frames of a broker, and puts the responses of the relay between them."""
 
-    def __init__(self, ends: Ends, expected: ExpectedResponses, directory: Directory, slices: Slices) -> None:
+    def __init__(
+        self,
+        ends: Ends,
+        expected: ExpectedResponses,
+        directory: Directory,
+        slices: Slices,
+        answered_login: Callable[[int, bytes], bool] = lambda api_key, frame: False,
+    ) -> None:
+        """`answered_login` is asked whether a response (API key, frame) belongs to the login of the client."""
+        self._answered_login = answered_login
         self._ends = ends
         self._expected = expected
         self._directory = directory
@@ -47,6 +57,9 @@ class ResponseFlow:
     def collected(self, frame: bytes) -> None:
         first = self._expected.first
         assert first is not None and first.rewritten is not None, "a response is in the queue until its end"
+        if self._answered_login(first.rewritten.api_key, frame):
+            self._rewritten(INT32.pack(len(frame)) + frame)
+            return
         steps = rewrite_response(first.rewritten, frame, self._directory)
         self._rewritten_bytes = len(frame)
         self._work = self._slices.start(steps, self._rewritten, self._ends.fail, self._ends.address)
