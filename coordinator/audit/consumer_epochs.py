@@ -17,7 +17,11 @@ from coordinator.audit.kind_audit import Projection, ms_between
 from coordinator.audit.world import Topic, World
 from coordinator.core.consumer import events
 from coordinator.core.consumer.group import ConsumerGroup
-from coordinator.core.consumer.target_events import TargetComputationEnded, TargetComputationStarted
+from coordinator.core.consumer.target_events import (
+    TargetComputationEnded,
+    TargetComputationFailed,
+    TargetComputationStarted,
+)
 from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 from coordinator.core.groups.states import EMPTY, GroupState
 
@@ -141,7 +145,11 @@ def _pop_all_triggers(state: GroupAuditState) -> tuple[list[schema.Trigger], int
 
 
 def _asked_in_vain(
-    event: TargetComputationEnded, group: ConsumerGroup, state: GroupAuditState, before: GroupState, world: World
+    event: TargetComputationEnded | TargetComputationFailed,
+    group: ConsumerGroup,
+    state: GroupAuditState,
+    before: GroupState,
+    world: World,
 ) -> None:
     forget_asked_target(state)
 
@@ -161,6 +169,7 @@ PROJECTIONS: Final[Mapping[type, tuple[Projection, ...]]] = {
     ),
     TargetComputationStarted: (Projection(None, _target_asked),),
     TargetComputationEnded: (Projection(None, _asked_in_vain),),
+    TargetComputationFailed: (Projection(None, _asked_in_vain),),
     events.TargetAssignmentComputed: (Projection(schema.GenerationStarted, _generation_started),),
 }
 """Core events of group epochs → their projections."""

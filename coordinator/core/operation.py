@@ -41,6 +41,9 @@ class Operation(msgspec.Struct, frozen=True):
     operation is queued, so also where the group is not coordinated or not loaded yet: it returns the request to
     queue, or an Answer, or for a very long request a generator, whose steps end with the request to queue. `too_large`
     decides instead of `decide` when the records of a decision are larger than the log takes.
+
+    What nobody waits for, and a group does, has `failed`: it decides when the operation fails in any way, and gets the
+    reason (`str` of it is what to tell). Its events are not stored.
     """
 
     name: str
@@ -49,6 +52,9 @@ class Operation(msgspec.Struct, frozen=True):
     prepare: Callable[[Any, OperationContext], Any] | None = None
     too_large: Callable[[Any, Any, OperationContext], Decision] | None = None
     scope: Scope = Scope.GROUP
+    failed: Callable[[Any, Any, OperationContext, object], Decision] | None = None
+    is_divisible: bool = False
+    """Whether its records may be stored in several batches: the group is sound with the first of them alone."""
 
     def on_one_group(self) -> "Operation":
         """This operation over all groups of a shard, for one group that it passed over. Nobody waits for it."""

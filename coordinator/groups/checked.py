@@ -63,9 +63,9 @@ class CheckedStateMachine(GroupStateMachine):
         with self._unchanged(queued.key, queued.operation.name):
             return super().decide(queued)
 
-    def decide_too_large(self, queued: QueuedOperation) -> Decision | None:
+    def decide_failed(self, queued: QueuedOperation, problem: Exception) -> Decision | None:
         with self._unchanged(queued.key, queued.operation.name):
-            return super().decide_too_large(queued)
+            return super().decide_failed(queued, problem)
 
     def advance(self, key: str, context: OperationContext) -> Decision:
         with self._unchanged(key, "advance"):

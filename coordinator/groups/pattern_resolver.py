@@ -101,7 +101,7 @@ class PatternResolver:
 
         def failed(problem: Exception) -> None:
             logger.error("regular expressions of a group were not resolved", exc_info=problem)
-            done(ResolvedTopics({}, self._metadata_offset(), None))
+            done(ResolvedTopics({}, 0, None, "they could not be found"))
 
         def ended(found: ResolvedTopics | None) -> None:
             if found is not None:

@@ -5,9 +5,9 @@ from typing import Any, Final, Protocol
 
 from coordinator.config.settings import Config
 from coordinator.core.address_limits import AddressLimits, PendingMember
-from coordinator.core.consumer.events import PatternResolutionStarted
+from coordinator.core.consumer.events import PatternResolutionFailed, PatternResolutionStarted
 from coordinator.core.consumer.settings import ConfiguredSettings, ConsumerGroupSettings
-from coordinator.core.consumer.target_events import TargetComputationStarted
+from coordinator.core.consumer.target_events import TargetComputationFailed, TargetComputationStarted
 from coordinator.core.decision import NOTHING, Decision, OperationContext
 from coordinator.core.event import Event
 from coordinator.core.groups.events import GroupCreated, GroupRemoved
@@ -22,7 +22,8 @@ from coordinator.core.stored_batch import StoredBatch
 from coordinator.groups.offsets_stream import GroupReplay
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.transition_log import log_transition
-from coordinator.runtime.batch import QueuedOperation
+from coordinator.logger import logger
+from coordinator.runtime.batch import QueuedOperation, RecordsTooLarge
 from coordinator.runtime.interfaces import Store
 from coordinator.runtime.slices import Steps
 
@@ -47,9 +48,11 @@ NOTED_EVENTS: Final[frozenset[type]] = frozenset(
         OffsetsDeleted,
         PatternResolutionStarted,
         TargetComputationStarted,
+        PatternResolutionFailed,
+        TargetComputationFailed,
     }
 )
-"""Those by which more than their group changes."""
+"""Those by which more than their group changes, or that the log tells of."""
 
 
 class GroupObserver(Protocol):
@@ -116,9 +119,14 @@ class GroupStateMachine:
             return self._in_transaction.of(producer_id, self.groups)
         return self.groups
 
-    def decide_too_large(self, queued: QueuedOperation) -> Decision | None:
-        decide = queued.operation.too_large
-        return None if decide is None else decide(self.groups.get(queued.key or ""), queued.request, queued.context)
+    def decide_failed(self, queued: QueuedOperation, problem: Exception) -> Decision | None:
+        operation, group = queued.operation, self.groups.get(queued.key or "")
+        if operation.failed is not None:
+            told = problem if isinstance(problem, RecordsTooLarge) else "an unexpected error, which the log has"
+            return operation.failed(group, queued.request, queued.context, told)
+        if operation.too_large is not None and isinstance(problem, RecordsTooLarge):
+            return operation.too_large(group, queued.request, queued.context)
+        return None
 
     def records(self, key: str, decision: Decision) -> list[StoredBatch]:
         return records_of(decision.events, self.groups.get(key))
@@ -186,6 +194,13 @@ class GroupStateMachine:
         if isinstance(event, TargetComputationStarted):
             event.apply(group)
             self.targets_to_compute.append(event)
+            return
+        if isinstance(event, PatternResolutionFailed | TargetComputationFailed):
+            event.apply(group)
+            failed = event.failed
+            logger.warning(
+                "a group gets no new assignment", group=group.group_id, reason=failed.reason, retry_ms=failed.delay_ms
+            )
             return
         if isinstance(event, TransactionalOffsetsCommitted):
             event.apply(group)
@@ -286,7 +301,7 @@ class GroupStateMachine:
         self.groups, self._loading, self._rebuilding = {}, StoredGroups(), StoredGroups()
         self._in_transaction = GroupsInTransaction()
         self._newly_stable = {}
-        self.patterns_to_resolve, self.to_resume = [], []
+        self.patterns_to_resolve, self.targets_to_compute, self.to_resume = [], [], []
         return waiting
 
 

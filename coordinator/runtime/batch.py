@@ -62,6 +62,18 @@ class Batch:
                     f"a record batch of {each.size_bytes} bytes, message.max.bytes is {self.bytes_max}"
                 )
 
+    def divided(self, decided: Iterable[StoredBatch]) -> list[StoredBatch]:
+        """The same records, in as many batches as the log takes; a record that is too large by itself stays."""
+        fitting: list[StoredBatch] = []
+        for each in decided:
+            if each.size_bytes <= self.bytes_max or len(each.records) == 1:
+                fitting.append(each)
+                continue
+            half = len(each.records) // 2
+            halves = StoredBatch(each.producer, each.records[:half]), StoredBatch(each.producer, each.records[half:])
+            fitting += self.divided(halves)
+        return fitting
+
     def store(self, decided: Iterable[StoredBatch]) -> None:
         """Take the records of a decision; those of one producer, or of none, share a batch as far as they fit."""
         for each in decided:

@@ -18,14 +18,12 @@ def decide(machine: StateMachine, queued: QueuedOperation, batch: Batch) -> Deci
     """The decision with its records, measured; None when the operation failed, which changes nothing.
 
     Records of a decision over the whole shard are made later, key by key, those of one with much to apply in a step of
-    their own.
+    their own. What a group waits for (`Operation.failed`) fails alone only if that decides so.
     """
     try:
         decision = machine.decide(queued)
-    except Exception:
-        logger.exception("unhandled exception in operation", operation=queued.operation.name, key=queued.key)
-        _reply_failed(queued, batch)
-        return None
+    except Exception as problem:
+        return _failed(machine, queued, batch, problem)
     if not decision.events or queued.key is None or decision.weight >= WEIGHT_OF_STEPS:
         return decision, ()
     return with_records(machine, queued, queued.key, decision, batch)
@@ -37,15 +35,27 @@ def with_records(
     """As `decide`: the decision with its records, or another one if they are too large."""
     try:
         records = machine.records(key, decision)
+        if queued.operation.is_divisible:
+            records = batch.divided(records)
         batch.check(records)
         return decision, records
-    except RecordsTooLarge as problem:
-        logger.warning("rejected: " + str(problem), operation=queued.operation.name, key=key)
-        instead = machine.decide_too_large(queued)
+    except Exception as problem:
+        return _failed(machine, queued, batch, problem)
+
+
+def _failed(machine: StateMachine, queued: QueuedOperation, batch: Batch, problem: Exception) -> Decided | None:
+    """What is decided instead. Its events have no records."""
+    operation, key = queued.operation.name, queued.key
+    try:
+        if not isinstance(problem, RecordsTooLarge):
+            logger.error("unhandled exception in operation", operation=operation, key=key, exc_info=problem)
+        instead = machine.decide_failed(queued, problem)
+        if isinstance(problem, RecordsTooLarge) and (instead is None or not instead.events or instead.replies):
+            logger.warning("rejected: " + str(problem), operation=operation, key=key)
         if instead is not None:
             return instead, ()
     except Exception:
-        logger.exception("unhandled exception in operation", operation=queued.operation.name, key=key)
+        logger.exception("unhandled exception in operation", operation=operation, key=key)
     _reply_failed(queued, batch)
     return None
 

@@ -370,6 +370,7 @@ class Shard(Generic[Machine]):
         decided = decide(self.machine, queued, batch)
         if decided is None:
             self._is_partial = False
+            self._abandon(queued, now_ms)
             return 0
         decision = decided[0]
         if key is None:
@@ -384,6 +385,11 @@ class Shard(Generic[Machine]):
         elif (decision.events and not decision.no_step_follows) or context.request_id is None:
             self._advance(key, context, batch)
         return decision.weight
+
+    def _abandon(self, queued: QueuedOperation, now_ms: int) -> None:
+        """The operation failed: a key that waits for what it was to bring waits for it no more."""
+        if queued.operation.failed is not None and queued.key is not None:
+            self.failed_keys.fail(queued.key, now_ms)
 
     def _apply(self, key: str, decided: Decided, now_ms: int, batch: Batch) -> bool:
         """Apply and store a decision about a key; False if that broke an invariant: the key failed."""
@@ -407,6 +413,7 @@ class Shard(Generic[Machine]):
         """
         decided = with_records(self.machine, queued, key, decision, batch)
         if decided is None:
+            self._abandon(queued, queued.context.now_ms)
             return
         yield WEIGHT_OF_STEPS
         decision, records = decided

@@ -23,8 +23,8 @@ class StateMachine(Protocol):
     def decide(self, queued: QueuedOperation) -> Decision:
         """What the operation comes to; nothing changes. May raise anything: the operation alone then fails."""
 
-    def decide_too_large(self, queued: QueuedOperation) -> Decision | None:
-        """What it comes to when its records are too large; None when it simply fails."""
+    def decide_failed(self, queued: QueuedOperation, problem: Exception) -> Decision | None:
+        """What it comes to when it failed, as with `RecordsTooLarge`; None when that is all. May raise as `decide`."""
 
     def records(self, key: str, decision: Decision) -> list[StoredBatch]:
         """The records of a decision about a key that has not been applied. May raise as `decide`."""

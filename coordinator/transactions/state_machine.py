@@ -63,7 +63,7 @@ class TransactionStateMachine:
         target = self.transactions if key is None else self.transactions.get(key)
         return queued.operation.decide(target, queued.request, queued.context)
 
-    def decide_too_large(self, queued: QueuedOperation) -> Decision | None:
+    def decide_failed(self, queued: QueuedOperation, problem: Exception) -> Decision | None:
         return None
 
     def records(self, key: str, decision: Decision) -> list[StoredBatch]:

@@ -5,6 +5,7 @@ import pytest
 from coordinator.audit import schema
 from coordinator.core.causes import Cause
 from coordinator.core.consumer import large_targets
+from coordinator.core.consumer.failed_work import RETRY_MS_AT_FIRST
 from tests.audit.consumer_stories import late_target, named, settle
 from tests.audit.test_consumer_groups import last, named_by, told
 from tests.core.consumer.delayed_targets import DelayedTargets
@@ -64,6 +65,7 @@ def test_the_triggers_of_a_computation_that_failed_are_those_of_the_next(world, 
     world.enter("a")
     world.enter("b")
     targets.finish(fails=True)
+    world.advance(RETRY_MS_AT_FIRST)
     world.beat("a", 1)
     world.enter("c")
     targets.finish()

@@ -197,6 +197,7 @@ KIND: Final = GroupKind(
     new_membership=EpochGroup,
     handlers={"Heartbeat": heartbeat},
     too_large_handlers={},
+    failure_handlers={},
     advance=lambda group, context: NOTHING,
     next_deadline_ms=lambda group: None,
     waiting_requests=lambda group: [],

@@ -28,7 +28,7 @@ from coordinator.groups.checked import CheckedStateMachine, CheckFailed, values_
 from coordinator.groups.machines import SWITCH, checks_are_armed
 from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.internal_topics import OFFSETS_TOPIC
-from coordinator.runtime.batch import QueuedOperation
+from coordinator.runtime.batch import QueuedOperation, RecordsTooLarge
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.timer_keys import KeyTimerKey
 from tests.simulation.generator import history_of
@@ -146,7 +146,7 @@ def test_a_decision_over_the_shard_that_changes_a_group_is_found(sim):
 def test_a_decision_about_records_that_are_too_large_may_change_nothing_either(sim):
     sim.stable_with("a")
     with pytest.raises(CheckFailed, match="test changed groups"):
-        sim.shard.machine.decide_too_large(queued(sim, change_leader))
+        sim.shard.machine.decide_failed(queued(sim, change_leader), RecordsTooLarge())
 
 
 def test_a_step_that_changes_the_group_while_it_is_decided_is_found(sim, monkeypatch):

@@ -85,6 +85,7 @@ CLASSIC: Final = GroupKind(
         "take instance": joining.take_instance,
     },
     too_large_handlers={"SyncGroup": members.reject_assignment},
+    failure_handlers={},
     advance=rebalance.advance,
     next_deadline_ms=rebalance.next_deadline_ms,
     waiting_requests=waiting_requests,

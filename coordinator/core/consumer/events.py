@@ -14,7 +14,7 @@ from coordinator.core.causes import Cause, Requester
 from coordinator.core.client_connection import ClientConnection
 from coordinator.core.client_details import UNKNOWN_CLIENT, ClientDetails
 from coordinator.core.consumer.deadlines import Deadline
-from coordinator.core.consumer.group import ConsumerGroup, ResolvedPattern
+from coordinator.core.consumer.group import ConsumerGroup, FailedWork, ResolvedPattern
 from coordinator.core.consumer.member import ConsumerMember, CurrentAssignment, MemberMetadata
 from coordinator.core.consumer.topic_partitions import TopicPartitions
 from coordinator.core.groups.connection_at_removal import UNKNOWN, ConnectionAtRemoval
@@ -185,11 +185,23 @@ class PatternsResolved(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
 
     def apply(self, group: Group[ConsumerGroup]) -> None:
         consumer = group.membership
-        consumer.is_resolving = False
+        consumer.is_resolving, consumer.failed_resolution = False, None
         for pattern, resolved in self.resolved.items():
             consumer.set_pattern(pattern, resolved)
         if self.topics_version is not None:
             consumer.resolved_version = self.topics_version
+
+
+class PatternResolutionFailed(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
+    """The regular expressions of the group keep the topics that they had; it is not stored."""
+
+    group_id: str
+    at_ms: int
+    failed: FailedWork
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        consumer = group.membership
+        consumer.is_resolving, consumer.failed_resolution = False, self.failed
 
 
 class GroupEpochBumped(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
@@ -252,7 +264,7 @@ class TargetAssignmentComputed(msgspec.Struct, GroupEvent, frozen=True, kw_only=
 
     def apply(self, group: Group[ConsumerGroup]) -> None:
         consumer = group.membership
-        consumer.computing = None
+        consumer.computing = consumer.failed_target = None
         consumer.targets.update(self.targets)
         consumer.set_target_epoch(self.epoch, self.at_ms)
         consumer.update_state(self.at_ms)

@@ -38,6 +38,19 @@ class ResolvedPattern(msgspec.Struct, frozen=True):
     timestamp_ms: int
 
 
+class FailedWork(msgspec.Struct, frozen=True):
+    """Work beside the requests that failed (`failed_work.py`)."""
+
+    reason: str
+    """A sentence for members and the log."""
+    patterns: frozenset[str]
+    """The regular expressions that it was about."""
+    delay_ms: int
+    """How long it is not tried again."""
+    retry_at_ms: int
+    """Until when, in the time of deadlines."""
+
+
 class FoundSubscription(msgspec.Struct, frozen=True):
     """The topics of a subscription that exist."""
 
@@ -103,6 +116,10 @@ class ConsumerGroup:
     """What started the computation of a target that is under way beside the requests; None: there is none."""
     is_resolving: bool = False
     """Whether regular expressions are being resolved."""
+    failed_target: FailedWork | None = field(default=None, compare=False)
+    """Why there is no newer target, after its computation failed; it is not stored."""
+    failed_resolution: FailedWork | None = field(default=None, compare=False)
+    """The same of the topics of regular expressions."""
 
     generation_id = attribute("epoch")
     """The same as `epoch`: what happens to a group is told with it several times an event."""
@@ -166,6 +183,7 @@ class ConsumerGroup:
         """Set the state that follows from members and epochs; `at_ms` is in wall-clock milliseconds."""
         if not self.members:
             state = EMPTY
+            self.failed_target = self.failed_resolution = None
         elif self.epoch > self.target_epoch:
             state = ASSIGNING
         else:

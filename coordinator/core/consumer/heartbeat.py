@@ -12,6 +12,7 @@ import msgspec
 from _wire.errors import ErrorCode
 from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from coordinator.config.consumer_group_keys import GROUP_CONSUMER_MAX_SIZE
+from coordinator.core.consumer.failed_work import reason_to_tell
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.consumer.heartbeat_requests import (
     API,
@@ -37,7 +38,7 @@ from coordinator.core.groups.events import GroupCreated
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.kind import CONSUMER_NAME
 from coordinator.core.groups.rejections import NamedMember, rejecting
-from coordinator.core.sessions import HeartbeatsOpened
+from coordinator.core.sessions import HeartbeatsOpened, SessionRenewed
 
 NEW_GROUP_OPERATIONS: Final = 5
 """To create a group takes as long as so many other operations."""
@@ -103,8 +104,24 @@ def decide(
         return identified
     update = partial(updated_metadata, request, context)
     step = MemberUpdate(group, context, member_id, identified, update, request.topic_partitions)
+    if not request.member_id:
+        failure = reason_to_tell(group, step.metadata, group.epoch + 1)
+        if failure is not None:  # it would come back as another member
+            return Rejection(ErrorCode.UNKNOWN_SERVER_ERROR, failure)
     current = step.decide()
     return current if isinstance(current, Rejection) else _answer(group, request, context, member_id, step, current)
+
+
+def reject_too_large(
+    group: Group[ConsumerGroup] | None, request: ConsumerGroupHeartbeatRequest, context: OperationContext
+) -> Decision:
+    """The records of what the request changes do not fit into the log. As on Kafka the member's session goes on."""
+    error = Rejection(ErrorCode.UNKNOWN_SERVER_ERROR, "The records of the request are larger than message.max.bytes.")
+    decision = replying(context, rejection_response(error))
+    if group is None or request.member_id not in group.membership.members:
+        return decision
+    timeout_ms, _, _ = context.consumer_groups.times_of(group.group_id)
+    return msgspec.structs.replace(decision, effects=(SessionRenewed(request.member_id, timeout_ms),))
 
 
 def updated_metadata(
@@ -154,6 +171,13 @@ def _answer(
         response.assignment = assignment_of(current.assigned)
     assert context.request_id is not None
     events, sessions = tuple(step.events), step.sessions()
+    failure = reason_to_tell(group, step.metadata, step.group_epoch)
+    if failure is not None:
+        # What the member says counts: it may be what makes the records fit.
+        told = rejection_response(Rejection(ErrorCode.UNKNOWN_SERVER_ERROR, failure))
+        return Decision(
+            events, (Reply(context.request_id, told),), sessions, no_step_follows=not events, weight=step.weight
+        )
     until_ms = step.steady_until_ms(current)
     if until_ms is not None:
         opened = HeartbeatsOpened(

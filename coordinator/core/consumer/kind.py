@@ -95,7 +95,11 @@ CONSUMER: Final = GroupKind(
         "install target": large_targets.install,
         "resume loaded group": loaded.resume,
     },
-    too_large_handlers={},
+    too_large_handlers={"ConsumerGroupHeartbeat": heartbeat.reject_too_large},
+    failure_handlers={
+        "resolve patterns": patterns.resolution_failed,
+        "install target": large_targets.installation_failed,
+    },
     advance=leaving.advance,
     next_deadline_ms=attrgetter("deadlines.next_ms"),
     waiting_requests=lambda group: [],

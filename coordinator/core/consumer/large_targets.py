@@ -10,9 +10,14 @@ from typing import Final
 import msgspec
 
 from coordinator.core.consumer.events import TargetAssignmentComputed
+from coordinator.core.consumer.failed_work import failed_again
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.consumer.target import NAMES_PER_MEMBER, TargetInput
-from coordinator.core.consumer.target_events import TargetComputationEnded, TargetComputationStarted
+from coordinator.core.consumer.target_events import (
+    TargetComputationEnded,
+    TargetComputationFailed,
+    TargetComputationStarted,
+)
 from coordinator.core.consumer.topic_partitions import TopicPartitions
 from coordinator.core.decision import NOTHING, Decision, OperationContext, Topics
 from coordinator.core.groups.group import Group
@@ -55,7 +60,9 @@ def install(group: Group[ConsumerGroup] | None, request: ComputedTarget, context
     if group is None or group.membership.computing is not started:
         return NOTHING
     consumer = group.membership
-    if request.targets is None or not consumer.members:
+    if request.targets is None:
+        return installation_failed(group, request, context, "it could not be computed")
+    if not consumer.members:
         return Decision((TargetComputationEnded(group_id=group.group_id, at_ms=context.wall_ms),))
     computed = TargetAssignmentComputed(
         group_id=group.group_id,
@@ -66,6 +73,17 @@ def install(group: Group[ConsumerGroup] | None, request: ComputedTarget, context
         member_id=started.member_id,
     )
     return Decision((computed,), weight=len(request.targets) // TARGETS_PER_OPERATION)
+
+
+def installation_failed(
+    group: Group[ConsumerGroup] | None, request: ComputedTarget, context: OperationContext, problem: object
+) -> Decision:
+    """The target could not be computed, or not be taken in: the group can ask again."""
+    if group is None or group.membership.computing is not request.started:
+        return NOTHING
+    what = f"The target assignment of {len(group.membership.members)} members"
+    failed = failed_again(group.membership.failed_target, what, problem, (), context)
+    return Decision((TargetComputationFailed(group_id=group.group_id, at_ms=context.wall_ms, failed=failed),))
 
 
 def _of_present(

@@ -23,6 +23,7 @@ from coordinator.core.consumer.events import (
     TargetAssignmentComputed,
     TopicsChecked,
 )
+from coordinator.core.consumer.failed_work import is_paused
 from coordinator.core.consumer.group import (
     NO_TARGET,
     UNCHECKED,
@@ -333,6 +334,8 @@ class MemberUpdate:
         group, context = self._group, self._context
         if group.target_epoch >= self.group_epoch or group.computing is not None:
             return
+        if is_paused(group.failed_target, context):
+            return
         if not is_due(group.target_computed_ms, self._assignment_interval_ms, context.wall_ms):
             return
         self._is_target_due = True
@@ -444,7 +447,7 @@ class MemberUpdate:
             return None
         if self._target_epoch == self.group_epoch:
             return FAR_FUTURE_MS
-        if group.computing is not None or self._is_target_due:
+        if group.computing is not None or group.failed_target is not None or self._is_target_due:
             return None  # a large target may be on its way
         context = self._context
         since_ms = context.wall_ms - group.target_computed_ms

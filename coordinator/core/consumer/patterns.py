@@ -12,7 +12,8 @@ import msgspec
 
 from coordinator.config.consumer_group_keys import GROUP_CONSUMER_REGEX_REFRESH_INTERVAL_MS
 from coordinator.core.causes import Cause
-from coordinator.core.consumer.events import GroupEpochBumped, PatternsResolved
+from coordinator.core.consumer.events import GroupEpochBumped, PatternResolutionFailed, PatternsResolved
+from coordinator.core.consumer.failed_work import failed_again, is_paused, largest_pattern
 from coordinator.core.consumer.group import ConsumerGroup, ResolvedPattern
 from coordinator.core.consumer.subscription import Subscriptions, changed_subscriptions
 from coordinator.core.decision import NOTHING, Decision, OperationContext
@@ -34,7 +35,9 @@ class ResolvedTopics(msgspec.Struct, frozen=True):
     metadata_offset: int
     """The end offset of the metadata log."""
     topics_version: int | None
-    """The version of the topics (`Topics.topics_version`) then; None: the resolution failed."""
+    """The version of the topics (`Topics.topics_version`) then; None: nobody has looked."""
+    problem: str | None = None
+    """Why the resolution failed; None: it did not."""
 
 
 UNRESOLVED: Final = ResolvedTopics({}, 0, None)
@@ -58,6 +61,8 @@ def patterns_to_resolve(
     """
     if group.is_resolving or not after.by_pattern or not (is_required or group.pattern_subscribers):
         return ()
+    if is_paused(group.failed_resolution, context):
+        return ()
     last_ms = max((each.timestamp_ms for each in group.patterns.values()), default=None)
     # A clock that was set back delays no resolution.
     age_ms = None if last_ms is None else context.wall_ms - last_ms
@@ -77,6 +82,8 @@ def resolve(group: Group[ConsumerGroup] | None, request: ResolvedTopics, context
     """Take in the topics that match; the group epoch rises if they are others than before."""
     if group is None:
         return NOTHING
+    if request.problem is not None:
+        return resolution_failed(group, request, context, request.problem)
     consumer = group.membership
     resolved = {
         pattern: ResolvedPattern(topics, request.metadata_offset, context.wall_ms)
@@ -108,6 +115,18 @@ def resolve(group: Group[ConsumerGroup] | None, request: ResolvedTopics, context
             )
         )
     return Decision(tuple(events))
+
+
+def resolution_failed(
+    group: Group[ConsumerGroup] | None, request: ResolvedTopics, context: OperationContext, problem: object
+) -> Decision:
+    """The topics could not be found, or not be taken in: the group can ask again."""
+    if group is None:
+        return NOTHING
+    consumer = group.membership
+    patterns = request.topics or consumer.pattern_subscribers
+    failed = failed_again(consumer.failed_resolution, largest_pattern(request.topics), problem, patterns, context)
+    return Decision((PatternResolutionFailed(group_id=group.group_id, at_ms=context.wall_ms, failed=failed),))
 
 
 def _appeared(group: ConsumerGroup, resolved: Mapping[str, ResolvedPattern]) -> frozenset[str]:

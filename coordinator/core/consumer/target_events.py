@@ -2,7 +2,7 @@
 
 import msgspec
 
-from coordinator.core.consumer.group import ConsumerGroup
+from coordinator.core.consumer.group import ConsumerGroup, FailedWork
 from coordinator.core.consumer.target import TargetInput
 from coordinator.core.groups.event import GroupEvent
 from coordinator.core.groups.group import Group
@@ -31,4 +31,16 @@ class TargetComputationEnded(msgspec.Struct, GroupEvent, frozen=True, kw_only=Tr
     at_ms: int
 
     def apply(self, group: Group[ConsumerGroup]) -> None:
-        group.membership.computing = None
+        group.membership.computing = group.membership.failed_target = None
+
+
+class TargetComputationFailed(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
+    """The group keeps the target that it had; it is not stored."""
+
+    group_id: str
+    at_ms: int
+    failed: FailedWork
+
+    def apply(self, group: Group[ConsumerGroup]) -> None:
+        consumer = group.membership
+        consumer.computing, consumer.failed_target = None, self.failed

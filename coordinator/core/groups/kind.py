@@ -28,6 +28,8 @@ CONSUMER_NAME: Final = "consumer"
 
 Handler = Callable[[Any, Any, OperationContext], Decision]
 """(group, request, context) → decision."""
+FailureHandler = Callable[[Any, Any, OperationContext, object], Decision]
+"""(group, request, context, problem) → decision."""
 RecordMaker = Callable[[Any, Any, tuple[Any, ...]], list[StoredRecord]]
 """(event, group before the decision, all events of the decision) → records."""
 
@@ -147,6 +149,8 @@ class GroupKind(msgspec.Struct, frozen=True):
     """Name of an operation that depends on the kind → its decision for a group of this kind."""
     too_large_handlers: Mapping[str, Handler]
     """The same for records that are larger than the log takes (`Operation.too_large`)."""
+    failure_handlers: Mapping[str, FailureHandler]
+    """Name of an operation that nobody waits for → what follows from its failure (`Operation.failed`)."""
     advance: Callable[[Any, OperationContext], Decision]
     """The next step that the state requires at `context.now_ms`, or NOTHING."""
     next_deadline_ms: Callable[[Any], int | None]

@@ -4,9 +4,9 @@ from typing import Any, Final
 
 from coordinator.core.classic.kind import CLASSIC
 from coordinator.core.consumer.kind import CONSUMER
-from coordinator.core.decision import Decision, OperationContext
+from coordinator.core.decision import NOTHING, Decision, OperationContext
 from coordinator.core.groups.group import Group
-from coordinator.core.groups.kind import CLASSIC_NAME, GroupKind, Handler
+from coordinator.core.groups.kind import CLASSIC_NAME, FailureHandler, GroupKind, Handler
 
 KINDS: Final[dict[str, GroupKind]] = {kind.name: kind for kind in (CLASSIC, CONSUMER)}
 """Name → kind. Each kind of the coordinator has one line here; all tables of events and records are made from it."""
@@ -35,6 +35,16 @@ def by_kind(name: str, owner: GroupKind, of_other_kind: Handler | None = None) -
         if of_other_kind is not None:
             return of_other_kind(group, request, context)
         return without_group(None, request, context)
+
+    return decide
+
+
+def failed_by_kind(name: str) -> FailureHandler:
+    """What follows from the failure of an operation that one kind alone has (`GroupKind.failure_handlers`)."""
+
+    def decide(group: Group[Any] | None, request: Any, context: OperationContext, problem: object) -> Decision:
+        handler = None if group is None else group.kind.failure_handlers.get(name)
+        return NOTHING if handler is None else handler(group, request, context, problem)
 
     return decide
 

@@ -12,7 +12,8 @@ from coordinator.core.classic.kind import CLASSIC
 from coordinator.core.consumer import conversion, describe, heartbeat_requests
 from coordinator.core.consumer.kind import CONSUMER
 from coordinator.core.groups import admin, rejections
-from coordinator.core.groups.kinds import by_kind, too_large_by_kind
+from coordinator.core.groups.kinds import by_kind, failed_by_kind, too_large_by_kind
+from coordinator.core.groups.session_expiry import expiry_failed
 from coordinator.core.offsets import commit as offset_commit
 from coordinator.core.offsets import delete as offset_delete
 from coordinator.core.offsets import expiry as offset_expiry
@@ -43,6 +44,7 @@ CONSUMER_GROUP_HEARTBEAT: Final = Operation(
     by_kind("ConsumerGroupHeartbeat", CONSUMER, of_other_kind=partial(conversion.join_classic, CONSUMER)),
     heartbeat_requests.error_response,
     heartbeat_requests.prepare,
+    too_large=too_large_by_kind("ConsumerGroupHeartbeat", CONSUMER),
 )
 CONSUMER_GROUP_DESCRIBE: Final = Operation(
     "ConsumerGroupDescribe", by_kind("ConsumerGroupDescribe", CONSUMER), describe.error_response, describe.prepare
@@ -61,12 +63,22 @@ DESCRIBE_GROUPS: Final = Operation("DescribeGroups", by_kind("DescribeGroups", C
 LIST_GROUPS: Final = Operation("ListGroups", admin.list_groups, admin.list_error, scope=Scope.SHARD)
 DELETE_GROUPS: Final = Operation("DeleteGroups", admin.delete, admin.delete_error)
 
-EXPIRE_SESSION: Final = Operation("expire session", by_kind("expire session", CLASSIC))
+EXPIRE_SESSION: Final = Operation("expire session", by_kind("expire session", CLASSIC), failed=expiry_failed)
 REMOVE_PENDING_MEMBER: Final = Operation("remove pending member", by_kind("remove pending member", CLASSIC))
 EXPIRE_OFFSETS: Final = Operation("expire offsets", offset_expiry.expire)
 REBALANCE_OVERSIZED_GROUP: Final = Operation("rebalance oversized group", by_kind("rebalance oversized group", CLASSIC))
-RESOLVE_PATTERNS: Final = Operation("resolve patterns", by_kind("resolve patterns", CONSUMER))
-INSTALL_TARGET: Final = Operation("install target", by_kind("install target", CONSUMER))
+RESOLVE_PATTERNS: Final = Operation(
+    "resolve patterns",
+    by_kind("resolve patterns", CONSUMER),
+    failed=failed_by_kind("resolve patterns"),
+    is_divisible=True,
+)
+INSTALL_TARGET: Final = Operation(
+    "install target",
+    by_kind("install target", CONSUMER),
+    failed=failed_by_kind("install target"),
+    is_divisible=True,
+)
 RESUME_LOADED_GROUP: Final = Operation("resume loaded group", by_kind("resume loaded group", CONSUMER))
 TAKE_INSTANCE: Final = Operation("take instance", by_kind("take instance", CLASSIC), joining.take_instance_error)
 FORCE_REBALANCE: Final = Operation("force rebalance", by_kind("force rebalance", CLASSIC))

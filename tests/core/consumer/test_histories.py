@@ -57,7 +57,7 @@ class Histories(RuleBasedStateMachine):
         answer = self.world.beat(
             name, 0, names=topics, pattern=pattern, owned={}, timeout_ms=5000, instance_id=INSTANCES[name]
         )
-        if answer.error_code == ErrorCode.UNRELEASED_INSTANCE_ID:
+        if answer.error_code in (ErrorCode.UNRELEASED_INSTANCE_ID, ErrorCode.UNKNOWN_SERVER_ERROR):
             del self.clients[name]
             return
         assert answer.error_code == NONE

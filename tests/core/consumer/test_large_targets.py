@@ -4,6 +4,7 @@ import pytest
 
 from coordinator.core.consumer import large_targets
 from coordinator.core.consumer.events import TargetAssignmentComputed
+from coordinator.core.consumer.failed_work import RETRY_MS_AT_FIRST
 from coordinator.core.consumer.large_targets import ComputedTarget
 from coordinator.core.consumer.target_events import TargetComputationStarted
 from coordinator.core.groups.states import ASSIGNING, STABLE
@@ -79,6 +80,7 @@ def test_a_computation_that_failed_is_asked_for_again(world: World) -> None:
     world.enter("a")
     computer.finish(fails=True)
     assert world.consumer.target_epoch == 1
+    world.advance(RETRY_MS_AT_FIRST)
     world.beat("a", 1)
     computer.finish()
     assert world.consumer.target_epoch == 2
