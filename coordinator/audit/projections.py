@@ -64,6 +64,8 @@ def _offsets_reset(
     apart_ms = ms_between(state.reset_ms, event.at_ms)
     is_going_on = state.reset_by == event.requested_by and apart_ms < schema.RESET_APART_MS
     state.reset_by, state.reset_ms = event.requested_by, event.at_ms
+    if is_going_on and event.is_back_alone:
+        return None  # a consumer that reads the same again and again commits each time
     if is_going_on and not any(now < before for of_topic in event.partitions.values() for _, before, now in of_topic):
         return None
     count = sum(map(len, event.partitions.values()))
@@ -72,6 +74,7 @@ def _offsets_reset(
         "requested_by": event.requested_by,
         "partitions": event.partitions if is_named else {},
         "unnamed_partitions": 0 if is_named else count,
+        "member": state.members.get(event.member_id),
     }
 
 

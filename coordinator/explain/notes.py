@@ -73,6 +73,8 @@ def _client(member: MemberRef) -> str:
 def _reset(event: schema.OffsetsReset) -> str:
     count = sum(map(len, event.partitions.values())) + event.unnamed_partitions
     text = f"{requester(event.requested_by)} reset {counted(count, 'committed offset')}"
+    if event.member is not None:
+        text = f"{Names([event.member]).full(event.member)} set {counted(count, 'committed offset')} back"
     moves = list(_moves(event))
     return f"{text}: {listed(moves[:PARTITIONS_NAMED], more=max(0, count - PARTITIONS_NAMED))}" if moves else text
 

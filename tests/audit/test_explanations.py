@@ -10,6 +10,8 @@ from coordinator.audit import schema
 from coordinator.config.settings import Config
 from coordinator.core.causes import REASON_CHARACTERS_MAX, Cause
 from coordinator.core.groups.events import GroupCreated
+from coordinator.explain.history import GroupHistory
+from coordinator.explain.notes import notes
 from tests.audit.stories import Partitions, assigned, assignment, stable, subscription, sync
 from tests.simulation.server import SimulatedServer
 from tests.simulation.simulation import (
@@ -443,6 +445,28 @@ def test_who_goes_on_committing_without_being_a_member_is_told_of_once(sim, pair
     sim.advance(schema.RESET_APART_MS)
     sim.commit(offset=90)
     assert last(sim, schema.OffsetsReset).partitions == {"t": [[0, 3, 90]]}
+
+
+def test_a_member_that_commits_a_smaller_offset_leaves_a_trace_once_a_minute(sim, pair):
+    sim.commit(pair[0], generation_id=2, offset=40)
+    sim.commit(pair[0], generation_id=2, offset=41)
+    assert "offsets.reset" not in sim.kinds()
+    sim.commit(pair[0], generation_id=2, offset=7)
+    reset = last(sim, schema.OffsetsReset)
+    assert reset.member is not None
+    assert (reset.member.member_id, reset.partitions) == (pair[0], {"t": [[0, 41, 7]]})
+    history = GroupHistory.of(GROUP_ID, sim.audited())
+    (told,) = [each.text for each in notes(history) if " back: " in each.text]
+    assert told.endswith(" set 1 committed offset back: t-0 from 41 to 7")
+    sim.commit(pair[0], generation_id=2, offset=3)
+    assert sim.kinds().count("offsets.reset") == 1
+
+
+def test_a_smaller_offset_of_a_group_that_never_had_members_is_told(sim):
+    sim.commit(offset=70)
+    sim.commit(offset=7)
+    reset = last(sim, schema.OffsetsReset)
+    assert (reset.requested_by.client_id, reset.member, reset.partitions) == ("client", None, {"t": [[0, 70, 7]]})
 
 
 def test_a_group_that_never_had_members_is_not_reset(sim):

@@ -54,6 +54,9 @@ class OffsetsReset(AuditEvent, frozen=True, kw_only=True, tag="offsets.reset"):
     A client that assigns its partitions itself does so all the time. So a client that commits again within a minute is
     told of only if an offset goes back; its other commits are counted in `offsets.committed`.
 
+    Or a member (`member`), or a client that commits to a group that never had members, committed smaller offsets than
+    before. Only these are told, and of the same client once in a minute. Offsets of transactions are not compared.
+
     `partitions`: topic → [partition, committed offset before (-1: none), committed offset now]. If there are more than
     `PARTITIONS_NAMED_MAX`, it is empty and `unnamed_partitions` is their number.
     """
@@ -61,6 +64,7 @@ class OffsetsReset(AuditEvent, frozen=True, kw_only=True, tag="offsets.reset"):
     requested_by: Requester
     partitions: dict[str, list[list[int]]]
     unnamed_partitions: int = 0
+    member: MemberRef | None = None
 
 
 class RequestRejected(AuditEvent, frozen=True, kw_only=True, tag="request.rejected"):

@@ -27,7 +27,13 @@ from coordinator.core.groups.group import Group
 from coordinator.core.groups.rejections import rejection
 from coordinator.core.groups.states import EMPTY
 from coordinator.core.offsets.events import OffsetsCommitted, OffsetsReset
-from coordinator.core.offsets.records import CommittedOffset, accept_offsets, are_partitions, split_partitions
+from coordinator.core.offsets.records import (
+    CommittedOffset,
+    accept_offsets,
+    are_partitions,
+    goes_back,
+    split_partitions,
+)
 from coordinator.core.operation import Answer
 
 NO_RETENTION_TIME: Final = -1
@@ -108,6 +114,8 @@ def commit(group: Group[Any] | None, prepared: KnownTopics, context: OperationCo
             )
             if group.membership.state is EMPTY and group.membership.generation_id:
                 events = (_reset(group, accepted, context), *events)
+            elif goes_back(group.offsets.by_topic, accepted):
+                events = (_moved_back(group, accepted, request.member_id, context), *events)
         return Decision(events, replies, sessions, no_step_follows=True)
     if not accepted:
         # A commit of which nothing is accepted creates no group.
@@ -129,6 +137,30 @@ def _reset(
         ]
     return OffsetsReset(
         group_id=group.group_id, at_ms=context.wall_ms, requested_by=context.requester, partitions=partitions
+    )
+
+
+def _moved_back(
+    group: Group[Any], accepted: dict[str, dict[int, CommittedOffset]], member_id: str, context: OperationContext
+) -> OffsetsReset:
+    """What a commit of smaller offsets replaces: of a member, or of a client of a group that never had members."""
+    partitions: dict[str, list[list[int]]] = {}
+    for topic, offsets in accepted.items():
+        known = group.offsets.by_topic.get(topic, {})
+        back = [
+            [index, known[index].offset, offset.offset]
+            for index, offset in offsets.items()
+            if index in known and offset.offset < known[index].offset
+        ]
+        if back:
+            partitions[topic] = back
+    return OffsetsReset(
+        group_id=group.group_id,
+        at_ms=context.wall_ms,
+        requested_by=context.requester,
+        partitions=partitions,
+        is_back_alone=True,
+        member_id=member_id if member_id in group.membership.members else "",
     )
 
 

@@ -35,12 +35,16 @@ class OffsetsReset(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """A client that is no member commits offsets to a group that has had members: topic → (partition, from, to).
 
     `from` is -1 where nothing was committed. The commit itself is `OffsetsCommitted`; this only tells what it replaces.
+    `is_back_alone`: it is of a member, or of a group that never had members, and only what went back is told.
     """
 
     group_id: str
     at_ms: int
     requested_by: Requester
     partitions: dict[str, list[list[int]]]
+    is_back_alone: bool = False
+    member_id: str = ""
+    """The member that committed; empty for a client that is none."""
 
     def apply(self, group: Group[Any]) -> None:
         return

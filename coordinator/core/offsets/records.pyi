@@ -31,6 +31,11 @@ class CommittedOffset:
 def is_metadata_too_long(metadata: str, length_max: int) -> bool:
     """Whether the text has more than `length_max` UTF-16 code units: Java counts `offset.metadata.max.bytes` so."""
 
+def goes_back(
+    known: Mapping[str, Mapping[int, CommittedOffset]], accepted: Mapping[str, Mapping[int, CommittedOffset]]
+) -> bool:
+    """Whether one of the accepted offsets is smaller than the committed one of its partition; topic → partition."""
+
 def accept_offsets(
     topics: list[OffsetCommitRequestTopic], now_ms: int, expire_timestamp_ms: int | None, metadata_length_max: int
 ) -> tuple[dict[str, dict[int, CommittedOffset]], list[OffsetCommitResponseTopic]]:

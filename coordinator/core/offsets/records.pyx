@@ -85,6 +85,21 @@ cpdef bint is_metadata_too_long(str metadata, Py_ssize_t length_max) except -1:
     return length > length_max
 
 
+def goes_back(dict known not None, dict accepted not None):
+    cdef dict of_topic, before
+    cdef object index, had
+    cdef CommittedOffset position
+    for topic, of_topic in accepted.items():
+        before = known.get(topic)
+        if before is None:
+            continue
+        for index, position in of_topic.items():
+            had = before.get(index)
+            if had is not None and position.offset < (<CommittedOffset>had).offset:
+                return True
+    return False
+
+
 def accept_offsets(list topics, int64_t now_ms, expire_timestamp_ms, Py_ssize_t metadata_length_max):
     cdef dict taken = {}, of_topic
     cdef list answered = [], answers
