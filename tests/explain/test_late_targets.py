@@ -3,6 +3,7 @@
 import pytest
 
 from coordinator.core.consumer import large_targets
+from coordinator.core.consumer.failed_work import RETRY_MS_AT_FIRST
 from coordinator.explain.fold.rebalances import EPOCHS_AWAITED_MAX
 from coordinator.explain.generation import Outcome
 from coordinator.explain.history import GroupHistory
@@ -102,6 +103,7 @@ def test_an_epoch_whose_target_failed_ends_with_the_next_target(world, targets):
     world.enter("a")
     world.enter("b")
     targets.finish(fails=True)
+    world.advance(RETRY_MS_AT_FIRST)
     world.beat("a", 1)
     assert ended(world) == []
     targets.finish()
