@@ -14,6 +14,9 @@ MANIFEST: Final = "backup.json"
 FORMAT: Final = 1
 BLOCK_BYTES: Final = 1 << 20
 MANIFEST_BYTES_MAX: Final = 1 << 30
+NAME_BYTES_MAX: Final = 255
+TIME_MS_MAX: Final = 253_402_300_799_999
+"""The end of the year 9999."""
 
 Progress = Callable[[int], object]
 """Is called with the bytes that were copied since the last call."""
@@ -71,6 +74,8 @@ def read_manifest(backup: Path) -> Manifest:
         manifest = msgspec.json.decode(content, type=Manifest)
     except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
         raise BackupError(f"{path} is damaged: {problem}") from problem
+    if not 0 <= manifest.began_ms <= TIME_MS_MAX or not 0 <= manifest.ended_ms <= TIME_MS_MAX:
+        raise BackupError(f"{path} is damaged: it was made in no year")
     _check_paths(path, manifest)
     return manifest
 
@@ -80,11 +85,36 @@ def _check_paths(path: Path, manifest: Manifest) -> None:
     numbers = {str(number) for number in range(len(manifest.directories))}
     seen: set[str] = set()
     for each in manifest.files:
-        parts = PurePosixPath(each.path).parts
-        is_inside = len(parts) > 1 and parts[0] in numbers and ".." not in parts and "\0" not in each.path
-        if not is_inside or each.path in seen or each.bytes < 0:
+        number, _, rest = each.path.partition("/")
+        if number not in numbers or not is_normal(rest) or each.path in seen or each.bytes < 0:
             raise BackupError(f"{path} is damaged: it names the file {each.path!r}")
         seen.add(each.path)
+
+
+def is_normal(path: str) -> bool:
+    """Whether a path with `/` is relative, as short as it can be, and leads nowhere but below where it begins."""
+    if not path.isprintable() or "\\" in path:
+        return False
+    return all(part not in ("", ".", "..") and len(part.encode()) <= NAME_BYTES_MAX for part in path.split("/"))
+
+
+def file_in(folder: Path, path: str) -> Path:
+    """The file of a manifest below a folder of the backup, or a log directory. Paths become files here alone.
+
+    Raises:
+        BackupError: it would lie elsewhere, as by a symbolic link.
+        OSError: that cannot be found out.
+    """
+    file = folder / path
+    try:
+        is_there = file.parent.resolve() == folder.resolve() / PurePosixPath(path).parent
+    except RuntimeError:  # a loop of symbolic links, before Python 3.13
+        is_there = False
+    if not is_normal(path) or not is_there:
+        raise BackupError(f"{file} is not in {folder}")
+    if file.is_symlink():
+        raise BackupError(f"{file} is a symbolic link")
+    return file
 
 
 def sha256_of(path: Path, progress: Progress = lambda _: None) -> str:

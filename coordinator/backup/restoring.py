@@ -13,6 +13,7 @@ from coordinator.backup.manifest import (
     BackupError,
     Manifest,
     Progress,
+    file_in,
     flush_folders,
     read_manifest,
     sha256_of,
@@ -36,8 +37,9 @@ def verify(backup: Path, progress: Progress = lambda _: None) -> Manifest:
     manifest = read_manifest(backup)
     _check_sizes(backup, manifest)
     for each in manifest.files:
-        if sha256_of(backup / each.path, progress) != each.sha256:
-            raise BackupError(f"{backup / each.path} is damaged: it is not what was copied")
+        path = file_in(backup, each.path)
+        if sha256_of(path, progress) != each.sha256:
+            raise BackupError(f"{path} is damaged: it is not what was copied")
     return manifest
 
 
@@ -64,14 +66,16 @@ def restore(backup: Path, directories: Sequence[Path], progress: Progress = lamb
             _empty(directory)
             _check_room(directory, manifest, number)
         for number, directory in enumerate(directories):
-            properties = backup / str(number) / META_PROPERTIES
+            properties = file_in(backup, f"{number}/{META_PROPERTIES}")
             unfinished = _properties_of(properties) | {"version": RESTORE}
             write_properties(fs, directory, unfinished, is_ours=True)
         for each in manifest.files:
             _restore_file(backup, each, directories, progress)
         for number, directory in enumerate(directories):
             flush_folders(fs, directory)
-            write_properties(fs, directory, _properties_of(backup / str(number) / META_PROPERTIES), is_ours=True)
+            write_properties(
+                fs, directory, _properties_of(file_in(backup, f"{number}/{META_PROPERTIES}")), is_ours=True
+            )
     finally:
         for lock in locks:
             lock.release()
@@ -95,7 +99,7 @@ def _check_directories(manifest: Manifest, directories: Sequence[Path]) -> None:
 
 def _check_sizes(backup: Path, manifest: Manifest) -> None:
     for each in manifest.files:
-        path = backup / each.path
+        path = file_in(backup, each.path)
         if not path.is_file():
             raise BackupError(f"{path} is missing")
         if path.stat().st_size != each.bytes:
@@ -144,18 +148,18 @@ def _restore_file(backup: Path, file: BackedUpFile, directories: Sequence[Path],
     number, _, rest = file.path.partition("/")
     if rest == META_PROPERTIES:
         return
-    target = directories[int(number)] / rest
+    source, target = file_in(backup, file.path), file_in(directories[int(number)], rest)
     target.parent.mkdir(DIRECTORY_MODE, parents=True, exist_ok=True)
     digest = hashlib.sha256()
     with target.open("xb") as writing:
-        for block in _blocks(backup / file.path):
+        for block in _blocks(source):
             digest.update(block)
             writing.write(block)
             progress(len(block))
         writing.flush()
         os.fsync(writing.fileno())
     if digest.hexdigest() != file.sha256:
-        raise BackupError(f"{backup / file.path} is damaged: it is not what was copied")
+        raise BackupError(f"{source} is damaged: it is not what was copied")
 
 
 def _blocks(path: Path) -> Iterator[bytes]:

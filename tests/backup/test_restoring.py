@@ -1,16 +1,19 @@
 """Backups that are damaged, do not fit, or are put back only in part."""
 
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
+from click.testing import CliRunner
 
 from coordinator.backup import restoring
 from coordinator.backup.copying import back_up
 from coordinator.backup.manifest import MANIFEST, BackupError, read_manifest
 from coordinator.backup.restoring import restore, verify
+from coordinator.cli.restore import command
 from coordinator.log.data_dirs.directories import LogDirectories
 from coordinator.log.errors import DataDirectoryError
 from tests.backup.folders import TOPIC, filled_folder
@@ -59,12 +62,75 @@ def test_a_backup_that_was_interrupted_is_none(backup: Path):
 
 
 @pytest.mark.parametrize(
-    "path", ["../etc/passwd", "/etc/passwd", "0", "1/orders-0/x.log", "0/../../x", "x/y", "", "0/a\0b", SEGMENT]
+    "path",
+    [
+        *("../etc/passwd", "/etc/passwd", "0", "1/orders-0/x.log", "0/../../x", "x/y", "", "0/a\0b", SEGMENT),
+        *("0//etc/cron.d/x", "./0/x", "0/./x", "0/x/", "0/x//y", "0/x/..", "0/", "00/x", "0\\..\\x", "0/..\\..\\x"),
+        *("0/a\nb", "0/\u202ex", f"0/{256 * 'x'}", "//0/x", " 0/x", "-0/x", "+0/x", "\u0660/x"),
+    ],
 )
 def test_no_file_is_put_outside_the_log_directories(backup: Path, path: str):
     changed(backup, lambda manifest: manifest["files"].append({"path": path, "bytes": 0, "sha256": ""}))
     with pytest.raises(BackupError, match="is damaged: it names the file"):
         read_manifest(backup)
+
+
+LEAST: Final = {"path": "0/x", "bytes": 0, "sha256": hashlib.sha256().hexdigest()}
+
+
+@pytest.mark.parametrize("links", ["of a file", "of a folder", "of the backup"])
+def test_no_symbolic_link_of_a_backup_is_followed(backup: Path, tmp_path: Path, links: str):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "x").touch()
+    path = {"of a file": "0/x", "of a folder": "0/linked/x", "of the backup": "0/x"}[links]
+    link = (backup / path).parent if links == "of a folder" else backup / path
+    if links == "of the backup":
+        (backup / "0").rename(outside / "0")
+        (outside / "0" / "x").touch()
+        link, outside = backup / "0", outside / "0"
+    link.symlink_to(outside if link.name != "x" else outside / "x")
+    changed(backup, lambda manifest: manifest["files"].append(LEAST | {"path": path}))
+    for run in (lambda: verify(backup), lambda: restore(backup, [tmp_path / "restored"])):
+        with pytest.raises(BackupError, match=r"is not in|is a symbolic link"):
+            run()
+
+
+def test_no_symbolic_link_of_a_log_directory_is_followed(backup: Path, tmp_path: Path):
+    outside, directory = tmp_path / "outside", tmp_path / "restored"
+    outside.mkdir()
+    directory.mkdir()
+    (directory / "lost+found").symlink_to(outside)
+    (backup / "0" / "lost+found").mkdir()
+    (backup / "0" / "lost+found" / "x").touch()
+    changed(backup, lambda manifest: manifest["files"].append(LEAST | {"path": "0/lost+found/x"}))
+    with pytest.raises(BackupError, match="is not in"):
+        restore(backup, [directory])
+    assert not list(outside.iterdir())
+
+
+def test_a_log_directory_may_be_reached_by_a_symbolic_link(backup: Path, tmp_path: Path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "other").symlink_to(tmp_path / "disk")
+    (tmp_path / "linked").symlink_to(backup)
+    restore(tmp_path / "linked", [tmp_path / "other"])
+    assert (tmp_path / "disk" / "meta.properties").is_file()
+
+
+@pytest.mark.parametrize("ended_ms", [-1, 1 << 60])
+def test_a_backup_of_no_year_is_damaged(backup: Path, ended_ms: int):
+    changed(backup, lambda manifest: manifest.update(ended_ms=ended_ms))
+    with pytest.raises(BackupError, match="is damaged"):
+        read_manifest(backup)
+
+
+@pytest.mark.parametrize("path", ["0//etc/x", "./0/x", "0/\ud800", "0/" + "x/" * 5_000 + "x"])
+@pytest.mark.parametrize("option", ["--verify", "--data-dir=restored"])
+def test_the_command_says_it_in_one_line(backup: Path, path: str, option: str):
+    changed(backup, lambda manifest: manifest["files"].append(LEAST | {"path": path}))
+    result = CliRunner().invoke(command, [str(backup), option])
+    assert result.exit_code == 1 and isinstance(result.exception, SystemExit)
+    assert result.output.startswith("Error: ") and result.output.count("\n") == 1
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b'{"format": "1"}', b'{"format": 1}', b"null"])
