@@ -58,6 +58,7 @@ class Kind(StrEnum):
     IDLE_MEMBERS = "idle_members"
     NO_COMMITS = "no_commits"
     SHARED_INSTANCE_ID = "shared_instance_id"
+    WASTED_INSTANCE_ID = "wasted_instance_id"
     REJECTED_CLIENT = "rejected_client"
     HELD_BY_CLUSTER = "held_by_cluster"
     COORDINATED_TWICE = "coordinated_twice"
@@ -467,6 +468,35 @@ def _shared_instance_id(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Fin
         )
 
 
+def _wasted_instance_id(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
+    """A static member that leaves for good gives up what static membership is for: its place while it is restarted."""
+    for who, visits in facts.visits.items():
+        left = [
+            each
+            for each in visits
+            if each.removal.member.group_instance_id is not None
+            and each.removal.cause is Cause.MEMBER_LEFT
+            and each.removal.requested_by is None
+            and each.back_ms is not None
+        ]
+        window = densest(left, WINDOW_MS, lambda each: each.removal.at_ms)
+        if window:
+            yield Finding(
+                Kind.WASTED_INSTANCE_ID,
+                f"{label(who)} is a static member, and left for good and came back"
+                f" {counted(len(window), 'time')}: the group rebalances as if it had no group.instance.id",
+                _newest(
+                    f"{clock(each.removal.at_ms)} left, back {duration((each.back_ms or 0) - each.removal.at_ms)} later"
+                    for each in window
+                ),
+                "let it stop without leaving: without LeaveGroup, or with member epoch -2 instead of -1 (KIP-848); look"
+                " at the close options of its client, and at scripts that remove members",
+                window[0].removal.at_ms,
+                window[-1].back_ms or 0,
+                label(who),
+            )
+
+
 def _taker(replacement: Replacement) -> Identity:
     return replacement.member.client_id, replacement.member.client_host
 
@@ -516,6 +546,7 @@ _LOOKS: Final[tuple[Callable[[Facts, int, Clock], Iterator[Finding]], ...]] = (
     _idle_members,
     _no_commits,
     _shared_instance_id,
+    _wasted_instance_id,
     _rejected_clients,
     _held_by_cluster,
 )
