@@ -12,6 +12,7 @@ from coordinator.core.causes import Cause
 from coordinator.explain import held_groups
 from coordinator.explain.advice import SLOW_REJOIN_MS, STATIC_MEMBERSHIP, shorter_poll
 from coordinator.explain.assignor_advice import EAGER_ASSIGNORS, cooperative
+from coordinator.explain.deploys import rolling_deploy
 from coordinator.explain.facts import Facts, Identity, Visit, densest, identity, label
 from coordinator.explain.generation import CONSUMER, Generation, Outcome, Replacement
 from coordinator.explain.history import GroupHistory
@@ -51,6 +52,7 @@ class Kind(StrEnum):
     CRASH_LOOP = "crash_loop"
     REBALANCE_STORM = "rebalance_storm"
     ROLLING_RESTART = "rolling_restart"
+    ROLLING_DEPLOY = "rolling_deploy"
     SHORT_SESSION_TIMEOUT = "short_session_timeout"
     SLOW_REJOINER = "slow_rejoiner"
     HOLDS_UP_OTHERS = "holds_up_others"
@@ -223,6 +225,32 @@ def _rolling_restart(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Findin
         f" {duration(last - first)}",
         (f"it took {counted(count, 'rebalance')}", "no member has a group.instance.id"),
         STATIC_MEMBERSHIP,
+        first,
+        last,
+    )
+
+
+def _rolling_deploy(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
+    found = rolling_deploy(facts)
+    if not found:
+        return
+    first = min(min(each.came.at_ms, each.gone.gone_ms) for each in found)
+    last = max(max(each.came.at_ms, each.gone.at_ms) for each in found)
+    count = sum(1 for each in facts.complete if first <= (each.rebalance_started_ms or 0) <= last)
+    yield Finding(
+        Kind.ROLLING_DEPLOY,
+        f"a rolling deploy: {counted(len(found), 'new member')} took the place of as many others in"
+        f" {duration(last - first)}",
+        (
+            f"it took {counted(count, 'rebalance')}",
+            *(
+                f"{clock(each.came.at_ms)} {label(identity(each.came.member))} came,"
+                f" {clock(each.gone.at_ms)} {label(identity(each.gone.member))} was gone"
+                for each in found[:EVIDENCE_NAMED]
+            ),
+        ),
+        "nothing is wrong with single members; for fewer rebalances replace more of them at once, or give each a"
+        " group.instance.id that its successor keeps, and stop the old one first",
         first,
         last,
     )
@@ -539,6 +567,7 @@ _LOOKS: Final[tuple[Callable[[Facts, int, Clock], Iterator[Finding]], ...]] = (
     _crash_loop,
     _storm,
     _rolling_restart,
+    _rolling_deploy,
     _short_session_timeout,
     _slow_rejoiner,
     _holds_up_others,
