@@ -12,6 +12,7 @@ from coordinator.core.causes import Cause
 from coordinator.explain import held_groups
 from coordinator.explain.advice import SLOW_REJOIN_MS, STATIC_MEMBERSHIP, shorter_poll
 from coordinator.explain.assignor_advice import EAGER_ASSIGNORS, cooperative
+from coordinator.explain.deploys import rolling_deploy
 from coordinator.explain.facts import Facts, Identity, Visit, densest, identity, label
 from coordinator.explain.generation import CONSUMER, Generation, Outcome, Replacement
 from coordinator.explain.history import GroupHistory
@@ -53,6 +54,7 @@ class Kind(StrEnum):
     CRASH_LOOP = "crash_loop"
     REBALANCE_STORM = "rebalance_storm"
     ROLLING_RESTART = "rolling_restart"
+    ROLLING_DEPLOY = "rolling_deploy"
     SHORT_SESSION_TIMEOUT = "short_session_timeout"
     SLOW_REJOINER = "slow_rejoiner"
     HOLDS_UP_OTHERS = "holds_up_others"
@@ -60,6 +62,7 @@ class Kind(StrEnum):
     IDLE_MEMBERS = "idle_members"
     NO_COMMITS = "no_commits"
     SHARED_INSTANCE_ID = "shared_instance_id"
+    WASTED_INSTANCE_ID = "wasted_instance_id"
     REJECTED_CLIENT = "rejected_client"
     HELD_BY_CLUSTER = "held_by_cluster"
     COORDINATED_TWICE = "coordinated_twice"
@@ -224,6 +227,32 @@ def _rolling_restart(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Findin
         f" {duration(last - first)}",
         (f"it took {counted(count, 'rebalance')}", "no member has a group.instance.id"),
         STATIC_MEMBERSHIP,
+        first,
+        last,
+    )
+
+
+def _rolling_deploy(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
+    found = rolling_deploy(facts)
+    if not found:
+        return
+    first = min(min(each.came.at_ms, each.gone.gone_ms) for each in found)
+    last = max(max(each.came.at_ms, each.gone.at_ms) for each in found)
+    count = sum(1 for each in facts.complete if first <= (each.rebalance_started_ms or 0) <= last)
+    yield Finding(
+        Kind.ROLLING_DEPLOY,
+        f"a rolling deploy: {counted(len(found), 'new member')} took the place of as many others in"
+        f" {duration(last - first)}",
+        (
+            f"it took {counted(count, 'rebalance')}",
+            *(
+                f"{clock(each.came.at_ms)} {label(identity(each.came.member))} came,"
+                f" {clock(each.gone.at_ms)} {label(identity(each.gone.member))} was gone"
+                for each in found[:EVIDENCE_NAMED]
+            ),
+        ),
+        "nothing is wrong with single members; for fewer rebalances replace more of them at once, or give each a"
+        " group.instance.id that its successor keeps, and stop the old one first",
         first,
         last,
     )
@@ -469,6 +498,35 @@ def _shared_instance_id(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Fin
         )
 
 
+def _wasted_instance_id(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
+    """A static member that leaves for good gives up what static membership is for: its place while it is restarted."""
+    for who, visits in facts.visits.items():
+        left = [
+            each
+            for each in visits
+            if each.removal.member.group_instance_id is not None
+            and each.removal.cause is Cause.MEMBER_LEFT
+            and each.removal.requested_by is None
+            and each.back_ms is not None
+        ]
+        window = densest(left, WINDOW_MS, lambda each: each.removal.at_ms)
+        if window:
+            yield Finding(
+                Kind.WASTED_INSTANCE_ID,
+                f"{label(who)} is a static member, and left for good and came back"
+                f" {counted(len(window), 'time')}: the group rebalances as if it had no group.instance.id",
+                _newest(
+                    f"{clock(each.removal.at_ms)} left, back {duration((each.back_ms or 0) - each.removal.at_ms)} later"
+                    for each in window
+                ),
+                "let it stop without leaving: without LeaveGroup, or with member epoch -2 instead of -1 (KIP-848); look"
+                " at the close options of its client, and at scripts that remove members",
+                window[0].removal.at_ms,
+                window[-1].back_ms or 0,
+                label(who),
+            )
+
+
 def _taker(replacement: Replacement) -> Identity:
     return replacement.member.client_id, replacement.member.client_host
 
@@ -511,6 +569,7 @@ _LOOKS: Final[tuple[Callable[[Facts, int, Clock], Iterator[Finding]], ...]] = (
     _crash_loop,
     _storm,
     _rolling_restart,
+    _rolling_deploy,
     _short_session_timeout,
     _slow_rejoiner,
     _holds_up_others,
@@ -518,6 +577,7 @@ _LOOKS: Final[tuple[Callable[[Facts, int, Clock], Iterator[Finding]], ...]] = (
     _idle_members,
     _no_commits,
     _shared_instance_id,
+    _wasted_instance_id,
     _rejected_clients,
     _held_by_cluster,
 )

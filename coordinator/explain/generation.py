@@ -66,6 +66,8 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
     """How long the pause of the coordinator was in which its client's side may have closed the connection."""
     was_revoking: bool = False
     """In a consumer group: it was asked to give up partitions, and had not done so."""
+    was_loaded: bool = False
+    """The coordinator had restarted since the member's last JoinGroup, with which its client says what it is."""
 
     @property
     def is_disconnected(self) -> bool:

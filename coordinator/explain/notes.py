@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from coordinator.audit import schema
-from coordinator.audit.schema import MemberRef
+from coordinator.audit.schema import MemberRef, Requester
 from coordinator.core.causes import Cause
 from coordinator.explain.absences import absences
 from coordinator.explain.folded_group import STABLE
@@ -180,6 +180,11 @@ def _older_epoch(event: schema.RequestRejected, names: Names, number: str) -> st
     return f"{names.full(event.member)} was fenced: member epoch{named}, which its heartbeat named, is not its own"
 
 
+def _not_deleted(event: schema.RequestRejected, names: Names, number: str) -> str:
+    by = Requester(event.member.client_id, event.member.client_host, event.member.principal)
+    return f"{requester(by)} asked to delete the group, and was refused: it has members"
+
+
 def _refused(event: schema.RequestRejected, names: Names, number: str) -> str:
     if event.api in COMMITS and event.error in _STALE:
         return _stale_commit(event, names, number)
@@ -211,6 +216,7 @@ _REFUSALS: Final[dict[str, Callable[[schema.RequestRejected, Names, str], str]]]
     "INCONSISTENT_GROUP_PROTOCOL": _no_common_assignor,
     "GROUP_MAX_SIZE_REACHED": _is_full,
     "FENCED_MEMBER_EPOCH": _older_epoch,
+    "NON_EMPTY_GROUP": _not_deleted,
     UNRELEASED: _fenced,
 }
 

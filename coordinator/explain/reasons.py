@@ -297,7 +297,7 @@ def unknown_leave(leaving: Leaving, names: Names) -> str:
         limit_ms = None
     limit = f" ({duration(limit_ms)})" if limit_ms else ""
     unknown = (
-        f"{who} gave no reason ({_usual_reason(removal.member)}), so the protocol does not tell whether it was closed"
+        f"{who} gave no reason ({_usual_reason(removal)}), so the protocol does not tell whether it was closed"
         f" or its application exceeded max.poll.interval.ms{limit}."
     )
     if idle_ms is None:
@@ -311,9 +311,12 @@ def unknown_leave(leaving: Leaving, names: Names) -> str:
     return f"{unknown} {last}, which is more: an exceeded max.poll.interval.ms would fit."
 
 
-def _usual_reason(member: MemberRef) -> str:
+def _usual_reason(removal: Removal) -> str:
     """Whether clients of this software give reasons when they leave (KIP-800)."""
+    member = removal.member
     software = member.client_software_name
+    if not software and removal.was_loaded:
+        return "what its client is is not known, as the coordinator had restarted since it joined"
     if library_of(member) is Library.JAVA:
         return "Java consumers give one since 3.2"
     if never_says_why(member):

@@ -16,7 +16,8 @@ STATIC = "a static member"
 KAFKA_STREAMS = "Kafka Streams"
 ENDED = "its process ended, or its host or the network closed the connection"
 STOOD_STILL = (
-    "its process stood still (SIGSTOP, garbage collection, a suspended machine) or hung, or its host or the network was"
+    "its process stood still (SIGSTOP, garbage collection, a suspended machine), had no processor or hung, or worked in"
+    " one long batch where its client sends heartbeats only between two calls of poll(), or its host or the network was"
     " cut off"
 )
 
@@ -42,8 +43,9 @@ def silences(generation: Generation, previous: Generation | None, names: Names, 
     elif still:
         yield (
             f"The connections of {names.listed([each.member for each in still])} stayed open: their processes stood"
-            " still (SIGSTOP, garbage collection, a suspended machine) or hung, or their hosts or the network were cut"
-            " off."
+            " still (SIGSTOP, garbage collection, a suspended machine), had no processor or hung, or worked in one long"
+            " batch where their clients send heartbeats only between two calls of poll(), or their hosts or the network"
+            " were cut off."
         )
 
 

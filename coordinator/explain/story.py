@@ -477,7 +477,11 @@ def _longest(absences: list[Absence]) -> str:
 def _moved(generation: Generation) -> str:
     total, moved = generation.partitions_in_all or 0, generation.partitions_moved or 0
     if not total:
-        return "It has no partitions to assign." if generation.protocol_type == "consumer" else ""
+        if generation.protocol_type != CONSUMERS:
+            return ""
+        if generation.is_epoch:
+            return "Its target assigns no partitions."
+        return "Its leader assigned no partitions: there are none, or it does not know them yet."
     left = generation.without_owner
     later = f", and {left:,} of them {'has' if left == 1 else 'have'} no owner yet" if left else ""
     first = generation.first_owned

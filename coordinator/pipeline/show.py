@@ -51,14 +51,15 @@ def _width_of(console: Console, table: Table) -> int:
 
 
 def generations_table(group_id: str, rows: Sequence[GenerationRow]) -> Table:
-    """Return a table with one line per generation. "unowned ms" sums the times in which each partition had no owner."""
+    """Return a table with one line per generation. "unowned, partition ms" is the sum
+    of the times in which each partition had no owner, where sentences tell the longest of them."""
     table = _empty_table(group_id)
     table.add_column("gen", justify="right")
     table.add_column("began (UTC)", no_wrap=True)
     table.add_column("outcome", no_wrap=True)
     table.add_column("cause", no_wrap=True)
     table.add_column("caused by", no_wrap=True, overflow="ignore")
-    for name in ("members", "join ms", "sync ms", "total ms", "partitions moved", "unowned ms"):
+    for name in ("members", "join ms", "sync ms", "total ms", "partitions moved", "unowned, partition ms"):
         table.add_column(name, justify="right")
     table.add_column("reason", overflow="fold")
     for row in rows:

@@ -469,6 +469,14 @@ def test_a_smaller_offset_of_a_group_that_never_had_members_is_told(sim):
     assert (reset.requested_by.client_id, reset.member, reset.partitions) == ("client", None, {"t": [[0, 70, 7]]})
 
 
+def test_a_delete_that_is_refused_is_told(sim, pair):
+    sim.delete_group()
+    refused = last(sim, schema.RequestRejected)
+    assert (refused.api, refused.error, refused.member.client_id) == ("DeleteGroups", "NON_EMPTY_GROUP", "admin")
+    told = [each.text for each in notes(GroupHistory.of(GROUP_ID, sim.audited()))]
+    assert "admin (127.0.0.1) asked to delete the group, and was refused: it has members" in told
+
+
 def test_a_group_that_never_had_members_is_not_reset(sim):
     sim.commit(offset=7)
     sim.commit(offset=8)

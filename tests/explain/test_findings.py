@@ -281,6 +281,46 @@ def test_a_member_without_partitions_of_its_own_topics_is_found_beside_topics_wi
     assert found.evidence == ("c",)
 
 
+def deployed(first: str, second: str) -> Consumers:
+    """Three old pods; for each a new one comes and the old one goes, in this order."""
+    group = Consumers().group_of("old-1", "old-2", "old-3")
+    group.quiet(300_000)
+    for number in (1, 2, 3):
+        for step in (first, second):
+            group.join(f"new-{number}") if step == "come" else group.leave(f"old-{number}")
+            group.settle()
+            group.quiet(6_000)
+    return group
+
+
+@pytest.mark.parametrize("order", [("come", "go"), ("go", "come")])
+def test_new_pods_that_take_the_place_of_old_ones_are_one_deploy(order):
+    found = deployed(*order).findings()
+    deploy = found[Kind.ROLLING_DEPLOY]
+    assert deploy.headline == "a rolling deploy: 3 new members took the place of as many others in 30 s"
+    assert deploy.evidence[0] == "it took 6 rebalances"
+    assert Kind.ROLLING_RESTART not in found
+
+
+def test_a_group_that_grows_and_then_shrinks_is_no_deploy():
+    group = Consumers().group_of("a", "b", "c", "d", "e", "f")
+    group.quiet(300_000)
+    for name in ("a", "b", "c"):
+        group.leave(name)
+        group.settle()
+    assert Kind.ROLLING_DEPLOY not in group.findings()
+
+
+def test_one_pod_that_is_replaced_is_no_deploy():
+    group = Consumers().group_of("a", "b")
+    group.quiet(300_000)
+    group.join("c")
+    group.settle()
+    group.leave("a")
+    group.settle()
+    assert Kind.ROLLING_DEPLOY not in group.findings()
+
+
 def test_a_group_that_nobody_commits_to():
     group = Consumers().group_of("a")
     group.quiet(900_000)

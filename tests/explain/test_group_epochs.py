@@ -364,6 +364,29 @@ def test_a_member_that_is_refused_because_of_itself(world):
     assert "of its own" not in found.advice
 
 
+def test_a_static_member_that_leaves_for_good_and_comes_back_wastes_its_instance_id(world):
+    world.enter("s", instance_id="pod-0")
+    world.advance(1_000)
+    world.depart("s", -2, instance_id="pod-0")
+    world.advance(1_000)
+    world.enter("s2", instance_id="pod-0")
+    assert Kind.WASTED_INSTANCE_ID not in kinds(world), "left for a moment"
+    world.depart("s2", -1, instance_id="pod-0")
+    world.advance(2_000)
+    world.enter("s3", instance_id="pod-0")
+    found = kinds(world)[Kind.WASTED_INSTANCE_ID]
+    assert found.headline == (
+        "pod-0 is a static member, and left for good and came back 1 time: the group rebalances as if it had no"
+        " group.instance.id"
+    )
+    assert "member epoch -2 instead of -1" in found.advice
+
+
+def kinds(world):
+    history = GroupHistory.of(GROUP_ID, world.audited())
+    return {each.kind: each for each in findings(history, history.last_ms or 0)}
+
+
 def test_a_stale_commit_and_a_fenced_member(world):
     world.fixed.grow("t", 4)
     world.beat("a", 2)

@@ -29,6 +29,17 @@ def test_the_timeout_of_a_client_without_a_name_is_not_taken_for_its_poll_interv
     assert "poll" not in advice(group)
 
 
+def test_a_client_that_said_what_it_is_before_a_restart_of_the_coordinator_is_not_said_to_be_silent_about_it():
+    group = Consumers(software="java").group_of("a", "b")
+    group.sim.restart()
+    group.quiet(3_000)
+    group.leave("b")
+    group.settle()
+    said = text(group.story())
+    assert "this client does not say what it is" not in said
+    assert "what its client is is not known, as the coordinator had restarted since it joined" in said
+
+
 @pytest.mark.parametrize("software", ["", "sarama"])
 def test_no_client_is_told_to_use_an_assignor_that_it_does_not_have(software):
     group = Consumers(software=software).group_of("a", "b")

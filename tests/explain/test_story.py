@@ -304,6 +304,15 @@ def test_a_rebalance_does_not_wait_for_whose_own_rejoin_began_it():
     assert "It is still in progress, and waits for b to join." in text(story)
 
 
+def test_a_leader_that_assigns_nothing_does_not_say_that_there_is_nothing():
+    group = Consumers()
+    group.join("a")
+    group.settle(plan={"a": []})
+    told = text(group.story())
+    assert "Its leader assigned no partitions: there are none, or it does not know them yet." in told
+    assert "has no partitions" not in told
+
+
 def test_the_last_member_leaves_an_empty_group():
     group = Consumers().group_of("a")
     group.leave("a", "the consumer is being closed")

@@ -54,7 +54,7 @@ def test_no_line_is_wider_than_the_terminal_and_no_name_is_cut(filled: Path, wid
     orders = lines[lines.index(next(line for line in lines if line.startswith("Generations of group orders"))) :]
     third = next(line.split() for line in orders if line.split()[:1] == ["3"])
     assert third[3:5] == ["stable", "session_expired"]
-    assert any("unowned ms" in line for line in orders[:3]) == (width == 250)
+    assert any("unowned, partition ms" in line for line in orders[:3]) == (width == 250)
 
 
 def test_of_one_group_each_generation_is_told_as_by_groups_why(filled: Path):

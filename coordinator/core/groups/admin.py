@@ -14,6 +14,7 @@ from coordinator.core.causes import Cause
 from coordinator.core.decision import Decision, OperationContext, replying
 from coordinator.core.groups.events import GroupRemoved
 from coordinator.core.groups.group import Group
+from coordinator.core.groups.rejections import NoMember, rejecting
 from coordinator.core.offsets.delete import forget_all
 from coordinator.core.offsets.expiry import ended_sessions
 
@@ -104,7 +105,8 @@ def delete(group: Group[Any] | None, request: DeleteGroupsRequest, context: Oper
         return replying(context, delete_error(request, ErrorCode.GROUP_ID_NOT_FOUND, context.api_version))
     error = group.kind.validate_removal(group.membership)
     if error is not NONE:
-        return replying(context, delete_error(request, error, context.api_version))
+        refused = replying(context, delete_error(request, error, context.api_version))
+        return rejecting(group, "DeleteGroups", NoMember(), error, refused, context)
     removed = GroupRemoved(
         group_id=group.group_id, at_ms=context.wall_ms, cause=Cause.ADMIN, requested_by=context.requester
     )

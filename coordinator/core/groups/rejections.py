@@ -42,6 +42,13 @@ class NamedMember(NamedTuple):
     member_epoch: int
 
 
+class NoMember(NamedTuple):
+    """The request is that of an administrator, who is none."""
+
+    member_id: str = ""
+    group_instance_id: str | None = None
+
+
 def rejecting(
     group: Group[Any] | None,
     api: str,

@@ -84,6 +84,7 @@ def _removed(history: FoldedGroup, event: schema.MemberRemoved) -> None:
         event.coordinator_paused_ms,
         event.connection_closed_in_pause_ms,
         known is not None and known.is_revoking,
+        known is not None and known.was_loaded,
     )
     history.owners.gave_up(event.member.member_id, removal.stopped_ms)
     latest = history.latest

@@ -1,0 +1,53 @@
+"""Rolling deploys whose new members have other names than those whose place they take, as pods have."""
+
+from collections import deque
+from typing import Final, NamedTuple
+
+from coordinator.core.causes import Cause
+from coordinator.explain.facts import Facts, densest, identity
+from coordinator.explain.generation import Joining, Removal
+
+WINDOW_MS: Final = 10 * 60_000
+"""Replacements within this time of each other belong together."""
+BEFORE_MS: Final = 2 * 60_000
+AFTER_MS: Final = 60_000
+"""So long before, and after, one member goes for good, another one comes in its place."""
+REPLACED_MIN: Final = 2
+
+
+class Succession(NamedTuple):
+    """A member that went for good, and the new one that came beside it."""
+
+    gone: Removal
+    came: Joining
+
+    @property
+    def at_ms(self) -> int:
+        return self.gone.at_ms
+
+
+def rolling_deploy(facts: Facts) -> list[Succession]:
+    """The successions of a deploy, in order: half of the group, and at least two. None: there is none."""
+    gone = [
+        visit.removal
+        for visits in facts.visits.values()
+        for visit in visits
+        if visit.back_ms is None
+        and visit.removal.cause in (Cause.MEMBER_LEFT, Cause.SESSION_EXPIRED)
+        and visit.removal.requested_by is None
+        and not visit.removal.is_unheard
+    ]
+    gone.sort(key=lambda each: each.gone_ms)
+    old = {identity(each.member) for each in gone}
+    joins = [each for generation in facts.history.generations for each in generation.changes.joined]
+    new = deque(sorted((each for each in joins if identity(each.member) not in old), key=lambda each: each.at_ms))
+    found: list[Succession] = []
+    for removal in gone:
+        while new and new[0].at_ms < removal.gone_ms - BEFORE_MS:
+            new.popleft()
+        if new and new[0].at_ms <= removal.at_ms + AFTER_MS:
+            found.append(Succession(removal, new.popleft()))
+    window = densest(found, WINDOW_MS, lambda each: each.at_ms)
+    size = max((each.member_count or 0 for each in facts.stable), default=0)
+    # While new members come before old ones go, the group is larger than either.
+    return window if len(window) >= REPLACED_MIN and 2 * len(window) >= size - len(window) else []
