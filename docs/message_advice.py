@@ -25,6 +25,8 @@ ADVICE: Final = {
     "unhandled exception in operation": DEFECT + " The client gets UNKNOWN_SERVER_ERROR.",
     "unhandled exception in a batch; reloading the partition": DEFECT + " Clients of the partition try again.",
     "unhandled exception while sending a response": DEFECT,
+    "unhandled exception in the group of the nodes; trying on": DEFECT,
+    "unhandled exception in a heartbeat to the group of the nodes; trying on": DEFECT,
     "unhandled exception in a login": DEFECT + " The connection is closed.",
     "unhandled exception in an end-of-iteration step; continuing with the next step": DEFECT,
     "unhandled exception in a timer handler; the timer is lost": DEFECT,
@@ -137,9 +139,13 @@ ADVICE: Final = {
     "append not acknowledged; trying again": CLUSTER,
     "no new producer epoch": CLUSTER,
     "no heartbeat to the group of the nodes; trying on": CLUSTER,
+    "the names of topics are not known by their ids": CLUSTER,
     "cannot leave the group of the nodes; they notice it later": "Nothing: its session ends.",
     "the group of the nodes cannot be reached": CLUSTER,
-    "a member of the group of the nodes is no node": "Another client uses `cluster.nodes.group.id`: stop it.",
+    "a member of the group of the nodes is no node": "Another client uses `cluster.nodes.group.id`: stop it, and take "
+    "READ of that group away from it. Or a node has another `cluster.nodes.secret`, or user of the brokers.",
+    "the leader of the group of the nodes is no node, or has another secret (cluster.nodes.secret)": "As for a member. "
+    "The node has it removed from the group, and leads nothing until then.",
     "the cluster refuses this node in the group of the nodes": "`error` says why; often a right that is missing "
     "([what nodes need](cluster.md#what-you-need)).",
     "another node cannot be reached": "Look whether it runs, and at the network between the nodes.",

@@ -106,6 +106,7 @@ def status_command(bootstrap: Bootstrap, as_json: bool) -> None:
                 "nodes": [node._asdict() for node in ownership.nodes],
                 "rules": [rule._asdict() for rule in ownership.rules],
                 "unreachable": list(ownership.unreachable),
+                "unchecked": list(ownership.unchecked),
             }
         )
         return
@@ -130,6 +131,12 @@ def status_command(bootstrap: Bootstrap, as_json: bool) -> None:
             [["groups", "coordinated by"], *([rule.name, words[rule.is_adopted]] for rule in ownership.rules)]
         ):
             click.echo(line)
+    if ownership.unchecked:
+        click.echo()
+        click.echo(
+            "Whoever may READ the group of the nodes is taken for a node: cluster.nodes.secret is not set at "
+            f"{', '.join(ownership.unchecked)}"
+        )
     for problem in ownership.unreachable:
         click.echo(f"coordinator: node without an answer: {printable(problem)}", err=True)
     if ownership.unreachable:

@@ -46,6 +46,8 @@ class Ownership(msgspec.Struct, frozen=True):
     rules: tuple[OwnerRule, ...]
     unreachable: tuple[str, ...]
     """Nodes that do not answer, with the reason."""
+    unchecked: tuple[str, ...] = ()
+    """Nodes that take for a node whoever may READ their group."""
 
 
 class GroupChange(msgspec.Struct, frozen=True):
@@ -73,6 +75,7 @@ def describe_ownership(bootstrap: Bootstrap) -> Ownership:
     nodes: list[NodeState] = []
     rules: dict[str, OwnerRule] = {}
     unreachable: list[str] = []
+    unchecked: list[str] = []
     for address in _addresses(bootstrap):
         try:
             with _connected(bootstrap.at(address)) as connection:
@@ -81,6 +84,8 @@ def describe_ownership(bootstrap: Bootstrap) -> Ownership:
             unreachable.append(f"{address}: {problem}")
             continue
         _check(answer)
+        if not answer.checked_by:
+            unchecked.append(address)
         rules |= {each.name: OwnerRule(each.name, each.is_adopted, each.by, each.at_ms) for each in answer.rules}
         nodes.append(
             NodeState(
@@ -92,7 +97,7 @@ def describe_ownership(bootstrap: Bootstrap) -> Ownership:
                 tuple(sorted(each.group_id for each in answer.groups if not each.has_sentinel)),
             )
         )
-    return Ownership(tuple(nodes), tuple(rules[name] for name in sorted(rules)), tuple(unreachable))
+    return Ownership(tuple(nodes), tuple(rules[name] for name in sorted(rules)), tuple(unreachable), tuple(unchecked))
 
 
 def change_owners(

@@ -36,10 +36,10 @@ class PlainLogin:
 
     def __init__(self, username: str, password: str) -> None:
         self.who = username
-        self._password = password
+        self.password = password
 
     def exchange(self) -> Exchange:
-        yield f"\0{self.who}\0{self._password}".encode()
+        yield f"\0{self.who}\0{self.password}".encode()
 
 
 class ScramLogin:
@@ -48,7 +48,7 @@ class ScramLogin:
     def __init__(self, mechanism: str, username: str, password: str) -> None:
         self.mechanism = mechanism
         self.who = username
-        self._password = password
+        self.password = password
 
     def exchange(self) -> Exchange:
         try:
@@ -56,7 +56,7 @@ class ScramLogin:
         except ModuleNotFoundError as missing:
             raise LoginError(needs(self.mechanism, missing)) from None
         try:
-            client: Any = ScramClient([self.mechanism], self.who, self._password)
+            client: Any = ScramClient([self.mechanism], self.who, self.password)
             client.set_server_first((yield client.get_client_first().encode()).decode())
             client.set_server_final((yield client.get_client_final().encode()).decode())
         except (ScramException, UnicodeDecodeError) as problem:

@@ -4,6 +4,7 @@ A client has one connection to a broker behind its own. Logins are forwarded on 
 """
 
 from collections.abc import Callable
+from hmac import compare_digest
 from typing import Any, Final
 
 from _wire.errors import ErrorCode, MalformedMessage
@@ -14,7 +15,7 @@ from _wire.messages.produce import ProduceRequest
 from coordinator.cluster.client_upstreams import ClientUpstreams
 from coordinator.cluster.handlers.own_node import own_response
 from coordinator.cluster.ownership import GroupOwnership
-from coordinator.cluster.peers import OWNED_KEY_TYPE
+from coordinator.cluster.peers import OWNED_KEY_TYPE, peer_client_id
 from coordinator.cluster.relay.directory import Directory
 from coordinator.cluster.relay.request_heads import InvalidRequest
 from coordinator.cluster.relay.responses import (
@@ -45,6 +46,7 @@ class ClusterDispatcher(RequestDispatcher):
         *args: Any,
         listed_id: int,
         peers_log_in: bool,
+        peer_token: str,
         directory: Directory,
         ownership: GroupOwnership,
         upstreams: ClientUpstreams,
@@ -56,10 +58,12 @@ class ClusterDispatcher(RequestDispatcher):
         """`before_request` is called before each request is handled. The rest is as for any node.
 
         `listed_id` is the id by which clients know this node. `peers_log_in`: other nodes are answered after a login.
+        `peer_token` is what they show, if they share a secret.
         """
         super().__init__(*args, slices=slices, **kwargs)
         self._listed_id = listed_id
         self._peers_log_in = peers_log_in
+        self._peer_token = peer_token
         self._directory = directory
         self._ownership = ownership
         self._upstreams = upstreams
@@ -150,8 +154,11 @@ class ClusterDispatcher(RequestDispatcher):
             response = FindCoordinatorResponse(error_code=error)
             connection.send_frame(encode_response(header.correlation_id, response, header.api_version))
 
-        if self._peers_log_in and connection.principal.name == ANONYMOUS.name:
-            connection.reject("asks as another node, and has not logged in")
+        is_known = not self._peer_token or compare_digest(
+            (header.client_id or "").encode(), peer_client_id(self._peer_token).encode()
+        )
+        if (self._peers_log_in and connection.principal.name == ANONYMOUS.name) or not is_known:
+            connection.reject("asks as another node, and is not known as one")
         elif request.version >= 4 or not request.keys:
             connection.reject("a node asks for one group at a time")
         else:

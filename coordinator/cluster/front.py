@@ -85,6 +85,8 @@ class FrontParts(msgspec.Struct, frozen=True, kw_only=True):
     broker_ids: Callable[[], Collection[int]]
     peers_log_in: bool
     """Whether the nodes log in at each other, as they do at the brokers."""
+    peer_token: str
+    """What other nodes show, if they share a secret."""
     check_lease: Callable[[], None]
     """Gives up what this node leads if its lease is over; called before anything is answered."""
 
@@ -162,6 +164,7 @@ def make_cluster_front(parts: FrontParts, listener: Listener, metrics: "NodeMetr
         fire_due=fire_due,
         listed_id=config[CLUSTER_NODE_ID_BASE] + groups.owner.node_id,
         peers_log_in=parts.peers_log_in,
+        peer_token=parts.peer_token,
         directory=parts.directory,
         ownership=groups.ownership,
         upstreams=upstreams,

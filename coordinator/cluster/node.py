@@ -22,11 +22,12 @@ from coordinator.cluster.measured import MeasuredParts, measure_cluster_node
 from coordinator.cluster.nodes.lease import Lease
 from coordinator.cluster.nodes.membership import LEASE_MS, NodesGroupMember
 from coordinator.cluster.nodes.messages import NodeAddress
+from coordinator.cluster.nodes.seals import Seals
 from coordinator.cluster.parts import ClusterGroups, ClusterLinks, make_cluster_groups
-from coordinator.cluster.peers import Peers
+from coordinator.cluster.peers import Peers, peer_client_id
 from coordinator.cluster.relay.broker_listeners import BrokerPortError
 from coordinator.cluster.relay.upstreams import Upstreams
-from coordinator.cluster.security import check_connections_of_clients, node_security
+from coordinator.cluster.security import check_connections_of_clients, node_security, nodes_secret
 from coordinator.cluster.sentinels.sentinels import Sentinels
 from coordinator.config import cluster_keys as keys
 from coordinator.config.key import ConfigError
@@ -50,6 +51,9 @@ if TYPE_CHECKING:
 
 APPEND_BOUNDS_MS: Final = (0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 5_000)
 RENEWAL_CHECK_SECONDS: Final = 600
+UNCHECKED: Final = (
+    f"whoever may READ the group of the nodes is taken for a node: set {keys.CLUSTER_NODES_SECRET.name} at all nodes"
+)
 STOP_SECONDS: Final = 3
 """How long a stop waits for what was decided to be acknowledged by the cluster."""
 
@@ -93,7 +97,10 @@ class ClusterNode:
         )
         lease = Lease(LEASE_MS, self.loop.now_ms)
         self.leads: Final = PartitionLeads(self.address, lease, self._owner.coordinator_epoch, self.loop.now_ms)
-        self._peers = Peers(self._security.peers, self.leads.check_lease)
+        secret, self._checked_by = nodes_secret(config, self._security.own)
+        self._seals = Seals(secret, config[keys.CLUSTER_NODES_GROUP_ID])
+        token = self._seals.peer_token
+        self._peers = Peers(self._security.peers, self.leads.check_lease, peer_client_id(token))
         brokers = Brokers(
             Bootstrap(config[keys.CLUSTER_BOOTSTRAP_SERVERS], self._security.own),
             client_id=self._client_id,
@@ -148,6 +155,8 @@ class ClusterNode:
         cluster = self._config[keys.CLUSTER_BOOTSTRAP_SERVERS]
         for warning in security_warnings(self._config, [self._listener]):
             logger.warning("security", problem=warning)
+        if not self._seals.are_checked:
+            logger.warning("security", problem=UNCHECKED)
         logger.info("serving", bootstrap=self.bootstrap, cluster=cluster, node=self._owner.node_id)
 
     async def _start(self) -> None:
@@ -197,7 +206,9 @@ class ClusterNode:
             node_id_base=config[keys.CLUSTER_NODE_ID_BASE],
             partition_of=groups.coordinator.partition_of,
         )
-        owners = OwnerHandlers(groups.coordinator, self.leads, groups.ownership, groups.changes, links.sentinels)
+        owners = OwnerHandlers(
+            groups.coordinator, self.leads, groups.ownership, groups.changes, links.sentinels, self._checked_by
+        )
         parts = FrontParts(
             config=config,
             host=self._host,
@@ -209,6 +220,7 @@ class ClusterNode:
             upstreams=Upstreams(directory, self._security.clients.tls_context),
             broker_ids=lambda: links.brokers.by_id,
             peers_log_in=self._security.own.login is not None,
+            peer_token=self._seals.peer_token,
             check_lease=self.leads.check_lease,
         )
         return make_cluster_front(parts, self._listener, self._metrics)
@@ -240,7 +252,7 @@ class ClusterNode:
         self.groups.held.start()
         group_id = self._config[keys.CLUSTER_NODES_GROUP_ID]
         self.member = NodesGroupMember(
-            links.brokers, group_id, partition_count, self.leads, links.lease, self.loop.now_ms
+            links.brokers, group_id, partition_count, self.leads, links.lease, self.loop.now_ms, self._seals
         )
         self.leads.on_lease_over(self.member.rejoin)
         self.member.start()

@@ -17,6 +17,8 @@ from coordinator.logger import logger
 
 OWNED_KEY_TYPE: Final = 101
 """The type of key by which FindCoordinator asks one node whether it owns a group itself. Kafka has 0 to 2."""
+PEER_CLIENT_ID: Final = "coordinator node"
+"""Followed by what shows that it is one, where the nodes share a secret (`nodes/seals.py`)."""
 FIND_COORDINATOR_VERSION: Final = 3
 LIST_GROUPS_VERSION_MAX: Final = 3
 TIMEOUT_SECONDS: Final = 5
@@ -25,11 +27,18 @@ Found: TypeAlias = Callable[[bool | ErrorCode], None]
 Listed: TypeAlias = Callable[[list[str] | None], None]
 
 
+def peer_client_id(token: str) -> str:
+    return f"{PEER_CLIENT_ID} {token}" if token else PEER_CLIENT_ID
+
+
 class Peers:
     """One connection to each other node. Lives in the running event loop."""
 
-    def __init__(self, security: ClientSecurity, before_responses: Callable[[], None]) -> None:
-        """`security` is how this node connects to the others."""
+    def __init__(
+        self, security: ClientSecurity, before_responses: Callable[[], None], client_id: str = PEER_CLIENT_ID
+    ) -> None:
+        """`security` is how this node connects to the others, `client_id` by what they know it."""
+        self._client_id = client_id
         self._security = security
         self._before_responses = before_responses
         self._connections: dict[str, asyncio.Task[BrokerConnection]] = {}
@@ -83,7 +92,7 @@ class Peers:
         """Connect; a failure is logged once until a connection is made, as requests that need it come all the time."""
         server = Bootstrap(address, self._security)
         try:
-            connection = await connect(server, "coordinator node", TIMEOUT_SECONDS, self._before_responses)
+            connection = await connect(server, self._client_id, TIMEOUT_SECONDS, self._before_responses)
         except BrokerError as problem:
             if address not in self._unreachable:
                 self._unreachable.add(address)

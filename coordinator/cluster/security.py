@@ -6,11 +6,12 @@ from typing import Final
 import msgspec
 
 from coordinator.client.bootstrap import Bootstrap
-from coordinator.client.security import SECURITY_PROTOCOL, ClientSecurity
+from coordinator.client.login import PlainLogin, ScramLogin
+from coordinator.client.security import SASL_JAAS_CONFIG, SECURITY_PROTOCOL, ClientSecurity
 from coordinator.cluster.brokers.brokers import Broker
 from coordinator.cluster.brokers.connecting import connect
 from coordinator.cluster.brokers.errors import BrokerError
-from coordinator.config.cluster_keys import CLUSTER_COMMAND_CONFIG
+from coordinator.config.cluster_keys import CLUSTER_COMMAND_CONFIG, CLUSTER_NODES_SECRET
 from coordinator.config.key import ConfigError
 from coordinator.config.properties import read_properties
 from coordinator.config.settings import Config
@@ -62,6 +63,19 @@ def _for_peers(own: ClientSecurity, listener: SecurityProtocol) -> ClientSecurit
         each for each in SecurityProtocol if each.has_tls is listener.has_tls and each.has_sasl is has_login
     )
     return ClientSecurity({**own.settings, SECURITY_PROTOCOL: protocol.value})
+
+
+def nodes_secret(config: Config, own: ClientSecurity) -> tuple[bytes, str]:
+    """What the nodes know each other by, and the setting that it is from; both are empty if there is nothing.
+
+    The password of a login is that of the nodes' user, which others do not have. A token is another one each time.
+    """
+    secret = config[CLUSTER_NODES_SECRET]
+    if secret:
+        return secret.value.encode(), CLUSTER_NODES_SECRET.name
+    if isinstance(own.login, PlainLogin | ScramLogin):
+        return f"{own.login.who}\0{own.login.password}".encode(), SASL_JAAS_CONFIG
+    return b"", ""
 
 
 async def check_connections_of_clients(

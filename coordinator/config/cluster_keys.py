@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from coordinator.config.key import INT16_MAX, INT32_MAX, INT64_MAX, PARTITIONS_MAX, ConfigKey
+from coordinator.config.password import NO_PASSWORD
 
 CLUSTER_BOOTSTRAP_SERVERS = ConfigKey(
     "cluster.bootstrap.servers",
@@ -22,6 +23,13 @@ CLUSTER_NODES_GROUP_ID = ConfigKey(
     "__group_coordinator_nodes",
     "The consumer group of the cluster by which the nodes share out the partitions of `__group_membership`. Nodes in "
     "front of the same cluster have the same one.",
+)
+CLUSTER_NODES_SECRET = ConfigKey(
+    "cluster.nodes.secret",
+    NO_PASSWORD,
+    "A secret that all nodes in front of the same cluster share, by which they know each other: at least 32 random "
+    "characters. If empty, it is the password with which a node logs in by PLAIN or SCRAM; without one, whoever may "
+    "READ the nodes' group is taken for a node.",
 )
 CLUSTER_NODE_ID_BASE = ConfigKey(
     "cluster.node.id.base",

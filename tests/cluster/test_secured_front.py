@@ -11,14 +11,19 @@ from kafka import KafkaConsumer
 
 from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.heartbeat import HeartbeatRequest
+from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from _wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from _wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
+from _wire.messages.sync_group import SyncGroupRequest
 from coordinator.audit import schema
 from coordinator.cli import main
 from coordinator.client.audit_topic import AuditTopic
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.wire import ConnectionClosed, WireConnection
+from coordinator.cluster.nodes.messages import PROTOCOL, PROTOCOL_TYPE, Claim, NodeAddress
+from coordinator.cluster.nodes.seals import Seals
 from coordinator.cluster.peers import OWNED_KEY_TYPE
 from tests.cluster import secured
 from tests.cluster.secured import (
@@ -46,6 +51,7 @@ from tests.waiting import wait_for
 pytestmark = pytest.mark.realtime
 
 NODES = 2
+NODES_GROUP = "__group_coordinator_nodes"
 GROUPS = pytest.mark.parametrize("kind", [ADOPTED, DIRECT])
 
 
@@ -177,6 +183,38 @@ def test_who_does_not_log_in_is_not_answered_as_another_node(front: SecuredFront
     request = FindCoordinatorRequest(key=f"{ADOPTED}{ALICE}", key_type=OWNED_KEY_TYPE)
     with WireConnection(front.nodes.split(",")[0], "nobody") as connection, pytest.raises(ConnectionClosed):
         connection.request(request, 3)
+
+
+@pytest.mark.parametrize("user", [ALICE, secured.NODES])
+def test_who_has_logged_in_and_is_no_node_is_not_answered_as_one(front: SecuredFront, user: str):
+    request = FindCoordinatorRequest(key=f"{ADOPTED}{ALICE}", key_type=OWNED_KEY_TYPE)
+    bootstrap = front.bootstrap(user).servers()[0]
+    with WireConnection(bootstrap, "coordinator node") as connection, pytest.raises(ConnectionClosed):
+        connection.request(request, 3)
+
+
+def test_who_may_read_the_group_of_the_nodes_is_no_node(front: SecuredFront):
+    """Alice may read all groups. Her claim gets no partition, and no client is sent to her."""
+    evil = NodeAddress(node_id=0, host="evil.example", port=9_092, broker_port_base=19_100)
+    claim = Seals(b"", NODES_GROUP).claim(Claim(node=evil, leads=(), started_ms=0), "")
+    join = JoinGroupRequest(
+        group_id=NODES_GROUP,
+        session_timeout_ms=6_000,
+        rebalance_timeout_ms=6_000,
+        protocol_type=PROTOCOL_TYPE,
+        protocols=[JoinGroupRequestProtocol(name=PROTOCOL, metadata=claim)],
+    )
+    with WireConnection(Bootstrap(front.broker, security_of(ALICE)), "evil") as connection:
+        join.member_id = connection.request(join, 4).member_id
+        joined = connection.request(join, 4)
+        assert joined.error_code == 0
+        sync = SyncGroupRequest(group_id=NODES_GROUP, generation_id=joined.generation_id, member_id=joined.member_id)
+        assert connection.request(sync, 3).assignment == b""
+        with WireConnection(front.bootstrap(ALICE).servers()[0], "c") as client:
+            brokers = client.request(MetadataRequest(topics=[]), 9).brokers
+        assert "evil.example" not in {broker.host for broker in brokers}
+        leave = LeaveGroupRequest(group_id=NODES_GROUP, members=[MemberIdentity(member_id=joined.member_id)])
+        assert connection.request(leave, 4).error_code == 0
 
 
 def test_the_audit_and_why_name_the_user(front: SecuredFront, tmp_path: Path):

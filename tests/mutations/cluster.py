@@ -74,8 +74,8 @@ LEASE_MUTANTS: Final = (
     Mutant(
         "a node that gave partitions up does not join again",
         "NodesGroupMember._join",
-        "return self._leads.assigned(_decoded(synced.assignment))",
-        "return self._leads.assigned(_decoded(synced.assignment)) and False",
+        "return self._leads.assigned(assignment)",
+        "return self._leads.assigned(assignment) and False",
     ),
     Mutant(
         "a partition is assigned before its owner gave it up",

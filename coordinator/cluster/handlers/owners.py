@@ -44,7 +44,10 @@ class OwnerHandlers:
         ownership: GroupOwnership,
         changes: OwnershipChanges,
         sentinels: Sentinels,
+        checked_by: str = "",
     ) -> None:
+        """`checked_by` is the setting by which nodes know each other; empty: none."""
+        self._checked_by = checked_by
         self._coordinator = coordinator
         self._leads = leads
         self._ownership = ownership
@@ -64,6 +67,7 @@ class OwnerHandlers:
         owned = self._ownership.owned_groups() if request.include_groups else ()
         return DescribeGroupOwnersResponse(
             node_id=self._leads.node.node_id,
+            checked_by=self._checked_by,
             nodes=[GroupOwnerNode(node_id=node.node_id, host=node.host, port=node.port) for node in self._leads.nodes],
             rules=[
                 GroupOwnerRule(name=name, is_adopted=rule.is_adopted, by=rule.by, at_ms=rule.at_ms)

@@ -8,8 +8,6 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
-import msgspec
-
 from _wire.errors import ErrorCode
 from _wire.messages.heartbeat import HeartbeatRequest
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
@@ -25,12 +23,11 @@ from coordinator.cluster.nodes.messages import (
     PROTOCOL_TYPE,
     Assignment,
     Claim,
-    decode_assignment,
-    decode_claim,
-    encode,
 )
+from coordinator.cluster.nodes.seals import NotOfNodes, Seals
 from coordinator.cluster.nodes.sharing import share_out
 from coordinator.logger import logger
+from coordinator.printable import printable
 
 GROUP_KEY: Final = 0
 """The type of key that FindCoordinator has for groups."""
@@ -46,6 +43,10 @@ JOIN_TIMEOUT_SECONDS: Final = 30
 HEARTBEAT_TIMEOUT_SECONDS: Final = SESSION_MS / 1000
 JOIN_VERSION_MAX: Final = 7
 """From version 5 on members have an instance id, from 4 on a first join is asked to repeat itself with its id."""
+MEMBER_CHARACTERS_LOGGED: Final = 100
+EVICTION_SECONDS: Final = 60
+"""A node has the leader of the group removed at most so often: nodes that do not share a secret must not do it all the
+time."""
 STILL_MEMBER: Final = (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS)
 
 
@@ -80,8 +81,11 @@ class NodesGroupMember:
         leads: Leads,
         lease: Lease,
         now_ms: Callable[[], int],
+        seals: Seals,
     ) -> None:
         self._brokers = brokers
+        self._seals = seals
+        self._may_evict_ms = 0
         self._group_id = group_id
         self._partition_count = partition_count
         self._leads = leads
@@ -142,6 +146,9 @@ class NodesGroupMember:
                 logger.warning("the group of the nodes cannot be reached", problem=str(problem))
                 self._coordinator_id = None
                 await asyncio.sleep(backoff.next_seconds())
+            except Exception:
+                logger.exception("unhandled exception in the group of the nodes; trying on")
+                await asyncio.sleep(backoff.next_seconds())
 
     async def _join(self) -> bool:
         """Join and sync once; return whether anything was given up, so that it has to be done again."""
@@ -161,12 +168,31 @@ class NodesGroupMember:
                 return True
             self._check(synced.error_code)
             self._renew(sent_ms, ErrorCode.NONE)
+            try:
+                assignment = self._seals.read_assignment(synced.assignment, self._member_id, self._generation)
+            except NotOfNodes as problem:
+                await self._evict(joined.leader, connection, str(problem))
+                raise NotMember("its leader is no node") from None
         finally:
             self._is_joining = False
-        return self._leads.assigned(_decoded(synced.assignment))
+        return self._leads.assigned(assignment)
+
+    async def _evict(self, leader: str, connection: BrokerConnection, problem: str) -> None:
+        """Have the leader of the group removed, who has told this node nothing that a node would."""
+        self._leads.give_up_all("the leader of the group of the nodes is no node")
+        logger.error(
+            "the leader of the group of the nodes is no node, or has another secret (cluster.nodes.secret)",
+            member=printable(leader)[:MEMBER_CHARACTERS_LOGGED],
+            problem=problem,
+        )
+        if leader == self._member_id or self._now_ms() < self._may_evict_ms:
+            return
+        self._may_evict_ms = self._now_ms() + EVICTION_SECONDS * 1000
+        members = [MemberIdentity(member_id=leader)]
+        await connection.request(LeaveGroupRequest(group_id=self._group_id, member_id=leader, members=members), 4)
 
     def _join_request(self) -> JoinGroupRequest:
-        metadata = encode(self._leads.claim())
+        metadata = self._seals.claim(self._leads.claim(), self._member_id)
         return JoinGroupRequest(
             group_id=self._group_id,
             session_timeout_ms=SESSION_MS,
@@ -181,11 +207,14 @@ class NodesGroupMember:
         claims = {}
         for member in joined.members:
             try:
-                claims[member.member_id] = decode_claim(member.metadata)
-            except msgspec.DecodeError:
-                logger.warning("a member of the group of the nodes is no node", member=member.member_id)
+                claims[member.member_id] = self._seals.read_claim(member.metadata, member.member_id)
+            except NotOfNodes as problem:
+                shown = printable(member.member_id)[:MEMBER_CHARACTERS_LOGGED]
+                logger.warning("a member of the group of the nodes is no node", member=shown, problem=str(problem))
         return [
-            SyncGroupRequestAssignment(member_id=member_id, assignment=encode(assignment))
+            SyncGroupRequestAssignment(
+                member_id=member_id, assignment=self._seals.assignment(assignment, member_id, self._generation)
+            )
             for member_id, assignment in share_out(claims, self._partition_count).items()
         ]
 
@@ -235,6 +264,8 @@ class NodesGroupMember:
             except BrokerError as problem:
                 self._coordinator_id = None
                 self._log_unheard(problem)
+            except Exception:
+                logger.exception("unhandled exception in a heartbeat to the group of the nodes; trying on")
 
     def _log_unheard(self, problem: BrokerError) -> None:
         """Once until a heartbeat is answered: while a broker is away, several in a second fail."""
@@ -269,10 +300,3 @@ class NodesGroupMember:
         if error is ErrorCode.NONE:
             self._settled_ms = max(self._settled_ms, sent_ms)
         self._lease.renew(min(sent_ms, self._settled_ms + REBALANCE_MS - SESSION_MS))
-
-
-def _decoded(data: bytes) -> Assignment:
-    """An empty assignment is that of a member which the leader did not know as a node."""
-    if not data:
-        return Assignment(leads=(), nodes=(), leaders={})
-    return decode_assignment(data)

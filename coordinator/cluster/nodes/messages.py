@@ -1,20 +1,27 @@
 """What nodes tell each other in their group: JSON in the metadata and the assignments of the classic protocol."""
 
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
+from msgspec import Meta
 
 PROTOCOL_TYPE: Final = "group-coordinator"
 PROTOCOL: Final = "partitions"
+Int32 = Annotated[int, Meta(ge=0, le=(1 << 30) - 1)]
+Int64 = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+Port = Annotated[int, Meta(ge=1, le=65_535)]
+Partitions = Annotated[tuple[Int32, ...], Meta(max_length=100_000)]
+Seal = Annotated[str, Meta(pattern="^[0-9a-f]{0,64}$")]
+"""An HMAC (`seals.py`), empty where the nodes share no secret."""
 
 
 class NodeAddress(msgspec.Struct, frozen=True, kw_only=True):
     """A node, and where clients reach it."""
 
-    node_id: int
-    host: str
-    port: int
-    broker_port_base: int
+    node_id: Int32
+    host: Annotated[str, Meta(min_length=1, max_length=1_000)]
+    port: Port
+    broker_port_base: Port
     """The port for a broker is this plus the id of the broker."""
 
 
@@ -22,18 +29,20 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     """What a node says of itself when it joins."""
 
     node: NodeAddress
-    leads: tuple[int, ...]
+    leads: Partitions
     """The partitions that it leads at that time."""
-    started_ms: int
+    started_ms: Int64
+    seal: Seal = ""
 
 
 class Assignment(msgspec.Struct, frozen=True, kw_only=True):
     """What a node leads from now on, and what is known of all nodes."""
 
-    leads: tuple[int, ...]
+    leads: Partitions
     nodes: tuple[NodeAddress, ...]
-    leaders: dict[int, int]
+    leaders: dict[Int32, Int32]
     """Partition → id of the node that leads it."""
+    seal: Seal = ""
 
 
 encode = msgspec.json.Encoder().encode
