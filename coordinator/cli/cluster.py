@@ -37,7 +37,7 @@ def command() -> None:
     type=click.IntRange(min=0),
     default=0,
     metavar="SECONDS",
-    help="How long to wait until nobody is in the groups at the cluster (0).",
+    help="How long to wait until nobody is in the groups at the cluster, and all partitions are led (0).",
 )
 @server_option
 @one_line_errors()
@@ -49,7 +49,7 @@ def adopt_command(names: Sequence[str], dry_run: bool, wait_seconds: int, bootst
     """
     result = change_owners(bootstrap, names, is_adopted=True, validate_only=dry_run)
     until = monotonic() + wait_seconds
-    while not dry_run and _held(result) and monotonic() < until:
+    while not dry_run and (_held(result) or result.problems) and monotonic() < until:
         sleep(ASKED_AGAIN_SECONDS)
         result = change_owners(bootstrap, names, is_adopted=True)
     _print(result, "would be adopted" if dry_run else "adopted", "stays with the cluster: its members there are")
@@ -74,7 +74,7 @@ def _held(result: ChangeResult) -> list[GroupChange]:
 
 
 def _print(result: ChangeResult, done: str, held: str) -> None:
-    """One line for each group; exit with 1 if a group could not be moved."""
+    """One line for each group; exit with 1 if a group could not be moved, or the rule is not everywhere."""
     for group in result.groups:
         name = printable(group.group_id)
         if group.members:
@@ -85,7 +85,7 @@ def _print(result: ChangeResult, done: str, held: str) -> None:
             click.echo(f"{name} {done} with its first member: there is no such group yet")
         else:
             click.echo(f"{name} {done}")
-    if not result.groups:
+    if not result.groups and not result.problems:
         click.echo("no group matches yet; the rule holds for groups that are made later")
     for problem in result.problems:
         click.echo(f"coordinator: {printable(problem)}", err=True)

@@ -15,6 +15,7 @@ from coordinator.client.wire import ClientError, ConnectionClosed, WireConnectio
 CLIENT_ID: Final = "coordinator"
 VERSION: Final = 0
 TIMEOUT_SECONDS: Final = 60
+PARTITIONS_SHOWN: Final = 10
 
 
 class NodeState(NamedTuple):
@@ -105,6 +106,9 @@ def change_owners(
 ) -> ChangeResult:
     """Have the nodes coordinate these groups or patterns from now on, or give them back to the cluster.
 
+    It is done when each partition of the log that it is about has the rule. What is missing is one of the problems: a
+    partition that no node leads at the time. The same change once more is harmless.
+
     Raises:
         ClientError: a node does not answer; other nodes may have made the change.
     """
@@ -112,17 +116,38 @@ def change_owners(
     request = AlterGroupOwnersRequest(changes=changes, validate_only=validate_only)
     groups: dict[str, GroupChange] = {}
     problems: list[str] = []
+    needed: dict[str, set[int]] = {name: set() for name in names}
+    taken: dict[str, set[int]] = {name: set() for name in names}
     for address in _addresses(bootstrap):
         with _connected(bootstrap.at(address)) as connection:
             answer = connection.request(request, VERSION)
         _check(answer)
         for result in answer.results:
+            needed[result.name].update(result.needed)
+            taken[result.name].update(result.taken)
             if result.error_code not in (ErrorCode.NONE, ErrorCode.NON_EMPTY_GROUP):
                 reason = result.error_message or ErrorCode(result.error_code).name
                 problems.append(f"{result.name}: {reason} ({address})")
             for each in result.groups:
                 groups[each.group_id] = GroupChange(each.group_id, each.state, tuple(each.members))
+    if not validate_only:
+        problems += [
+            _missing(name, needed[name], taken[name])
+            for name in names
+            if not needed[name] or needed[name] - taken[name]
+        ]
     return ChangeResult(tuple(groups[group_id] for group_id in sorted(groups)), tuple(problems))
+
+
+def _missing(name: str, needed: set[int], taken: set[int]) -> str:
+    if not needed:
+        return f"{name}: the nodes do not tell which partitions have the rule; they are of an older version"
+    missing = sorted(needed - taken)
+    shown = ", ".join(map(str, missing[:PARTITIONS_SHOWN])) + (" …" if len(missing) > PARTITIONS_SHOWN else "")
+    return (
+        f"{name}: not done for {len(missing)} of {len(needed)} partitions of __group_membership, which no node leads"
+        f" now: {shown}; try again when `coordinator cluster status` shows all of them"
+    )
 
 
 def _addresses(bootstrap: Bootstrap) -> Iterable[str]:

@@ -75,18 +75,21 @@ class OwnershipChanges:
         """Write the rule, then adopt the groups that nobody is in, or give back those that nobody is in here."""
         change = self._change(name, is_adopted)
         rule = Rule(is_adopted=is_adopted, at_ms=self._wall_ms(), by=by)
+        result = GroupOwnerResult(name=name, needed=self._needed(name))
         for shard in change.shards:
-            problem = await self._written(shard, name, rule)
-            if problem is not None:
-                return _failed(name, ErrorCode.COORDINATOR_NOT_AVAILABLE, str(problem))
-        try:
-            group_ids = await self._groups_of(change)
-        except BrokerError as problem:
-            return _failed(name, ErrorCode.COORDINATOR_NOT_AVAILABLE, str(problem))
+            unwritten = await self._written(shard, name, rule)
+            if unwritten is not None:
+                result.error_code, result.error_message = ErrorCode.COORDINATOR_NOT_AVAILABLE, str(unwritten)
+                return result
+            result.taken.append(shard.partition)
         move = self._adopt if is_adopted else self.release
-        groups = [await move(group_id) for group_id in group_ids]
+        try:
+            groups = [await move(group_id) for group_id in await self._groups_of(change)]
+        except BrokerError as problem:
+            result.error_code, result.error_message = ErrorCode.COORDINATOR_NOT_AVAILABLE, str(problem)
+            return result
         held = [group for group in groups if group.members]
-        result = GroupOwnerResult(name=name, groups=groups[:GROUPS_TOLD_MAX])
+        result.groups = groups[:GROUPS_TOLD_MAX]
         if held:
             where = "at the cluster" if is_adopted else "at the nodes"
             result.error_code = ErrorCode.NON_EMPTY_GROUP
@@ -94,12 +97,15 @@ class OwnershipChanges:
         return result
 
     def _change(self, name: str, is_adopted: bool) -> Change:
-        """A pattern is about all partitions, a name about the one of the group."""
-        shards = [shard for shard in self._coordinator.shards if shard.is_active]
-        if not is_pattern(name):
-            partition = self._coordinator.partition_of(name)
-            shards = [shard for shard in shards if shard.partition == partition]
-        return Change(name, is_adopted, shards)
+        needed = self._needed(name)
+        shards = [self._coordinator.shards[partition] for partition in needed]
+        return Change(name, is_adopted, [shard for shard in shards if shard.is_active])
+
+    def _needed(self, name: str) -> list[int]:
+        """A pattern is about all partitions, a name about the one of the group, whoever leads them now."""
+        if is_pattern(name):
+            return [shard.partition for shard in self._coordinator.shards]
+        return [self._coordinator.partition_of(name)]
 
     async def _groups_of(self, change: Change) -> list[str]:
         """The groups of these partitions, at the cluster and here, that the change is about."""
@@ -155,7 +161,9 @@ class OwnershipChanges:
         await self._sentinels.leave(group_id)
         disowned: asyncio.Future[StoreError | None] = asyncio.get_running_loop().create_future()
         self._ownership.disown(group_id, disowned.set_result)
-        await disowned
+        problem = await disowned
+        if problem is not None:
+            raise BrokerError(f"{group_id} is not given back: {problem}")
         return told
 
     async def _removed(self, group_id: str, cause: Cause) -> bool:
