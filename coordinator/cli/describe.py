@@ -24,6 +24,7 @@ from coordinator.cli.terminal import (
 from coordinator.cli.what_if_report import runs
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.group_description import AGES_MAX, DescribedGroup, PartitionLag, describe_group, list_groups
+from coordinator.client.group_members import DescribedMember
 from coordinator.explain.positions import notes
 from coordinator.explain.words import Names, counted, duration, plain
 
@@ -100,6 +101,7 @@ def _lines(group: DescribedGroup, now_ms: int) -> Iterator[str]:
     if group.members:
         yield ""
         yield from _member_table(group, {each: names.of(ref) for each, ref in refs.items()})
+        yield from _of_workers(group)
     if group.partitions:
         yield ""
         yield from _lag_table(group, {each: names.of(ref) for each, ref in refs.items()}, now_ms)
@@ -108,11 +110,13 @@ def _lines(group: DescribedGroup, now_ms: int) -> Iterator[str]:
 def _member_table(group: DescribedGroup, names: dict[str, str]) -> Iterator[str]:
     """A line for each member. In a consumer group with its epoch, and with its target while one has another."""
     has_epochs = group.group_epoch is not None
+    what = "tasks" if any(each.worker is not None for each in group.members) else "partitions"
     has_targets = not all(each.is_reconciled for each in group.members)
-    header = ["member", "host", "client id", *(["epoch"] if has_epochs else []), "partitions", "assigned"]
+    header = ["member", "host", "client id", *(["epoch"] if has_epochs else []), what, "assigned"]
     rows = []
     for each in group.members:
-        count = sum(map(len, (each.partitions or {}).values()))
+        owned = each.partitions if each.worker is None else each.worker.tasks
+        count = sum(map(len, (owned or {}).values()))
         rows.append(
             (
                 names[each.member_id],
@@ -120,12 +124,47 @@ def _member_table(group: DescribedGroup, names: dict[str, str]) -> Iterator[str]
                 each.client_id,
                 *([str(each.member_epoch)] if has_epochs else []),
                 str(count),
-                "cannot be read" if each.partitions is None else _runs(each.partitions),
+                _assigned(each),
                 *([_runs(each.target or {})] if has_targets else []),
             )
         )
     all_rows = [tuple(header + (["target"] if has_targets else [])), *sorted(rows)]
     yield from table(all_rows, frozenset({3, 4} if has_epochs else {3}))
+
+
+def _assigned(member: DescribedMember) -> str:
+    """Partitions; of a worker of Kafka Connect, its connectors and tasks."""
+    if member.worker is not None:
+        worker = member.worker
+        connectors = " ".join(plain(each) for each in worker.connectors)
+        return f"connectors: {connectors or '-'}; tasks: {_runs(worker.tasks)}"
+    if member.partitions is None:
+        return "cannot be read"
+    return f"{_runs(member.partitions)}{' (cut short: without user data)' if member.is_cut_short else ''}"
+
+
+def _of_workers(group: DescribedGroup) -> Iterator[str]:
+    """What the leader of a Kafka Connect cluster told its workers."""
+    workers = [each.worker for each in group.members if each.worker is not None]
+    if not workers:
+        return
+    connectors = sum(len(each.connectors) for each in workers)
+    tasks = sum(len(numbers) for each in workers for numbers in each.tasks.values())
+    offsets = sorted({each.config_offset for each in workers})
+    upto = f"{offsets[0]}" if len(offsets) == 1 else f"{offsets[0]} to {offsets[-1]}"
+    yield (
+        f"Kafka Connect: {counted(connectors, 'connector')} and {counted(tasks, 'task')}, by the configurations up to"
+        f" offset {upto}"
+    )
+    revoked = sum(len(numbers) for each in workers for numbers in each.revoked.values())
+    if revoked:
+        yield f"{counted(revoked, 'connector or task', 'connectors and tasks')} to be given up, for the next rebalance"
+    delay_ms = max(each.delay_ms for each in workers)
+    if delay_ms > 0:
+        yield (
+            f"at the last rebalance the leader was to wait {duration(delay_ms)} for workers that had gone"
+            " (scheduled.rebalance.max.delay.ms)"
+        )
 
 
 def _runs(partitions: dict[str, list[int]]) -> str:

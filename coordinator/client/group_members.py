@@ -9,7 +9,13 @@ from _wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from _wire.messages.describe_groups import DescribeGroupsRequest
 from coordinator.client.groups import DEAD
 from coordinator.client.wire import WireConnection
-from coordinator.core.assignment import readable_partitions
+from coordinator.core.assignment import is_cut_short, readable_partitions
+from coordinator.core.connect_protocol import (
+    CONNECT_PROTOCOL_TYPE,
+    UnreadableAssignment,
+    WorkerAssignment,
+    decode_worker_assignment,
+)
 from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE, read_subscription
 
 NOT_A_CONSUMER_GROUP: Final = (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION)
@@ -32,6 +38,10 @@ class DescribedMember:
     """None in a classic group."""
     target: dict[str, list[int]] | None = None
     """What it is to own; None in a classic group, whose members own what they were assigned."""
+    worker: WorkerAssignment | None = None
+    """What a worker of Kafka Connect runs."""
+    is_cut_short: bool = False
+    """Whether its assignment ends before its user data, so that its own client cannot read it."""
     topics: tuple[str, ...] = ()
     """Topics that it subscribes to by name, or owns partitions of. A classic group that is not stable tells none."""
 
@@ -89,6 +99,8 @@ def _classic_group(group: Any) -> GroupMembers:
             each.client_host,
             each.group_instance_id,
             owned := readable_partitions(group.protocol_type, each.member_assignment),
+            worker=_worker(group.protocol_type, each.member_assignment),
+            is_cut_short=is_cut_short(group.protocol_type, each.member_assignment),
             topics=_topics(owned, read_subscription(group.protocol_type, each.member_metadata, TOPICS_READ_MAX)[0]),
         )
         for each in group.members
@@ -108,7 +120,7 @@ def _consumer_group(group: Any) -> GroupMembers:
             _by_topic(each.assignment),
             each.member_epoch,
             target := _by_topic(each.target_assignment),
-            _topics(target, each.subscribed_topic_names),
+            topics=_topics(target, each.subscribed_topic_names),
         )
         for each in group.members
     ]
@@ -129,3 +141,12 @@ def _by_topic(assignment: Any) -> dict[str, list[int]]:
 
 def _topics(owned: Mapping[str, object] | None, subscribed: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*subscribed, *(owned or ())]))
+
+
+def _worker(protocol_type: str, assignment: bytes) -> WorkerAssignment | None:
+    if protocol_type != CONNECT_PROTOCOL_TYPE:
+        return None
+    try:
+        return decode_worker_assignment(assignment)
+    except UnreadableAssignment:
+        return None

@@ -2,6 +2,7 @@
 
 import json
 import re
+import struct
 import subprocess
 import sys
 import time
@@ -24,6 +25,8 @@ from _wire.records import Record, build_batch
 from coordinator.core.assignors.consumer_protocol import encode_assignment, encode_subscription
 from coordinator.core.assignors.registry import RANGE
 from tests.core.assignors.questions import member
+from tests.core.test_connect_protocol import assignment as worker_assignment
+from tests.core.test_connect_protocol import tasks
 from tests.servers import RunningServer
 from tests.waiting import wait_for
 from tests.wire_client import WireClient
@@ -299,3 +302,41 @@ def test_the_age_of_lag_is_that_of_the_first_record_that_is_left(server, name):
     assert first["lag"] == 11
     assert 3_600_000 <= first["lag_ms"] < 3_700_000
     assert described["lag_ms"] >= 5 * 3_600_000
+
+
+def sync_alone(client: WireClient, group_id: str, joined: Any, assignment: bytes) -> None:
+    request = SyncGroupRequest(
+        group_id=group_id,
+        generation_id=joined.generation_id,
+        member_id=joined.member_id,
+        group_instance_id="first",
+        assignments=[SyncGroupRequestAssignment(member_id=joined.member_id, assignment=assignment)],
+    )
+    assert client.request(request, 3).error_code == 0
+
+
+def test_the_workers_of_kafka_connect_are_described_by_connectors_and_tasks(server, name):
+    with WireClient(server.bootstrap, "worker") as client:
+        joined = join(client, name, "first", protocol_type="connect")
+        assigned = worker_assignment(
+            1, tasks(sink=[-1, 0, 1], source=[2]), tasks(source=[0]), struct.pack(">i", 300_000)
+        )
+        sync_alone(client, name, joined, assigned)
+        lines = groups(server.bootstrap, "describe", name).splitlines()
+    assert lines[2].split() == ["member", "host", "client", "id", "tasks", "assigned"]
+    assert " ".join(lines[3].split()) == "first 127.0.0.1 worker 3 connectors: sink; tasks: sink[0-1] source[2]"
+    assert lines[4:7] == [
+        "Kafka Connect: 1 connector and 3 tasks, by the configurations up to offset 12",
+        "1 connector or task to be given up, for the next rebalance",
+        "at the last rebalance the leader was to wait 5 min for workers that had gone"
+        " (scheduled.rebalance.max.delay.ms)",
+    ]
+
+
+def test_an_assignment_without_user_data_is_cut_short(server, name):
+    with WireClient(server.bootstrap, "app") as client:
+        joined = join(client, name, "first")
+        sync_alone(client, name, joined, encode_assignment({name: [0, 1]})[:-4])
+        text = groups(server.bootstrap, "describe", name)
+    assert f"{name}[0-1] (cut short: without user data)" in text
+    assert "cannot be read" not in text

@@ -1,0 +1,71 @@
+"""Assignments of workers of Kafka Connect, byte by byte as ConnectProtocol and IncrementalCooperative write them."""
+
+import struct
+
+import pytest
+
+from coordinator.core.connect_protocol import UnreadableAssignment, WorkerAssignment, decode_worker_assignment
+
+
+def text(value: str) -> bytes:
+    return struct.pack(">h", len(value)) + value.encode()
+
+
+def tasks(**numbers: list[int]) -> bytes:
+    entries = [text(name) + struct.pack(f">i{len(own)}i", len(own), *own) for name, own in numbers.items()]
+    return struct.pack(">i", len(entries)) + b"".join(entries)
+
+
+def assignment(version: int, assigned: bytes, *after: bytes) -> bytes:
+    return b"".join(
+        (
+            struct.pack(">hh", version, 0),
+            text("leader"),
+            text("http://a:8083/"),
+            struct.pack(">q", 12),
+            assigned,
+            *after,
+        )
+    )
+
+
+def test_what_an_eager_worker_runs():
+    assert decode_worker_assignment(assignment(0, tasks(sink=[-1, 1, 0], source=[2]))) == WorkerAssignment(
+        ("sink",), {"sink": [0, 1], "source": [2]}, {}, 12, 0, "leader"
+    )
+
+
+def test_a_cooperative_worker_gives_up_and_waits():
+    data = assignment(1, tasks(source=[0]), tasks(sink=[-1, 0]), struct.pack(">i", 300_000))
+    assert decode_worker_assignment(data) == WorkerAssignment(
+        (), {"source": [0]}, {"sink": [-1, 0]}, 12, 300_000, "leader"
+    )
+
+
+def test_no_revocation_is_null():
+    data = assignment(2, tasks(), struct.pack(">ii", -1, 0))
+    assert decode_worker_assignment(data) == WorkerAssignment((), {}, {}, 12, 0, "leader")
+
+
+def test_empty_bytes_assign_nothing():
+    assert decode_worker_assignment(b"").tasks == {}
+
+
+@pytest.mark.parametrize("length", range(1, 60))
+def test_what_is_cut_off_is_unreadable(length):
+    data = assignment(1, tasks(sink=[-1, 0]), tasks(), struct.pack(">i", 0))
+    assert length < len(data)
+    with pytest.raises(UnreadableAssignment):
+        decode_worker_assignment(data[:length])
+
+
+@pytest.mark.parametrize("count", [2**31 - 1, 1_000])
+def test_a_count_beyond_the_bytes_ends_with_them(count):
+    with pytest.raises(UnreadableAssignment):
+        decode_worker_assignment(assignment(0, struct.pack(">i", count)))
+
+
+def test_a_name_that_is_no_text_is_unreadable():
+    bad = struct.pack(">i", 1) + struct.pack(">h", 2) + b"\xff\xff" + struct.pack(">i", 0)
+    with pytest.raises(UnreadableAssignment):
+        decode_worker_assignment(assignment(0, bad))
