@@ -123,8 +123,9 @@ ADVICE: Final = {
     "a regular expression matches no topic": "A Kafka stored it, and RE2 does not accept it: `reason`.",
     "cannot write the markers of a transaction, which does not end until then": "It is tried again after `retry_ms`. "
     "`first` and `error` name the first partition that refused it.",
-    "a group gets no new assignment": "`reason` names what is too large for a batch: raise `message.max.bytes`, or have members subscribe to "
-    "fewer topics. Members are answered UNKNOWN_SERVER_ERROR until it succeeds; it is tried again with their heartbeats.",
+    "a group gets no new assignment": "`reason` names what is too large for a batch: raise `message.max.bytes`, or "
+    "have members subscribe to fewer topics. Members are answered UNKNOWN_SERVER_ERROR until it succeeds; it is tried "
+    "again with their heartbeats.",
     # Nodes in front of a cluster.
     "node ended; starting it again": "The lines before say why it ended.",
     "the topics of the cluster are not known": CLUSTER,
@@ -139,7 +140,6 @@ ADVICE: Final = {
     "append not acknowledged; trying again": CLUSTER,
     "no new producer epoch": CLUSTER,
     "no heartbeat to the group of the nodes; trying on": CLUSTER,
-    "the names of topics are not known by their ids": CLUSTER,
     "cannot leave the group of the nodes; they notice it later": "Nothing: its session ends.",
     "the group of the nodes cannot be reached": CLUSTER,
     "a member of the group of the nodes is no node": "Another client uses `cluster.nodes.group.id`: stop it, and take "
