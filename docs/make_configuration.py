@@ -9,7 +9,7 @@ sys.path.insert(0, str(ROOT))
 
 from coordinator.broker.broker_configs import can_change  # noqa: E402
 from coordinator.config.cleaner_keys import LOG_CLEANER_THREADS  # noqa: E402
-from coordinator.config.key import INT16_MAX, INT32_MAX, INT64_MAX, ConfigKey, Scope  # noqa: E402
+from coordinator.config.key import DOUBLE_MAX, INT16_MAX, INT32_MAX, INT64_MAX, ConfigKey, Scope  # noqa: E402
 from coordinator.config.settings import ALL_KEYS  # noqa: E402
 
 PAGE = Path(__file__).with_name("configuration.md")
@@ -87,7 +87,7 @@ SCOPES = {
     Scope.MECHANISM: " Also for one listener, and one SASL mechanism of it.",
 }
 IGNORED = (LOG_CLEANER_THREADS,)
-UNBOUNDED = (INT16_MAX, INT32_MAX, INT64_MAX)
+UNBOUNDED = (INT16_MAX, INT32_MAX, INT64_MAX, DOUBLE_MAX)
 
 
 def page() -> str:
@@ -115,8 +115,7 @@ def allowed(key: ConfigKey[Any]) -> str:
         return "`true`, `false`"
     if key.at_least is None:
         return ""
-    is_open = key.at_most is None or key.at_most in UNBOUNDED
-    return f"at least {key.at_least}" if is_open else f"{key.at_least} to {key.at_most}"
+    return f"at least {key.at_least}" if key.at_most in UNBOUNDED else f"{key.at_least} to {key.at_most}"
 
 
 if __name__ == "__main__":

@@ -140,6 +140,8 @@ ADVICE: Final = {
     "append not acknowledged; trying again": CLUSTER,
     "no new producer epoch": CLUSTER,
     "no heartbeat to the group of the nodes; trying on": CLUSTER,
+    "the cluster's answer about a group is too large": "The group has committed offsets with more than 100 MiB of "
+    "metadata: its clients get UNKNOWN_SERVER_ERROR. Let them store less, or ask for some partitions.",
     "cannot leave the group of the nodes; they notice it later": "Nothing: its session ends.",
     "the group of the nodes cannot be reached": CLUSTER,
     "a member of the group of the nodes is no node": "Another client uses `cluster.nodes.group.id`: stop it, and take "

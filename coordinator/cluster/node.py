@@ -75,7 +75,7 @@ class ClusterNode:
             ConfigError: the listener or the security settings cannot be used.
         """
         self._config = config
-        self._host = host or this_host()
+        self._host = host or this_host(counts_suspension=True)  # the lease goes on at the cluster
         self.loop: Final = NodeLoop(self._host)
         self._owner = Owner(node_id=config[NODE_ID], coordinator_epoch=self.loop.wall_ms())
         self._client_id = f"coordinator-node-{self._owner.node_id}"

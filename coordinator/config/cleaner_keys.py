@@ -36,6 +36,7 @@ LOG_CLEANER_IO_MAX_BYTES_PER_SECOND = ConfigKey(
     "The maximum number of bytes a second that compaction reads and writes together, on average. By default there is "
     "no limit, as in Kafka.",
     1,
+    DOUBLE_MAX,
 )
 LOG_CLEANER_MIN_CLEANABLE_RATIO = ConfigKey(
     "log.cleaner.min.cleanable.ratio",

@@ -40,11 +40,14 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
         return run_in_threads if self.has_threads else run_in_turn
 
 
-def this_host(inherited: InheritedSockets | None = None) -> Host:
-    """The clocks and the disks of this machine, and what its service manager has opened."""
+def this_host(inherited: InheritedSockets | None = None, *, counts_suspension: bool = False) -> Host:
+    """The clocks and the disks of this machine, and what its service manager has opened.
+
+    `counts_suspension`: deadlines come though the machine is suspended, as where other machines wait for them.
+    """
     disk = DiskFileSystem(files_of_the_logs())
     return Host(
-        clock=SystemClock(),
+        clock=SystemClock(counts_suspension),
         wall_ms=wall_clock_ms,
         files=disk,
         descriptors=DescriptorReserve(disk.open_count),

@@ -5,7 +5,12 @@ class SystemClock:
     once, and a step back would keep sessions alive. For the time of records there is `wall_clock_ms`.
     """
 
-    def __init__(self) -> None: ...
+    clock_id: int
+    """Which of the system's clocks it reads."""
+
+    def __init__(self, counts_suspension: bool = False) -> None:
+        """`counts_suspension`: it goes on while the machine is suspended, where the system has such a clock."""
+
     def now_ms(self) -> int:
         """Milliseconds since the Unix epoch. Never goes back."""
 

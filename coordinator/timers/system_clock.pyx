@@ -3,6 +3,7 @@
 import time
 
 from libc.stdint cimport int64_t
+from posix.types cimport clockid_t
 from posix.time cimport CLOCK_MONOTONIC, CLOCK_REALTIME, clock_gettime, timespec
 
 cdef enum:
@@ -11,9 +12,9 @@ cdef enum:
     NANOSECONDS_PER_SECOND = 1_000_000_000
 
 
-cdef inline int64_t monotonic_ns() noexcept:
+cdef inline int64_t read_ns(clockid_t clock_id) noexcept:
     cdef timespec now
-    clock_gettime(CLOCK_MONOTONIC, &now)
+    clock_gettime(clock_id, &now)
     return now.tv_sec * <int64_t>NANOSECONDS_PER_SECOND + now.tv_nsec
 
 
@@ -25,9 +26,11 @@ def wall_clock_ms():
 
 cdef class SystemClock:
     cdef int64_t epoch_ns
+    cdef readonly clockid_t clock_id
 
-    def __init__(self):
-        self.epoch_ns = time.time_ns() - monotonic_ns()
+    def __init__(self, bint counts_suspension=False):
+        self.clock_id = getattr(time, "CLOCK_BOOTTIME", CLOCK_MONOTONIC) if counts_suspension else CLOCK_MONOTONIC
+        self.epoch_ns = time.time_ns() - read_ns(self.clock_id)
 
     def now_ms(self):
-        return (self.epoch_ns + monotonic_ns()) // NANOSECONDS_PER_MS
+        return (self.epoch_ns + read_ns(self.clock_id)) // NANOSECONDS_PER_MS

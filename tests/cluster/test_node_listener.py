@@ -1,6 +1,7 @@
 """The one listener of a node in front of a cluster."""
 
 import asyncio
+import time
 from pathlib import Path
 
 import pytest
@@ -51,3 +52,10 @@ def test_other_nodes_are_asked_over_the_tls_that_the_brokers_need_not_have(tmp_p
     node = make(tls_settings(tmp_path) | settings)
     assert node._peers._security.tls_context is not None
     assert node._security.own.tls_context is None
+
+
+def test_the_lease_of_a_node_counts_while_its_machine_is_suspended():
+    node = make({})
+    clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+    assert node._host.clock.clock_id == clock  # type: ignore[attr-defined]
+    assert node.links.lease._now_ms == node.loop.now_ms == node._host.clock.now_ms

@@ -56,3 +56,14 @@ def test_a_clock_that_is_put_ahead_by_less_than_passed_never_goes_back():
     assert clock.now_ms() == 1_050
     clock.resume()
     assert clock.now_ms() == 1_050
+
+
+def test_the_clock_of_a_lease_counts_while_the_machine_is_suspended() -> None:
+    boot_time = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+    assert SystemClock().clock_id == time.CLOCK_MONOTONIC
+    clock = SystemClock(True)
+    assert clock.clock_id == boot_time
+    began_ms, began = clock.now_ms(), time.clock_gettime(boot_time)
+    while time.clock_gettime(boot_time) - began < 0.002:
+        continue
+    assert clock.now_ms() > began_ms

@@ -12,10 +12,11 @@ from _wire.errors import MalformedMessage
 from _wire.frames import FrameSplitter, FrameTooLarge
 from _wire.headers import decode_response_header, encode_request
 from _wire.primitives import Message
-from coordinator.cluster.brokers.errors import BrokerError
+from coordinator.cluster.brokers.errors import BrokerError, ResponseTooLarge
 
 FRAME_BYTES_MAX: Final = 100 * 1024 * 1024
-"""Kafka's default limit of a request (socket.request.max.bytes). A larger frame is not Kafka's protocol."""
+"""Kafka's default limit of a request (socket.request.max.bytes). A larger response is not read: it ends the connection,
+and an error is what its request is answered."""
 VERSION_MAX: Final = (1 << 15) - 1
 """Versions are 16 bits."""
 
@@ -58,6 +59,8 @@ class BrokerConnection(asyncio.Protocol):
         self._correlation_id = 0
         self._transport: Any = None
         self._problem: str | None = None
+        self._is_too_large = False
+        """Whether the response to the first request was too large."""
 
     @property
     def is_open(self) -> bool:
@@ -143,8 +146,11 @@ class BrokerConnection(asyncio.Protocol):
         try:
             for frame in self._splitter.feed(data):
                 self._answer(frame)
-        except FrameTooLarge:
-            self.close(f"{self.broker} does not use Kafka's protocol")
+        except FrameTooLarge as problem:
+            for frame in problem.frames:
+                self._answer(frame)
+            self._is_too_large = True
+            self.close(f"{self.broker} answers with {problem.frame_bytes} bytes, more than {FRAME_BYTES_MAX}")
         except (MalformedMessage, BrokerError) as problem:
             self.close(f"{self.broker} sent a response that cannot be decoded: {problem}")
 
@@ -154,9 +160,10 @@ class BrokerConnection(asyncio.Protocol):
             self._problem = f"{self.broker} closed the connection{reason}"
         self._transport = None
         asked, self._asked = self._asked, deque()
-        for each in asked:
+        for position, each in enumerate(asked):
             each.timeout.cancel()
-            each.answered(BrokerError(self._problem))
+            is_too_large = self._is_too_large and position == 0
+            each.answered(ResponseTooLarge(self._problem) if is_too_large else BrokerError(self._problem))
 
     def _answer(self, frame: bytes) -> None:
         if not self._asked:

@@ -6,3 +6,7 @@ class BrokerError(Exception):
 
     The message is one line. Whether the broker did what it was asked is not known.
     """
+
+
+class ResponseTooLarge(BrokerError):
+    """The broker answered with more than a node reads. Asked again, it does so again."""

@@ -14,7 +14,7 @@ from _wire.messages.offset_commit import OffsetCommitRequest
 from _wire.messages.txn_offset_commit import TxnOffsetCommitRequest
 from _wire.primitives import Message
 from coordinator.cluster.brokers.backoff import Backoff
-from coordinator.cluster.brokers.errors import BrokerError
+from coordinator.cluster.brokers.errors import BrokerError, ResponseTooLarge
 from coordinator.cluster.handlers.merged_commits import Commit, MergedCommits
 from coordinator.cluster.sentinels.membership import INSTANCE_ID, Sentinel
 from coordinator.cluster.sentinels.sentinels import MOVED, SENTINEL_GONE, Sentinels
@@ -22,6 +22,9 @@ from coordinator.logger import logger
 
 TRIED_SECONDS: Final = 10
 """For how long a request is sent again while the group's coordinator at the cluster moves."""
+ASKED: Final = "groups asked"
+"""The purpose of the connection for requests whose answers may be large: commits and heartbeats go by others, which
+such an answer neither delays nor ends."""
 MEMBERS_VERSION: Final = 3
 """From this version on TxnOffsetCommit names generation, member and instance."""
 MEMBER_EPOCH_VERSION: Final = 9
@@ -102,7 +105,7 @@ class Forwarder:
         backoff, until = Backoff(), self._loop.time() + TRIED_SECONDS
         while True:
             try:
-                connection = await self._sentinels.connection_of(group_id)
+                connection = await self._sentinels.connection_of(group_id, ASKED)
                 if not connection.serves(request, version):
                     return ErrorCode.UNSUPPORTED_VERSION
                 response = await connection.request_in(request, version)
@@ -110,6 +113,9 @@ class Forwarder:
                 if error not in MOVED:
                     return response
                 self._sentinels.moved(group_id)
+            except ResponseTooLarge as problem:
+                logger.warning("the cluster's answer about a group is too large", group=group_id, problem=str(problem))
+                return ErrorCode.UNKNOWN_SERVER_ERROR
             except BrokerError as problem:
                 logger.debug("asking the cluster again", group=group_id, problem=str(problem))
                 error = ErrorCode.COORDINATOR_NOT_AVAILABLE

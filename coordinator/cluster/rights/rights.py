@@ -7,6 +7,7 @@ what is known, so what is denied is answered as by a broker.
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from itertools import islice
 from types import GeneratorType
 from typing import Any, Final, Protocol
 
@@ -26,7 +27,14 @@ from coordinator.server.request_context import RequestContext
 KNOWN_SECONDS: Final = 30
 """For how long an answer counts: so long after it was taken away, a right may still be used."""
 NAMES_MAX: Final = 10_000
-"""Of one request; a larger one is denied."""
+NAMES_BYTES_MAX: Final = 4 << 20
+"""Of one request; what is above is denied. Ten thousand names of topics have 2.5 MB at most."""
+DECISIONS_MAX: Final = 100_000
+DECISIONS_BYTES_MAX: Final = 32 << 20
+"""What is kept of all clients. Above it, the client that has most is asked about again."""
+DECISIONS_OF_ONE_MAX: Final = 20_000
+DECISIONS_OF_ONE_BYTES_MAX: Final = 8 << 20
+"""What is kept of one client, with those of its next request."""
 ASKED_AT_ONCE: Final = 50
 """Fewer than may wait for an answer of the broker: one more would not be sent."""
 LENGTH_BYTES: Final = 4
@@ -52,19 +60,49 @@ class KnownRights:
 
     def __init__(self) -> None:
         self._known: dict[Principal, dict[tuple[int, str | None], bool]] = {}
+        self._bytes: dict[Principal, int] = {}
+        """Of the names."""
+        self._decisions = self._names_bytes = 0
+        """Of all clients together."""
         self._on_change: list[Callable[[], None]] = []
         self._expiry: asyncio.TimerHandle | None = None
 
     def learn(self, principal: Principal, rights: Mapping[Permission, bool]) -> None:
         known = self._known.setdefault(principal, {})
+        before, names_bytes = len(known), 0
         for (operation, resource_type, name), is_allowed in rights.items():
-            known[question_of(operation, resource_type), name] = is_allowed
+            question = question_of(operation, resource_type), name
+            if question not in known:
+                names_bytes += len(name)
+            known[question] = is_allowed
+        self._decisions += len(known) - before
+        self._names_bytes += names_bytes
+        self._bytes[principal] = self._bytes.get(principal, 0) + names_bytes
+        while self._decisions > DECISIONS_MAX or self._names_bytes > DECISIONS_BYTES_MAX:
+            others = [each for each in self._known if each != principal]
+            if not others:
+                break
+            self.forget(max(others, key=self._weight))
         if self._expiry is None:
             self._expiry = asyncio.get_running_loop().call_later(KNOWN_SECONDS, self._expire)
 
     def forget(self, principal: Principal) -> None:
-        """The connection is closed."""
-        self._known.pop(principal, None)
+        """The connection is closed, or what it may do is to be asked again."""
+        self._decisions -= len(self._known.pop(principal, ()))
+        self._names_bytes -= self._bytes.pop(principal, 0)
+
+    def make_room(self, principal: Principal) -> None:
+        """A request of this client is about to be asked about. What was kept of it goes if that is much."""
+        known = len(self._known.get(principal, ()))
+        if (
+            known + NAMES_MAX > DECISIONS_OF_ONE_MAX
+            or self._bytes.get(principal, 0) + NAMES_BYTES_MAX > DECISIONS_OF_ONE_BYTES_MAX
+        ):
+            self.forget(principal)
+
+    def _weight(self, principal: Principal) -> float:
+        """The larger of the client's parts of both bounds."""
+        return max(len(self._known[principal]) / DECISIONS_MAX, self._bytes.get(principal, 0) / DECISIONS_BYTES_MAX)
 
     def close(self) -> None:
         if self._expiry is not None:
@@ -73,6 +111,8 @@ class KnownRights:
     def _expire(self) -> None:
         self._expiry = None
         self._known.clear()
+        self._bytes.clear()
+        self._decisions = self._names_bytes = 0
         for changed in self._on_change:
             changed()
 
@@ -167,7 +207,8 @@ class ClusterAuthorization(AuthorizationStep):
         Raises:
             NoAnswer: the broker cannot be reached. Not for the caller: the step closes the connection.
         """
-        asked = list(permissions)[:NAMES_MAX]
+        asked = _bounded(permissions)
+        self._rights.make_room(call.principal)
         asks = [partial(self._ask, probe, call) for probe in probes_for(asked)]
         for first in range(0, len(asks), ASKED_AT_ONCE):
             for rights in (yield from awaited_all(asks[first : first + ASKED_AT_ONCE])):
@@ -186,6 +227,18 @@ class ClusterAuthorization(AuthorizationStep):
 
         frame = encode_request(correlation_id, call.client_id, request, probe.version)
         self._upstream.ask(call, frame[LENGTH_BYTES:], read)
+
+
+def _bounded(permissions: Iterable[Permission]) -> list[Permission]:
+    """As many of them as are asked about."""
+    asked: list[Permission] = []
+    names_bytes = 0
+    for each in islice(permissions, NAMES_MAX):
+        names_bytes += len(each.name)
+        if names_bytes > NAMES_BYTES_MAX:
+            break
+        asked.append(each)
+    return asked
 
 
 def _read(probe: Probe, frame: bytes) -> dict[Permission, bool]:

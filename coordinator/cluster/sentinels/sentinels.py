@@ -163,17 +163,21 @@ class Sentinels:
         described: DescribedGroup | ErrorCode = await self._tried(ask)
         return described
 
-    async def _connection(self, group_id: str) -> BrokerConnection:
+    async def _connection(self, group_id: str, purpose: str = "sentinels") -> BrokerConnection:
         broker_id = self._coordinators.get(group_id)
         if broker_id is None:
             broker_id = await self._brokers.coordinator_of(group_id, GROUP_KEY)
             if group_id in self._open:
                 self._coordinators[group_id] = broker_id
-        return await self._brokers.connection(broker_id, f"sentinels {crc32(group_id.encode()) % CONNECTIONS}")
+        return await self._brokers.connection(broker_id, f"{purpose} {crc32(group_id.encode()) % CONNECTIONS}")
 
-    async def connection_of(self, group_id: str) -> BrokerConnection:
-        """The connection to the group's coordinator at the cluster. Raises BrokerError."""
-        return await self._connection(group_id)
+    async def connection_of(self, group_id: str, purpose: str = "sentinels") -> BrokerConnection:
+        """The connection to the group's coordinator at the cluster; that of its sentinel, or one for another purpose.
+
+        Raises:
+            BrokerError: there is none.
+        """
+        return await self._connection(group_id, purpose)
 
     def moved(self, group_id: str) -> None:
         """The coordinator of the group at the cluster is another broker, or cannot be reached."""

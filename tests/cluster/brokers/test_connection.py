@@ -11,8 +11,8 @@ from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from _wire.primitives import Message
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.cluster.brokers.connecting import connect
-from coordinator.cluster.brokers.connection import BrokerConnection
-from coordinator.cluster.brokers.errors import BrokerError
+from coordinator.cluster.brokers.connection import FRAME_BYTES_MAX, BrokerConnection
+from coordinator.cluster.brokers.errors import BrokerError, ResponseTooLarge
 from tests.cluster.relay.scripted import Peer
 
 SECONDS = 10
@@ -156,3 +156,19 @@ def test_who_was_cancelled_does_not_get_the_response_of_others() -> None:
 def test_an_address_that_is_none(address: str) -> None:
     with pytest.raises(BrokerError):
         asyncio.run(connect(Bootstrap(address), "test", SECONDS, lambda: None))
+
+
+def test_a_response_that_is_too_large_is_told_to_who_asked_for_it() -> None:
+    async def play(connection: BrokerConnection, peer: Peer) -> None:
+        answered, large, later = (asyncio.ensure_future(connection.request(heartbeat())) for _ in range(3))
+        header, _ = decode_request_header(await peer.read_frame())
+        whole = encode_response(header.correlation_id, HeartbeatResponse(), header.api_version)
+        peer.write(whole + (FRAME_BYTES_MAX + 1).to_bytes(4, "big"))
+        assert (await answered).error_code == 0
+        with pytest.raises(ResponseTooLarge):
+            await large
+        with pytest.raises(BrokerError) as lost:
+            await later
+        assert not isinstance(lost.value, ResponseTooLarge)
+
+    with_broker(play)

@@ -12,8 +12,9 @@ from _wire.messages.offset_commit import (
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
-from coordinator.cluster.brokers.errors import BrokerError
-from coordinator.cluster.handlers.forwarding import Forwarder
+from _wire.messages.offset_fetch import OffsetFetchRequest
+from coordinator.cluster.brokers.errors import BrokerError, ResponseTooLarge
+from coordinator.cluster.handlers.forwarding import ASKED, Forwarder
 from coordinator.cluster.sentinels.membership import INSTANCE_ID, Sentinel
 
 VERSION = 8
@@ -30,7 +31,7 @@ class Cluster:
         self.present: Sentinel | None = SENTINEL
         self.has_moved = False
 
-    async def connection_of(self, group_id: str) -> "Cluster":
+    async def connection_of(self, group_id: str, purpose: str = "") -> "Cluster":
         return self
 
     def serves(self, request: Any, version: int) -> bool:
@@ -113,3 +114,25 @@ def test_a_version_that_the_cluster_does_not_have_is_not_sent_as_it_would_end_a_
     assert commit(cluster, VERSION + 1) is ErrorCode.UNSUPPORTED_VERSION
     assert cluster.sent == []
     assert cluster.present is SENTINEL
+
+
+def test_an_answer_that_is_too_large_is_not_asked_for_again() -> None:
+    purposes: list[str] = []
+
+    class Large(Cluster):
+        async def connection_of(self, group_id: str, purpose: str = "") -> "Cluster":
+            purposes.append(purpose)
+            return self
+
+        async def request_in(self, request: Any, version: int) -> OffsetCommitResponse:
+            raise ResponseTooLarge("large")
+
+    async def ask() -> Any:
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        forwarder = Forwarder(cluster)  # type: ignore[arg-type]
+        forwarder.fetch_offsets("g", OffsetFetchRequest(), VERSION, answer.set_result)
+        return await answer
+
+    cluster = Large()
+    assert asyncio.run(ask()) is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert purposes == [ASKED], "by no connection that commits and heartbeats of other groups take"

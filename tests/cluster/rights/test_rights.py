@@ -11,7 +11,17 @@ from _wire.messages.offset_delete import OffsetDeleteResponse
 from coordinator.cluster.relay.upstream_connection import REQUESTS_MAX
 from coordinator.cluster.rights.clients import ClientOfCluster
 from coordinator.cluster.rights.probes import Permission
-from coordinator.cluster.rights.rights import ClusterAuthorization, KnownRights
+from coordinator.cluster.rights.rights import (
+    DECISIONS_BYTES_MAX,
+    DECISIONS_MAX,
+    DECISIONS_OF_ONE_BYTES_MAX,
+    DECISIONS_OF_ONE_MAX,
+    NAMES_BYTES_MAX,
+    NAMES_MAX,
+    ClusterAuthorization,
+    KnownRights,
+    _bounded,
+)
 from coordinator.metadata.image import MetadataImage
 from coordinator.runtime.waiting_steps import WaitingSteps
 from coordinator.security.acls.model import AclOperation, ResourceType
@@ -59,3 +69,60 @@ def test_more_rights_than_requests_may_wait_are_found_out():
         return [known.authorize(client, "/h", *each) for each in asked]
 
     assert asyncio.run(story()) == [*(True for _ in groups), False]
+
+
+def learned(known: KnownRights, serial: int, names: list[str]) -> ClientOfCluster:
+    client = ClientOfCluster(serial)
+    known.make_room(client)
+    known.learn(client, {Permission(AclOperation.READ, ResourceType.GROUP, name): True for name in names})
+    return client
+
+
+def kept(known: KnownRights, client: ClientOfCluster) -> int:
+    return len(known.decisions(client, "/h"))
+
+
+def play(story: Any) -> None:
+    async def run() -> None:
+        known = KnownRights()
+        story(known)
+        known.close()
+
+    asyncio.run(run())
+
+
+def test_invented_names_of_one_client_are_kept_up_to_a_bound():
+    def story(known: KnownRights) -> None:
+        for turn in range(30):
+            client = learned(known, 1, [f"{turn}-{number}" for number in range(NAMES_MAX)])
+            assert kept(known, client) <= DECISIONS_OF_ONE_MAX
+        for turn in range(30):
+            client = learned(known, 1, [f"{turn}-{number}" + "n" * 30_000 for number in range(100)])
+            assert known._bytes[client] <= DECISIONS_OF_ONE_BYTES_MAX
+
+    play(story)
+
+
+def test_those_of_all_clients_are_bounded_and_who_has_few_keeps_them():
+    def story(known: KnownRights) -> None:
+        modest = learned(known, 0, ["g"])
+        for serial in range(1, 40):
+            client = learned(known, serial, [f"{serial}-{number}" for number in range(NAMES_MAX)])
+            assert kept(known, client) == NAMES_MAX, "what was found out for a request is there until it is decided"
+            assert known._decisions == sum(map(len, known._known.values())) <= DECISIONS_MAX
+        for serial in range(40, 60):
+            learned(known, serial, [f"{number}" + "n" * 30_000 for number in range(100)])
+            assert known._names_bytes == sum(known._bytes.values()) <= DECISIONS_BYTES_MAX
+        assert kept(known, modest) == 1
+        for serial in range(60):
+            known.forget(ClientOfCluster(serial))
+        assert (known._decisions, known._names_bytes, known._bytes) == (0, 0, {})
+
+    play(story)
+
+
+def test_a_request_is_asked_about_as_far_as_its_names_are_bounded():
+    names = [str(number) + "n" * 30_000 for number in range(1_000)]
+    asked = _bounded(Permission(AclOperation.READ, ResourceType.GROUP, name) for name in names)
+    assert [each.name for each in asked] == names[: len(asked)]
+    assert 0 < sum(len(each.name) for each in asked) <= NAMES_BYTES_MAX

@@ -95,6 +95,8 @@ OF_ACLS: Final = (
 )
 
 BASES: Final = tuple(
-    each for each in (*bases.BASES, *OF_ACLS) if each.api not in ("ApiVersions", "CreateAcls", "DeleteAcls")
+    each
+    for each in (*bases.BASES, *OF_ACLS)
+    if each.api not in ("ApiVersions", "CreateAcls", "DeleteAcls") and not each.api.endswith("DelegationToken")
 )
 """Without those that change the ACLs: they have tests of their own."""
