@@ -48,7 +48,7 @@ cdef class SessionTable:
     cdef size_t used
     cdef public bint leaves_heartbeats  # to the core, all of them
     cdef public bint asks_authorizer    # whether a heartbeat needs that its connection was authorized
-    cdef uint64_t authorizations        # counts what takes back the authorization of all members
+    cdef readonly uint64_t authorizations   # counts what takes back the authorization of all members
     cdef uint64_t changes               # counts what closes the ConsumerGroupHeartbeats of all groups
 
     cdef inline bint has_due_timer(self, int64_t now_ms) noexcept:

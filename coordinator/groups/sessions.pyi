@@ -58,10 +58,14 @@ class SessionTable:
         """Leave the ConsumerGroupHeartbeats of a group to the core: something of the group has changed."""
     def close_all_heartbeats(self) -> None:
         """Leave all ConsumerGroupHeartbeats to the core: topics, configs, features or the clock may have changed."""
-    def authorize(self, group_id: str, member_id: str, connection: int) -> None:
+    @property
+    def authorizations(self) -> int:
+        """A number that rises when the authorizer may decide otherwise."""
+    def authorize(self, group_id: str, member_id: str, connection: int, since: int = -1) -> None:
         """Let the member's heartbeats by this connection be answered here, as far as its client has to be authorized.
 
-        Until authorizations are taken back. Without a session nothing happens.
+        Until authorizations are taken back. `since` is what `authorizations` was when the authorizer was first asked,
+        -1: just now. Without a session nothing happens.
         """
     def take_back_authorizations(self) -> None:
         """The authorizer may decide otherwise from now on: it has to be asked again about each member."""
@@ -83,6 +87,12 @@ class SessionTable:
     ) -> int:
         """As `take_heartbeat`, of a ConsumerGroupHeartbeat that asks for nothing: the interval to answer, or -1."""
     def take_heartbeat(
-        self, group_id: str, member_id: str, group_instance_id: str | None, generation_id: int, now_ms: int
+        self,
+        group_id: str,
+        member_id: str,
+        group_instance_id: str | None,
+        generation_id: int,
+        now_ms: int,
+        connection: int = 0,
     ) -> bool:
         """The fast path as Python sees it: true when the heartbeat changed nothing but the deadline."""

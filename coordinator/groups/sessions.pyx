@@ -179,15 +179,15 @@ cdef class SessionTable:
         """Leave all ConsumerGroupHeartbeats to the core: topics, configs, features or the clock may have changed."""
         self.changes += 1
 
-    def authorize(self, str group_id not None, str member_id not None, int64_t connection):
+    def authorize(self, str group_id not None, str member_id not None, int64_t connection, int64_t since=-1):
         """Let the member's heartbeats by this connection be answered here, as far as its client has to be authorized.
 
-        Until the authorizer may decide otherwise. A member that has no session is left to the core all the same.
+        Until the authorizer may decide otherwise than when `authorizations` was `since`; -1: than now. A member that has no session is left to the core all the same.
         """
         cdef Session session = self.find(group_id, member_id)
         if session is not None:
             session.authorized_connection = connection
-            session.authorizations = self.authorizations
+            session.authorizations = self.authorizations if since < 0 else <uint64_t>since
 
     def take_back_authorizations(self):
         """The authorizer may decide otherwise from now on: it has to be asked again about each member."""

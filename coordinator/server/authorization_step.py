@@ -41,8 +41,15 @@ class ReportsDenials(Protocol):
 class KnowsHeartbeats(Protocol):
     """`SessionTable`."""
 
-    def authorize(self, group_id: str, member_id: str, connection: int) -> None:
-        """Let connections answer the heartbeats of a member by this one, until an ACL changes."""
+    @property
+    def authorizations(self) -> int:
+        """A number that rises when an ACL changes."""
+
+    def authorize(self, group_id: str, member_id: str, connection: int, since: int = -1) -> None:
+        """Let connections answer the heartbeats of a member by this one, until an ACL changes.
+
+        `since` is what `authorizations` was when the authorizer was first asked; -1: it was asked just now.
+        """
 
 
 class Access:
@@ -130,18 +137,19 @@ class _AuthorizedRoute:
             if self._is_heartbeat:
                 self._step.sessions.authorize(request.group_id, request.member_id, call.connection.serial)
             return self._proceed(request, call)
+        since = self._step.sessions.authorizations if self._is_heartbeat else 0
         finding_out = self._step.find_out_for(self._route, request, call)
         if finding_out is not None:
-            return self._decide_after(finding_out, request, call)
-        return self._decide(request, call)
+            return self._decide_after(finding_out, request, call, since)
+        return self._decide(request, call, since)
 
-    def _decide_after(self, finding_out: Steps[None], request: Any, call: RequestContext) -> Steps[Any]:
+    def _decide_after(self, finding_out: Steps[None], request: Any, call: RequestContext, since: int) -> Steps[Any]:
         yield from finding_out
-        response = self._decide(request, call)
+        response = self._decide(request, call, since)
         return (yield from response) if type(response) is GeneratorType else response
 
-    def _decide(self, request: Any, call: RequestContext) -> Any:
-        steps = self._steps(request, call)
+    def _decide(self, request: Any, call: RequestContext, since: int) -> Any:
+        steps = self._steps(request, call, since)
         try:
             next(steps)
             until = seconds() + AT_ONCE_SECONDS
@@ -173,8 +181,8 @@ class _AuthorizedRoute:
                 return False
         return True
 
-    def _steps(self, request: Any, call: RequestContext) -> Steps[Any]:
-        """The result is what a handler returns."""
+    def _steps(self, request: Any, call: RequestContext, since: int) -> Steps[Any]:
+        """The result is what a handler returns. `since`: what was asked first was asked then (`KnowsHeartbeats`)."""
         access = Access(self._authorizer, call)
         for requirement in self._whole:
             for name in self._denied_names(requirement, request, call, access):
@@ -199,7 +207,7 @@ class _AuthorizedRoute:
         if restricted is not None:
             return restricted
         if self._is_heartbeat:
-            self._step.sessions.authorize(request.group_id, request.member_id, call.connection.serial)
+            self._step.sessions.authorize(request.group_id, request.member_id, call.connection.serial, since)
         return self._proceed(request, call)
 
     def _denied_names(

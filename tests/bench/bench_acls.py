@@ -47,7 +47,9 @@ REQUESTS: Final = (
 class Ignored:
     """In place of sessions and of the log of denials."""
 
-    def authorize(self, group_id: str, member_id: str, connection: int) -> None:
+    authorizations = 0
+
+    def authorize(self, group_id: str, member_id: str, connection: int, since: int = -1) -> None:
         """Nothing is kept."""
 
     def denied(self, *what: Any) -> None:

@@ -501,6 +501,26 @@ def test_a_quota_puts_throttling_into_the_chain_and_its_end_takes_it_out():
         assert answered.error_code == ErrorCode.UNKNOWN_MEMBER_ID
 
 
+@pytest.mark.parametrize("is_taken_back", [False, True])
+def test_a_right_that_is_taken_away_while_a_heartbeat_is_authorized_in_steps_is_asked_for_again(is_taken_back):
+    node = GroupNode()
+    sessions = node.server.sessions
+    sessions.set_group("g", 1, True)
+    sessions.start("g", "m", None, 60_000, 60_000, True, node.server.now_ms)
+    chain = chain_of(node, handled_by, Denier())
+    (route,) = (each for each in chain.routes.values() if each.api.name == "ConsumerGroupHeartbeat")
+    names = [f"t{number}" for number in range(20_000)]
+    beat = ConsumerGroupHeartbeatRequest(group_id="g", member_id="m", member_epoch=1, subscribed_topic_names=names)
+    call = call_of(node, route, beat, 0)
+    steps = route.handler(beat, call)
+    assert type(steps) is GeneratorType, "it takes longer than it may in one step"
+    if is_taken_back:
+        sessions.take_back_authorizations()
+    assert at_once(steps) == "handled"
+    is_answered = sessions.take_heartbeat("g", "m", None, 1, node.server.now_ms, call.connection.serial)
+    assert is_answered is not is_taken_back
+
+
 class NotedThrottling(Throttling):
     """Notes each request that passes its step."""
 
