@@ -200,7 +200,7 @@ MUTANTS: Final = (
     Mutant(
         "members that have left the cluster go on to be a finding",
         "FoldedGroup.held_by_cluster",
-        "and self.held[-1].member_count",
+        "or not last.member_count",
         "",
     ),
     Mutant(
@@ -214,5 +214,17 @@ MUTANTS: Final = (
         "GroupHistory.note_coordinator",
         "if isinstance(event, ABSENCES):",
         "if not isinstance(event, schema.GroupHeldByCluster):",
+    ),
+    Mutant(
+        "a group that the nodes have taken in goes on to be told as the cluster's",
+        "FoldedGroup.held_by_cluster",
+        "or (self.is_taken_in and not last.is_owned)",
+        "",
+    ),
+    Mutant(
+        "a start of a node after it took the group over is told as an absence",
+        "_Leaders._led",
+        "self._stopped_ms, self._taken, self._is_told = None, event, True",
+        "self._stopped_ms, self._taken, self._is_told = None, event, False",
     ),
 )
