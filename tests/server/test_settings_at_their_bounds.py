@@ -61,6 +61,7 @@ from coordinator.config.network_keys import (
     MAX_CONNECTIONS_PER_IP_OVERRIDES,
     SOCKET_REQUEST_MAX_BYTES,
 )
+from coordinator.config.sasl_keys import JAVA_SECURITY_AUTH_LOGIN_CONFIG
 from coordinator.config.server_keys import LOG_DIRS, METADATA_LOG_DIR
 from coordinator.config.settings import ALL_KEYS, Config
 from coordinator.server.node import Node
@@ -79,6 +80,7 @@ UNBOUNDED: Final = {
     ADMIN_LOGIN_FILE,
     METRICS_GROUPS_ALLOW,
     MAX_CONNECTIONS_PER_IP_OVERRIDES,
+    JAVA_SECURITY_AUTH_LOGIN_CONFIG,
     # What listeners with TLS or a login have; a server without them does not look at it.
     *(
         key
