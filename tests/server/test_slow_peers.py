@@ -304,6 +304,21 @@ def test_a_client_that_reads_byte_by_byte_is_aborted(peers):
     assert transport.is_aborted
 
 
+def test_a_response_in_one_piece_is_held_whole_until_its_end(peers):
+    """The transport keeps all of it: what the client has read of it is no memory that is free again."""
+    ends = []
+    for _ in range(3):
+        connection, transport = peers.connect()
+        connection.data_received(frame(100))
+        connection.send_frame(bytes(4 * MIB))
+        assert transport.unsent == 4 * MIB
+        ends.append(transport)
+        if len(ends) < 3:
+            transport.read(3 * MIB)
+            peers.advance(CHECK_INTERVAL_MS)
+    assert sorted(aborted(*ends)) == [False, False, True]
+
+
 def test_the_largest_holder_of_responses_is_closed_above_the_budget(peers):
     (small, small_end), (large, large_end), (last, last_end) = (peers.connect() for _ in range(3))
     respond(small, small_end, 3 * MIB)
