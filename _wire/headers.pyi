@@ -35,7 +35,7 @@ def encode_response(
     message: Message,
     version: int,
     apart: list[tuple[int, bytes | memoryview]] | None = None,
-    pause: Callable[[], object] | None = None,
+    pause: Callable[[int], object] | None = None,
 ) -> bytes:
     """Encode a complete frame, with its length field. `pause` is as in `Message.decode`.
 

@@ -158,7 +158,7 @@ cpdef bytes encode_response(int32_t correlation_id, Message message, int version
     """Encode a complete frame, with its length field. The body is encoded in place, without a copy.
 
     Large records are left out and appended to `apart`, if that is there, as (position in the frame, records).
-    `pause` is called after many elements, and again and again after some more.
+    `pause` is called after many elements or bytes, and again and again after some more, with the bytes of the buffer.
     """
     cdef Writer w
     if message is None:

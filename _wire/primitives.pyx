@@ -113,6 +113,7 @@ cdef int skip_some_tags(Reader *r) except -1:
 # Most group messages fit, so that the buffer does not grow. (pymalloc serves up to 512 bytes, including the header.)
 cdef enum:
     FIRST_BUFFER_BYTES = 448
+    STEP_BYTES = 1 << 20                # of the buffer, above which it does not grow twice in one step
     SPARE_BYTES = 128                   # a frame's length and header, and ids that are a little longer than the last
     SMALL_BUFFER_BYTES = 1 << 16        # below, growing by 4 instead of 2 saves copies and wastes little for a moment
     APART_BYTES_MIN = 1 << 14           # fewer bytes of records are copied faster than they are sent by themselves
@@ -161,6 +162,8 @@ cdef int grow(Writer *w, Py_ssize_t size) except -1:
     w.start = <uint8_t *>PyBytes_AS_STRING(<object>w.buffer)
     w.position = w.start + written
     w.end = w.start + capacity
+    if capacity > STEP_BYTES:
+        w.left_in_step = 0          # few elements may have long texts: the next one ends the step
     return 0
 
 
@@ -223,7 +226,7 @@ cdef int raise_too_long(Writer *w, Py_ssize_t size, Py_ssize_t size_max) except 
 cdef int pause_writing(Writer *w) except -1:
     w.left_in_step = ELEMENTS_IN_STEP
     if w.pause != NULL:
-        (<object>w.pause)()
+        (<object>w.pause)(w.end - w.start)
     return 0
 
 

@@ -120,6 +120,9 @@ ADVICE: Final = {
     "the settings cannot be read again; nothing has changed": "Correct what `problem` names, and send SIGHUP again.",
     # Clients.
     "rejected: …": "A client asked for a change of a group that is too large for the log; it got an error.",
+    "a group gets no new assignment": "`reason` names what does not fit into the log, or that an error is in the line "
+    "before; members are told UNKNOWN_SERVER_ERROR. Raise `message.max.bytes` (`max.message.bytes` of "
+    "`__consumer_offsets`), or subscribe to less; it is tried again after `retry_ms`.",
     "a regular expression matches no topic": "A Kafka stored it, and RE2 does not accept it: `reason`.",
     "cannot write the markers of a transaction, which does not end until then": "It is tried again after `retry_ms`. "
     "`first` and `error` name the first partition that refused it.",

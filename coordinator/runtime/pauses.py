@@ -5,29 +5,36 @@ That is a switch of greenlets, of which each has a stack of its own.
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
 from coordinator.runtime.slices import Steps
 
 T = TypeVar("T")
-Pause = Callable[[], object]
+
+
+class Pause(Protocol):
+    """What compiled work calls at the end of a step."""
+
+    def __call__(self, held_bytes: int | None = None, /) -> object:
+        """`held_bytes` is what the work holds, as steps yield it; None: as before."""
 
 
 def in_steps(work: Callable[[Pause], T]) -> Steps[T]:
-    """The steps of `work(pause)`: one ends where it calls `pause`."""
+    """The steps of `work(pause)`: one ends where it calls `pause`, and yields what that gets."""
     from greenlet import error as GreenletError
     from greenlet import greenlet
 
-    def pause() -> None:
-        runner.parent.switch()
+    def pause(held_bytes: int | None = None, /) -> None:
+        runner.parent.switch(held_bytes)
 
     runner = greenlet(work)
     try:
-        result: T = runner.switch(pause)
+        result: Any = runner.switch(pause)
         while not runner.dead:
-            yield
+            yield result
             result = runner.switch()
-        return result
+        ended: T = result
+        return ended
     finally:
         if not runner.dead:
             with suppress(GreenletError):  # its thread has ended, and its stack with it

@@ -70,6 +70,8 @@ class Connection(Protocol):
         """The throttle time is over."""
     def reject(self, reason: str) -> None:
         """Close the connection because of `reason`, which is logged."""
+    def kept_bytes(self, unsent: int) -> int:
+        """What is in memory while so many bytes are unsent: a response in one piece is kept whole until its end."""
     def unsent_bytes(self) -> int:
         """How many bytes of responses the client has not read yet."""
     def abort(self, reason: str) -> None:

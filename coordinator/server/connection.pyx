@@ -65,6 +65,7 @@ cdef class Connection:
     cdef readonly int64_t begun_ms      # since when the client has to send the rest of a request; 0: it has not
     cdef readonly int64_t congested_ms  # since when the client has to read what it was sent
     cdef readonly Py_ssize_t congested_bytes    # what it had to read then, and what was sent since
+    cdef Py_ssize_t whole_bytes         # of the largest response in one piece that was written since all was read
     cdef bint is_reported               # the dispatcher knows that requests are held here
     cdef public bint is_long            # the request in progress has so many elements that it is freed in steps
     cdef readonly object endpoint
@@ -202,7 +203,11 @@ cdef class Connection:
         if unsent:
             self.congested_ms = self.now_ms()
             self.congested_bytes = unsent
-        self.dispatcher.holds_responses(self, unsent)
+        self.dispatcher.holds_responses(self, self.kept_bytes(unsent))
+
+    def kept_bytes(self, Py_ssize_t unsent):
+        """What is in memory while so many bytes are unsent: a response in one piece is kept whole until its end."""
+        return max(unsent, self.whole_bytes) if unsent else 0
 
     def resume_writing(self):
         self.congested = False
@@ -435,7 +440,10 @@ cdef class Connection:
             if self.meter is not None:
                 self.meter.bytes_out += size
             was_congested = self.congested
+            if not was_congested:
+                self.whole_bytes = 0
             if len(parts) == 1:
+                self.whole_bytes = max(self.whole_bytes, size)
                 self.transport.write(parts[0])
             elif size > BYTES_HELD_AT_MOST:
                 self.transport.writelines(parts)
@@ -443,7 +451,7 @@ cdef class Connection:
                 self.transport.write(b"".join(parts))
             if was_congested:
                 self.congested_bytes += size
-                self.dispatcher.holds_responses(self, self.transport.get_write_buffer_size())
+                self.dispatcher.holds_responses(self, self.kept_bytes(self.transport.get_write_buffer_size()))
 
     cdef Py_ssize_t answer_heartbeats(self, bytes data, int64_t now_ms) except -1:
         """Handle the heartbeats of live sessions at the start of `data`; return how many bytes of it were handled.

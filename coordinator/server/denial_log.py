@@ -2,7 +2,8 @@
 
 Who is denied may ask again as often as it likes. So each principal, operation and resource has one line and one event
 at once, then one for each minute with the number of those that were suppressed. The end of a minute may have a thousand
-of them to tell, so it is work in slices, during which more may be denied.
+of them to tell, so it is work in slices, during which more may be denied. Names may be invented: a principal has a
+share of what is told, and so has an address, however many principals it speaks for.
 """
 
 from collections import Counter
@@ -24,6 +25,9 @@ from coordinator.server.request_context import RequestContext
 INTERVAL_MS: Final = 60_000
 DENIALS_MAX: Final = 1_000
 """Principals, operations and resources that have lines and events of their own in a minute."""
+DENIALS_OF_PRINCIPAL_MAX: Final = 100
+DENIALS_OF_ADDRESS_MAX: Final = 500
+"""Of one client address. Behind a proxy or NAT all clients have the same."""
 NAME_CHARACTERS_MAX: Final = 256
 """How much of a name, a principal or a client id is reported: requests may bring 32 KiB."""
 RESOURCE_WORDS: Final = {
@@ -53,10 +57,12 @@ class _Denial(NamedTuple):
 class _Last:
     """The request that was denied last, and how many were since the last line."""
 
-    __slots__ = ("api", "client_host", "client_id", "count")
+    __slots__ = ("api", "client_host", "client_id", "count", "counted_host")
 
     def __init__(self, call: RequestContext) -> None:
         self.count = 0
+        self.counted_host = call.client_host
+        """In whose share it is."""
         self.set(call)
 
     def set(self, call: RequestContext) -> None:
@@ -88,6 +94,8 @@ class DenialLog:
         self._node_id = node_id
         self._coordinator_epoch = coordinator_epoch
         self._last: dict[_Denial, _Last] = {}
+        self._shares: Counter[Principal | str] = Counter()
+        """Principal, or client address → how many of `_last` it has."""
         self._others = 0
         self._number = 0
         self._is_watching = False
@@ -101,13 +109,30 @@ class DenialLog:
         if last is not None:
             last.count += 1
             last.set(call)
-        elif len(self._last) < DENIALS_MAX:
+        elif self._has_room(call.principal, call.client_host):
             last = self._last[denial] = _Last(call)
+            self._shares[call.principal] += 1
+            self._shares[call.client_host] += 1
             self._tell(denial, last, 0)
             self._watch()
         else:
             self._others += 1
             self._watch()
+
+    def _has_room(self, principal: Principal, client_host: str) -> bool:
+        """Whether one more is told at once."""
+        return (
+            len(self._last) < DENIALS_MAX
+            and self._shares[principal] < DENIALS_OF_PRINCIPAL_MAX
+            and self._shares[client_host] < DENIALS_OF_ADDRESS_MAX
+        )
+
+    def _forget(self, denial: _Denial) -> None:
+        last = self._last.pop(denial)
+        for share in (denial.principal, last.counted_host):
+            self._shares[share] -= 1
+            if not self._shares[share]:
+                del self._shares[share]
 
     def due(self, key: object, now_ms: int) -> None:
         if isinstance(key, DenialLogKey):
@@ -120,7 +145,7 @@ class DenialLog:
                 self._tell(denial, last, suppressed)
                 yield
             else:
-                del self._last[denial]
+                self._forget(denial)
         others, self._others = self._others, 0
         if others:
             logger.info("further operations were denied", count=others)

@@ -21,6 +21,8 @@ class IdleKey(msgspec.Struct, frozen=True):
     """The timer key that checks whether a connection has been idle for `connections.max.idle.ms`."""
 
     connection: Connection
+    unread_bytes: int = 0
+    """What the client had not read when the time began."""
 
 
 class ConnectionLimits:
@@ -117,16 +119,28 @@ class ConnectionLimits:
             return
         connection = key.connection
         self._timers.pop(connection, None)
-        has_request = connection.call is not None
-        if not has_request and deadline_after(connection.last_heard_ms, self._idle_ms) <= now_ms:
+        if connection.call is not None:
+            self._watch(connection, now_ms)
+        elif deadline_after(connection.last_heard_ms, self._idle_ms) > now_ms:
+            self._watch(connection, connection.last_heard_ms)
+        elif not (connection.unsent_bytes() or key.unread_bytes):
             connection.close()
+        elif self._reads(connection, key, now_ms):
+            self._watch(connection, now_ms, connection.unsent_bytes())
         else:
-            self._watch(connection, now_ms if has_request else connection.last_heard_ms)
+            connection.abort("the client does not read its responses (connections.max.idle.ms)")
 
-    def _watch(self, connection: Connection, since_ms: int) -> None:
+    def _reads(self, connection: Connection, key: IdleKey, now_ms: int) -> bool:
+        """Whether the client of a connection may have read something since it is idle."""
+        unread_bytes = connection.unsent_bytes()
+        if unread_bytes == connection.congested_bytes:
+            return deadline_after(connection.congested_ms, self._idle_ms) > now_ms
+        return unread_bytes != key.unread_bytes
+
+    def _watch(self, connection: Connection, since_ms: int, unread_bytes: int = 0) -> None:
         if self._idle_ms >= 0:
             self._timers[connection] = self._scheduler.start(
-                IdleKey(connection), deadline_after(since_ms, self._idle_ms)
+                IdleKey(connection, unread_bytes), deadline_after(since_ms, self._idle_ms)
             )
 
 

@@ -89,7 +89,7 @@ class SlowPeers:
             if now_ms - connection.congested_ms > self._stalled_ms + read_bytes // BYTES_PER_MS_MIN:
                 self._abort(connection, "the client does not read its responses (connections.max.stalled.ms)")
             else:
-                self.holds_responses(connection, unsent_bytes)
+                self.holds_responses(connection, connection.kept_bytes(unsent_bytes))
         if self._request_bytes or self._unsent_bytes:
             self._watch()
 

@@ -5,6 +5,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from _wire.messages.init_producer_id import InitProducerIdRequest
+from _wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from _wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderPartition,
@@ -18,6 +24,9 @@ from tests.waiting import wait_for
 from tests.wire_client import fetch_request, join_request
 
 PIPELINED: Final = 500
+TEXT: Final = "m" * 4_000
+"""Metadata of a committed offset, nearly as long as `offset.metadata.max.bytes` allows."""
+COMMITTED_AT_ONCE: Final = 200
 FEW_OPEN_FILES: Final = 256
 
 
@@ -54,6 +63,32 @@ def _unread_fetches(target: Target, scale: float) -> Iterator[None]:
             client.send(fetch_request("unread", max_bytes=(1 << 31) - 1), 11)
     with target.client() as client:
         client.request(fetch_request("unread", max_bytes=1), 11)
+    for client in clients:
+        client.socket.close()
+
+
+def _commit_texts(target: Target, group_id: str, size_bytes: int) -> None:
+    """Commit offsets with so many bytes of metadata, in a topic of the same name."""
+    count = size_bytes // len(TEXT)
+    partitions = [
+        OffsetCommitRequestPartition(partition_index=index, committed_metadata=TEXT) for index in range(count)
+    ]
+    with target.client() as client:
+        client.create_topic(group_id, count)
+        for start in range(0, count, COMMITTED_AT_ONCE):
+            topic = OffsetCommitRequestTopic(name=group_id, partitions=partitions[start : start + COMMITTED_AT_ONCE])
+            client.request(OffsetCommitRequest(group_id=group_id, topics=[topic]), 8)
+
+
+def _unread_offset_fetches(target: Target, scale: float) -> Iterator[None]:
+    """Each response is as large as all that the group has."""
+    _commit_texts(target, "texts", int(40_000_000 * scale))
+    yield
+    clients = [target.client() for _ in range(40)]
+    for client in clients:
+        client.send(OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="texts", topics=None)]), 8)
+    with target.client() as client:  # has its turn after them
+        client.request(OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="texts", topics=None)]), 8)
     for client in clients:
         client.socket.close()
 
@@ -179,6 +214,7 @@ def _idle_connections(target: Target, scale: float) -> Iterator[None]:
 ATTACKS: Final = (
     Attack("100 fetches parked over 50 MB, 10 records appended", _parked_fetches),
     Attack("10 connections that fetch 20 times 50 MB and read nothing", _unread_fetches),
+    Attack("40 connections that ask for 40 MB of a group's offsets and read nothing", _unread_offset_fetches),
     Attack("10 requests of 100 MiB that never end", _half_frames),
     Attack("100,000 member ids reserved, each in a new group", _many_member_ids),
     Attack("2,000 member ids of a client id of 32,000 characters", _many_long_member_ids),

@@ -273,9 +273,9 @@ MUTANTS: Final = (
     ),
     Mutant(
         "denials are reported without bound",
-        "DenialLog.denied",
-        "elif len(self._last) < DENIALS_MAX:",
-        "elif True:",
+        "DenialLog._has_room",
+        "len(self._last) < DENIALS_MAX",
+        "True",
     ),
     Mutant(
         "suppressed denials are not told",

@@ -13,7 +13,14 @@ from coordinator.runtime.slices import SLICE_SECONDS, TURN_SECONDS, Slices
 from coordinator.security.acls.authorizer import StandardAuthorizer
 from coordinator.security.acls.model import Acl, AclOperation, ResourceType
 from coordinator.security.principal import Principal
-from coordinator.server.denial_log import DENIALS_MAX, INTERVAL_MS, NAME_CHARACTERS_MAX, DenialLog
+from coordinator.server.denial_log import (
+    DENIALS_MAX,
+    DENIALS_OF_ADDRESS_MAX,
+    DENIALS_OF_PRINCIPAL_MAX,
+    INTERVAL_MS,
+    NAME_CHARACTERS_MAX,
+    DenialLog,
+)
 from coordinator.server.request_context import RequestContext
 from tests.server.log_lines import LogLines, log_lines
 from tests.server.manual_scheduler import ManualScheduler
@@ -60,12 +67,17 @@ class Denying:
     def _reported(self, event: AuthorizationDenied) -> None:
         self.report(event)
 
-    def deny(self, name: str = "t", user: str = "alice", operation: AclOperation = READ) -> None:
+    def deny(
+        self, name: str = "t", user: str = "alice", operation: AclOperation = READ, host: str = "/10.0.0.1"
+    ) -> None:
         route = SimpleNamespace(api=SimpleNamespace(name="Fetch"))
-        call: Any = SimpleNamespace(
-            principal=Principal("User", user), client_host="/10.0.0.1", client_id="c", route=route
-        )
+        call: Any = SimpleNamespace(principal=Principal("User", user), client_host=host, client_id="c", route=route)
         self.log.denied(cast(RequestContext, call), operation, TOPIC, name)
+
+    def deny_many(self, count: int) -> None:
+        """So many names, each of its own client."""
+        for number in range(count):
+            self.deny(f"t{number}", f"user-{number}", host=f"/10.0.0.{number}")
 
     def take_turn(self) -> None:
         callbacks, self.turns[:] = list(self.turns), []
@@ -149,21 +161,41 @@ def test_what_differs_in_principal_operation_or_name_has_an_event_of_its_own(den
 
 
 def test_very_many_names_have_a_bound_and_are_counted(denying, lines):
-    for number in range(DENIALS_MAX + 500):
-        denying.deny(f"t{number}")
+    denying.deny_many(DENIALS_MAX + 500)
     assert len(denying.events) == DENIALS_MAX
     assert len(denying.log._last) == DENIALS_MAX
     denying.scheduler.advance(INTERVAL_MS)
     assert lines.of("further operations were denied") == [{"count": 500}]
-    assert not denying.log._last
+    assert not denying.log._last and not denying.log._shares
     assert denying.log.counts["READ", "TOPIC"] == DENIALS_MAX + 500
+
+
+def test_invented_names_of_one_principal_hide_nothing_of_the_others(denying, lines):
+    for number in range(2 * DENIALS_MAX):
+        denying.deny(f"t{number}", "mallory", host=f"/10.0.1.{number % 50}")
+    assert len(denying.events) == DENIALS_OF_PRINCIPAL_MAX
+    denying.deny(host="/10.0.1.1")
+    assert lines.lines[-1][0] == LINE.replace("10.0.0.1", "10.0.1.1")
+    assert denying.events[-1].principal == "User:alice"
+    for _ in range(3):
+        denying.scheduler.advance(INTERVAL_MS)
+    assert not denying.log._shares
+    denying.deny("t", "mallory")
+    assert denying.events[-1].principal == "User:mallory", "its share is free again"
+
+
+def test_many_principals_of_one_address_hide_nothing_of_the_others(denying):
+    for number in range(2 * DENIALS_MAX):
+        denying.deny(f"t{number}", f"user-{number}", host="/10.0.1.1")
+    assert len(denying.events) == DENIALS_OF_ADDRESS_MAX
+    denying.deny()
+    assert denying.events[-1].principal == "User:alice"
 
 
 def test_a_minute_with_very_many_is_told_in_turns_of_the_loop(slowly_denying):
     denying = slowly_denying
     for _ in range(2):
-        for number in range(DENIALS_MAX):
-            denying.deny(f"t{number}")
+        denying.deny_many(DENIALS_MAX)
     denying.events.clear()
     denying.scheduler.advance(INTERVAL_MS)
     at_once = len(denying.events)
@@ -177,13 +209,12 @@ def test_a_minute_with_very_many_is_told_in_turns_of_the_loop(slowly_denying):
 def test_what_is_denied_while_a_minute_is_told_is_not_lost(slowly_denying, lines):
     denying = slowly_denying
     for _ in range(2):
-        for number in range(500):
-            denying.deny(f"t{number}")
+        denying.deny_many(500)
     denying.scheduler.advance(INTERVAL_MS)
     assert 500 < len(denying.events) < 900
     told = len(denying.events) - 500
-    denying.deny("t0")  # told already: for the next minute
-    denying.deny("t499")  # not told yet: with those of this minute
+    denying.deny("t0", "user-0")  # told already: for the next minute
+    denying.deny("t499", "user-499")  # not told yet: with those of this minute
     denying.deny("new")
     assert len(denying.events) == 500 + told + 1
     denying.take_turns()

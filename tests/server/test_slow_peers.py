@@ -11,6 +11,7 @@ import pytest
 from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.records import build_batch
 from coordinator.config.network_keys import (
+    CONNECTIONS_MAX_IDLE_MS,
     CONNECTIONS_MAX_STALLED_MS,
     CONNECTIONS_MAX_UNSENT_BYTES,
     QUEUED_MAX_REQUEST_BYTES,
@@ -18,6 +19,7 @@ from coordinator.config.network_keys import (
 from coordinator.config.settings import Config
 from coordinator.groups.sessions import SessionTable
 from coordinator.server.connection import Connection
+from coordinator.server.limits import ConnectionLimits
 from coordinator.server.request_context import Endpoint
 from coordinator.server.slow_peers import BYTES_PER_MS_MIN, CHECK_INTERVAL_MS, SlowPeers
 from coordinator.timers.wheel import TimerWheel
@@ -302,6 +304,55 @@ def test_a_client_that_reads_byte_by_byte_is_aborted(peers):
         transport.read(1)
         peers.advance(100)
     assert transport.is_aborted
+
+
+def test_a_response_in_one_piece_is_held_whole_until_its_end(peers):
+    """The transport keeps all of it: what the client has read of it is no memory that is free again."""
+    ends = []
+    for _ in range(3):
+        connection, transport = peers.connect()
+        connection.data_received(frame(100))
+        connection.send_frame(bytes(4 * MIB))
+        assert transport.unsent == 4 * MIB
+        ends.append(transport)
+        if len(ends) < 3:
+            transport.read(3 * MIB)
+            peers.advance(CHECK_INTERVAL_MS)
+    assert sorted(aborted(*ends)) == [False, False, True]
+
+
+IDLE_MS: Final = 2_000
+
+
+def idle_limited(peers: Peers) -> tuple[Any, Transport]:
+    """A connection with `connections.max.idle.ms`, and a response that its client has begun to read."""
+    limits = ConnectionLimits(Config({CONNECTIONS_MAX_IDLE_MS.name: str(IDLE_MS)}), peers.scheduler.as_loop_scheduler)
+    peers.scheduler.on_due(limits.due)
+    connection, transport = peers.connect()
+    limits.opened(connection)
+    connection.data_received(frame(100))
+    connection.send_frame(bytes(4 * MIB))
+    return connection, transport
+
+
+@pytest.mark.parametrize("read_bytes", [0, 100_000])
+def test_a_connection_whose_client_stopped_reading_is_closed_by_the_idle_limit(peers, read_bytes):
+    _, transport = idle_limited(peers)
+    transport.read(read_bytes)
+    peers.advance(2 * IDLE_MS)
+    assert transport.is_aborted
+    assert "connections.max.idle.ms" in peers.reasons[0][1]
+
+
+def test_a_connection_whose_client_reads_is_not_idle(peers):
+    _, transport = idle_limited(peers)
+    for _ in range(16):
+        transport.read(MIB // 4)
+        assert not transport.is_closing and not transport.is_aborted
+        peers.advance(IDLE_MS)
+    assert not transport.is_aborted
+    peers.advance(IDLE_MS)
+    assert transport.is_closing, "nothing is left to be read"
 
 
 def test_the_largest_holder_of_responses_is_closed_above_the_budget(peers):

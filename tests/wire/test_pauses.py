@@ -29,8 +29,9 @@ class Pause:
         self.calls = 0
         self._fails_at = fails_at
 
-    def __call__(self):
+    def __call__(self, held_bytes=None):
         self.calls += 1
+        self.held_bytes = held_bytes
         if self.calls == self._fails_at:
             raise ZeroDivisionError
 
@@ -128,7 +129,17 @@ def test_a_pause_that_raises_ends_the_encoding():
 def test_a_response_may_change_while_it_is_paused():
     """Nobody does it. If somebody did, the response would be wrong, and nothing worse."""
     response = DescribeGroupsResponse(groups=[DescribedGroup(group_id=str(number)) for number in range(12_000)])
-    assert encode_response(1, response, 5, None, response.groups.clear)
+    assert encode_response(1, response, 5, None, lambda held_bytes: response.groups.clear())
+
+
+def test_long_texts_are_pauses_too_and_what_the_buffer_holds_is_told():
+    response = LeaveGroupResponse(members=[MemberResponse(member_id="m" * 30_000) for _ in range(400)])
+    held: list[int] = []
+    frame = encode_response(1, response, 5, None, held.append)
+    assert frame == encode_response(1, response, 5)
+    assert held[0] < 4 << 20
+    assert sorted(held) == held
+    assert held[-1] >= len(frame) and len(held) >= 4
 
 
 # ---- search of a batch

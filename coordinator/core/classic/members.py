@@ -245,7 +245,7 @@ def answers_to_removed(member: Member | None, error: ErrorCode = ErrorCode.UNKNO
     """The responses to the requests that a member waits with when it is removed."""
     replies = []
     if member is not None and member.awaiting_join is not None:
-        named = member.member_id if error is ErrorCode.FENCED_INSTANCE_ID else NO_MEMBER_ID
+        named = NO_MEMBER_ID if error is ErrorCode.UNKNOWN_MEMBER_ID else member.member_id
         response = JoinGroupResponse(error_code=error, generation_id=NO_GENERATION, member_id=named, protocol_name=None)
         replies.append(Reply(member.awaiting_join, response))
     if member is not None and member.awaiting_sync is not None:

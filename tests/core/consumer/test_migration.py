@@ -118,6 +118,8 @@ def test_requests_that_wait_in_the_classic_group_are_answered() -> None:
     assert not waiting.answered
     assert world.enter("a").error_code == NONE
     assert waiting.error is ErrorCode.REBALANCE_IN_PROGRESS
+    (waiting_id,) = world.consumer.members.keys() - {classic_id, "a"}
+    assert waiting.response.member_id == waiting_id, "it joins again as the member that the group has"
     assert classic_id in world.consumer.members
 
 
