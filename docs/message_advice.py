@@ -126,9 +126,6 @@ ADVICE: Final = {
     "a regular expression matches no topic": "A Kafka stored it, and RE2 does not accept it: `reason`.",
     "cannot write the markers of a transaction, which does not end until then": "It is tried again after `retry_ms`. "
     "`first` and `error` name the first partition that refused it.",
-    "a group gets no new assignment": "`reason` names what is too large for a batch: raise `message.max.bytes`, or "
-    "have members subscribe to fewer topics. Members are answered UNKNOWN_SERVER_ERROR until it succeeds; it is tried "
-    "again with their heartbeats.",
     # Nodes in front of a cluster.
     "node ended; starting it again": "The lines before say why it ended.",
     "the topics of the cluster are not known": CLUSTER,

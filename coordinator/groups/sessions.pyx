@@ -182,7 +182,8 @@ cdef class SessionTable:
     def authorize(self, str group_id not None, str member_id not None, int64_t connection, int64_t since=-1):
         """Let the member's heartbeats by this connection be answered here, as far as its client has to be authorized.
 
-        Until the authorizer may decide otherwise than when `authorizations` was `since`; -1: than now. A member that has no session is left to the core all the same.
+        Until the authorizer may decide otherwise than when `authorizations` was `since`; -1: than now. A member that
+        has no session is left to the core all the same.
         """
         cdef Session session = self.find(group_id, member_id)
         if session is not None:
