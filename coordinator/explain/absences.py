@@ -11,7 +11,7 @@ from coordinator.audit.schema import (
     LeadershipTaken,
 )
 from coordinator.core.causes import Cause
-from coordinator.explain.folded_group import Sign
+from coordinator.explain.folded_group import Sign, start_key
 from coordinator.explain.generation import Generation, Removal
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.words import Clock, Names, duration
@@ -91,7 +91,7 @@ class _Leaders:
 
     def _sign_before(self, event: CoordinatorEvent) -> Sign | None:
         """The last sign of the leader before, among the events about itself and those of the group."""
-        known = [each for each in (self._last, self._history.signs.get(event.time_ms)) if each is not None]
+        known = [each for each in (self._last, self._history.signs.get(start_key(event))) if each is not None]
         return max(known, key=lambda each: each.at_ms, default=None)
 
     def _led(self, event: LeadershipTaken) -> Iterator[tuple[int, str]]:
@@ -116,7 +116,7 @@ class _Leaders:
         if self._stopped_ms is not None:
             away = duration(max(0, here_ms - self._stopped_ms))
             return f"the coordinator started again, {away} after its stop"
-        sign = self._history.signs.get(event.time_ms)
+        sign = self._history.signs.get(start_key(event))
         if sign is None:
             return (
                 "the coordinator started again: it had ended without a stop, so it is unknown for how long it was away"

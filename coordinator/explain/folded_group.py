@@ -23,6 +23,11 @@ RECONCILED: Final = "STABLE"
 REBALANCE_STATES: Final = frozenset({PREPARING, COMPLETING, "Assigning", "Reconciling"})
 
 
+def start_key(event: schema.CoordinatorEvent) -> str:
+    """A start or takeover: one node can have several in the same millisecond, and several nodes too."""
+    return f"{event.node_id} {event.coordinator_epoch} {event.time_ms}"
+
+
 class Sign(NamedTuple):
     """That a node was there, at a wall-clock time in ms."""
 
@@ -70,8 +75,8 @@ class FoldedGroup:
         """The last event of the group."""
         self.sign_before: Sign | None = None
         """The last one of the coordinator before that of the last event."""
-        self.signs: dict[int, Sign] = {}
-        """When a coordinator started or took over → the last sign of the one before among the events of the group."""
+        self.signs: dict[str, Sign | None] = {}
+        """Start or takeover (`start_key`) → the last sign of the coordinator before among the events of the group."""
         self.held: deque[schema.GroupHeldByCluster] = deque(maxlen=NOTES_KEPT)
         """Who was in the group at the cluster, if nodes in front of a cluster are to coordinate it."""
         self.is_taken_in = False
@@ -170,12 +175,17 @@ class FoldedGroup:
             self.owners = Owners(is_known=begins)
             self.created_seq = event.created_seq
 
-    def note_sign(self, at_ms: int, sign: Sign | None) -> None:
-        """What was the last sign of the coordinator before the one that is there from `at_ms` on."""
-        if sign is not None:
-            self.signs[at_ms] = sign
-            if len(self.signs) > NOTES_KEPT:
-                del self.signs[next(iter(self.signs))]
+    def note_sign(self, event: schema.CoordinatorEvent, sign: Sign | None) -> None:
+        """What was the last sign of the coordinator before this start or takeover; None: there is none.
+
+        A history that goes on is told again what it was told before.
+        """
+        key = start_key(event)
+        if key in self.signs:
+            return
+        self.signs[key] = sign
+        if len(self.signs) > NOTES_KEPT:
+            del self.signs[next(iter(self.signs))]
 
     def open_generation(self, event: AuditEvent, generation_id: int) -> Generation:
         """The generation in progress; a new one if its start is not among the events."""

@@ -1,6 +1,6 @@
 """Folds the audit events of one group into its generations, its members and what was done to its offsets."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Self
 
 from coordinator.audit import schema
@@ -60,16 +60,24 @@ class GroupHistory(FoldedGroup):
         self.state, self.generation_id = event.state, event.generation_id
         return True
 
+    def go_on(self, events: Sequence[schema.CoordinatorEvent]) -> None:
+        """Take the absences of the coordinator that were told of while nobody read of this group.
+
+        Starts and takeovers may be told once more.
+        """
+        self.coordinator_events.extend(events)
+        for event in events:
+            if isinstance(event, STARTS):
+                is_of_epoch = event.coordinator_epoch == self.coordinator_epoch
+                self.note_sign(event, self.sign_before if is_of_epoch else self.last_sign)
+
     def note_coordinator(self, event: schema.CoordinatorEvent) -> None:
         """Take an event about the coordinator itself, in its order among those of the group's partition.
 
         What says nothing of this group is left out.
         """
         if isinstance(event, ABSENCES):
-            self.coordinator_events.append(event)
-            if isinstance(event, STARTS):
-                is_of_epoch = event.coordinator_epoch == self.coordinator_epoch
-                self.note_sign(event.time_ms, self.sign_before if is_of_epoch else self.last_sign)
+            self.go_on([event])
         elif isinstance(event, schema.GroupHeldByCluster) and event.group_id == self.group_id:
             self.held.append(event)
             self.is_taken_in = False

@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from coordinator.audit import schema
+from coordinator.explain.folded_group import Sign
 from coordinator.explain.generation import CLASSIC, Changes, Generation, Outcome
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.known_member import KnownMember
@@ -42,6 +43,9 @@ class Memory(msgspec.Struct, gc=False):
     clients: dict[str, schema.MemberRef] = {}
     group_type: str = CLASSIC
     held: list[schema.GroupHeldByCluster] = []
+    last_sign: Sign | None = None
+    sign_before: Sign | None = None
+    signs: dict[str, Sign | None] = {}
 
 
 def remember(history: GroupHistory) -> Memory:
@@ -76,6 +80,9 @@ def remember(history: GroupHistory) -> Memory:
         history.clients,
         history.group_type,
         [] if history.held_by_cluster is None else list(history.held)[-1:],
+        history.last_sign,
+        history.sign_before,
+        history.signs,
     )
 
 
@@ -91,6 +98,7 @@ def recall(memory: Memory) -> GroupHistory:
     history.clients = memory.clients
     history.group_type = memory.group_type
     history.held.extend(memory.held)
+    history.last_sign, history.sign_before, history.signs = memory.last_sign, memory.sign_before, memory.signs
     history.first_ms, history.last_ms = memory.first_ms, memory.last_ms
     history.begins_in_the_middle, history.last_commit_ms = memory.begins_in_the_middle, memory.last_commit_ms
     return history

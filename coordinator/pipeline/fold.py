@@ -254,7 +254,7 @@ class Fold:
         found = self._open.get(group_id)
         if found is None:
             history = unpacked(state.memory) if state.memory else GroupHistory(group_id, GENERATIONS_REMEMBERED)
-            history.coordinator_events.extend(self._about)
+            history.go_on(self._about)
             found = self._open[group_id] = Open(state, history)
         return found
 

@@ -114,7 +114,7 @@ def test_a_member_that_was_not_heard_since_a_restart(server: RunningServer, is_k
     kinds = [type(each) for each in history.coordinator_events]
     assert kinds == ([] if is_killed else [schema.CoordinatorStopped]) + [schema.CoordinatorStarted]
     said = text(story_of(history, generation))
-    assert "Nothing was heard of test since that start, with which its session began again." in said
+    assert "Nothing was heard of test since then, when its session began again." in said
     assert "the coordinator started again" in said
     assert ("after its stop" in said) is not is_killed
 
