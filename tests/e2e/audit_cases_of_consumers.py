@@ -105,8 +105,7 @@ def a_process_is_killed(scene: Scene) -> None:
     assert killed_ms - 2_000 < removed.last_heard_ms <= killed_ms + 100
     scene.tells(generation, "two (127.0.0.1", ") was silent for", "Nobody consumed the 2 partitions of two for")
     says_group_epoch(scene)
-    scene.unknown = "whether its process ended or hung: the audit does not say it"
-    scene.never_tells("its process ended, or", "The connection of two")
+    scene.tells(generation, "The connection of two closed at", "its process ended, or")
     one.leave()
 
 
@@ -206,7 +205,7 @@ def a_member_does_not_poll(scene: Scene) -> None:
     one.pause()
     removed = scene.one_of_kind(schema.MemberRemoved)
     told = scene.story(scene.history().generations[-1])
-    assert "closed" not in told and "poll" not in told, told
+    assert "closed" not in told and "max.poll.interval.ms" not in told, told
     if removed.cause is Cause.MEMBER_LEFT:
         scene.unknown = NO_REASON
     else:

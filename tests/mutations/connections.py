@@ -44,7 +44,7 @@ SLOW_PEERS_MUTANTS: Final = (
     Mutant(
         "the budget of responses counts what was read meanwhile",
         "SlowPeers.due",
-        "self.holds_responses(connection, unsent_bytes)",
+        "self.holds_responses(connection, connection.kept_bytes(unsent_bytes))",
         "pass",
     ),
     Mutant(

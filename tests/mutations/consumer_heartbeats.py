@@ -110,7 +110,7 @@ MUTANTS: Final = (
     Mutant(
         "a resolution that failed is never told to its group",
         "PatternResolver.resolve",
-        "done(ResolvedTopics({}, self._metadata_offset(), None))",
+        'done(ResolvedTopics({}, 0, None, "they could not be found"))',
         "pass",
     ),
 )
