@@ -29,9 +29,9 @@ def start_key(event: schema.CoordinatorEvent) -> str:
 
 
 class Sign(NamedTuple):
-    """That a node was there, at a wall-clock time in ms."""
+    """That a node was there, at a wall-clock time in ms. Inferred events tell of none."""
 
-    node_id: int
+    node_id: int | None
     at_ms: int
 
 
