@@ -89,7 +89,8 @@ def test_an_event_of_the_group_is_a_sign_of_its_leader():
     history = group.history()
     last_ms = history.last_ms
     assert last_ms is not None
-    node_id = history.last_sign.node_id if history.last_sign else -1
+    node_id = history.last_sign.node_id if history.last_sign else None
+    assert node_id is not None
     history.note_coordinator(taken(last_ms + 5_900, node_id + 1))
     *_, (_, what) = absences(history)
     assert what == (
@@ -102,7 +103,7 @@ def test_a_crash_is_at_most_as_long_ago_as_the_last_event_of_the_group():
     history = group.history()
     last_ms, sign = history.last_ms, history.last_sign
     assert last_ms is not None
-    assert sign is not None
+    assert sign is not None and sign.node_id is not None
     history.note_coordinator(started(0, sign.node_id))
     history.note_coordinator(started(last_ms + 4_000, sign.node_id))
     *_, (_, what) = absences(history)
