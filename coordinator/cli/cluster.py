@@ -134,7 +134,7 @@ def status_command(bootstrap: Bootstrap, as_json: bool) -> None:
     if ownership.unchecked:
         click.echo()
         click.echo(
-            "Whoever may READ the group of the nodes is taken for a node: cluster.nodes.secret is not set at "
+            "Any client that may READ the group of the nodes is taken for a node: cluster.nodes.secret is not set at "
             f"{', '.join(ownership.unchecked)}"
         )
     for problem in ownership.unreachable:

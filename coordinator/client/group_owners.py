@@ -48,7 +48,7 @@ class Ownership(msgspec.Struct, frozen=True):
     unreachable: tuple[str, ...]
     """Nodes that do not answer, with the reason."""
     unchecked: tuple[str, ...] = ()
-    """Nodes that take for a node whoever may READ their group."""
+    """Nodes to which any client that may READ their group is a node."""
 
 
 class GroupChange(msgspec.Struct, frozen=True):

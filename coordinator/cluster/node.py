@@ -52,7 +52,8 @@ if TYPE_CHECKING:
 APPEND_BOUNDS_MS: Final = (0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 5_000)
 RENEWAL_CHECK_SECONDS: Final = 600
 UNCHECKED: Final = (
-    f"whoever may READ the group of the nodes is taken for a node: set {keys.CLUSTER_NODES_SECRET.name} at all nodes"
+    "any client that may READ the group of the nodes is taken for a node: set "
+    f"{keys.CLUSTER_NODES_SECRET.name} at all nodes"
 )
 STOP_SECONDS: Final = 3
 """How long a stop waits for what was decided to be acknowledged by the cluster."""

@@ -28,8 +28,8 @@ CLUSTER_NODES_SECRET = ConfigKey(
     "cluster.nodes.secret",
     NO_PASSWORD,
     "A secret that all nodes in front of the same cluster share, by which they know each other: at least 32 random "
-    "characters. If empty, it is the password with which a node logs in by PLAIN or SCRAM; without one, whoever may "
-    "READ the nodes' group is taken for a node.",
+    "characters. If empty, it is the password with which a node logs in by PLAIN or SCRAM; without one, any client "
+    "that may READ the nodes' group is taken for a node.",
 )
 CLUSTER_NODE_ID_BASE = ConfigKey(
     "cluster.node.id.base",

@@ -239,10 +239,11 @@ def _rolling_deploy(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding
     first = min(min(each.came.at_ms, each.gone.gone_ms) for each in found)
     last = max(max(each.came.at_ms, each.gone.at_ms) for each in found)
     count = sum(1 for each in facts.complete if first <= (each.rebalance_started_ms or 0) <= last)
+    took = f"{counted(len(found), 'new member')} took the place of as many others in {duration(last - first)}"
+    silent = sum(1 for each in found if each.gone.cause is Cause.SESSION_EXPIRED)
     yield Finding(
         Kind.ROLLING_DEPLOY,
-        f"a rolling deploy: {counted(len(found), 'new member')} took the place of as many others in"
-        f" {duration(last - first)}",
+        f"{took}, {silent} of which fell silent" if silent else f"a rolling deploy: {took}",
         (
             f"it took {counted(count, 'rebalance')}",
             *(
@@ -251,8 +252,13 @@ def _rolling_deploy(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding
                 for each in found[:EVIDENCE_NAMED]
             ),
         ),
-        "nothing is wrong with single members; for fewer rebalances replace more of them at once, or give each a"
-        " group.instance.id that its successor keeps, and stop the old one first",
+        (
+            "if that was a deploy, have the old ones close their consumers when they stop; if not, look why their"
+            " processes ended (exit codes, memory limits)"
+            if silent
+            else "for fewer rebalances replace more of them at once, or give each a group.instance.id that its"
+            " successor keeps, and stop the old one first"
+        ),
         first,
         last,
     )

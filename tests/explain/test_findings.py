@@ -302,6 +302,21 @@ def test_new_pods_that_take_the_place_of_old_ones_are_one_deploy(order):
     assert Kind.ROLLING_RESTART not in found
 
 
+def test_pods_that_crash_and_are_replaced_are_not_said_to_be_a_deploy():
+    group = Consumers().group_of("old-1", "old-2", "old-3")
+    group.quiet(300_000)
+    for number in (1, 2, 3):
+        group.crash(f"old-{number}")
+        group.settle()
+        group.join(f"new-{number}")
+        group.settle()
+        group.quiet(6_000)
+    found = group.findings()[Kind.ROLLING_DEPLOY]
+    assert found.headline.startswith("3 new members took the place of as many others in ")
+    assert found.headline.endswith(", 3 of which fell silent")
+    assert "if not, look why their processes ended" in found.advice
+
+
 def test_a_group_that_grows_and_then_shrinks_is_no_deploy():
     group = Consumers().group_of("a", "b", "c", "d", "e", "f")
     group.quiet(300_000)
