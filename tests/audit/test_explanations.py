@@ -6,9 +6,15 @@ from typing import Any, TypeVar
 import pytest
 
 from _wire.errors import ErrorCode
+from _wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
 from coordinator.audit import schema
 from coordinator.config.settings import Config
 from coordinator.core.causes import REASON_CHARACTERS_MAX, Cause
+from coordinator.core.groups import operations
 from coordinator.core.groups.events import GroupCreated
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.notes import notes
@@ -19,6 +25,7 @@ from tests.simulation.simulation import (
     NEWEST_JOIN,
     REBALANCE_TIMEOUT_MS,
     SESSION_TIMEOUT_MS,
+    Sent,
     Simulation,
 )
 
@@ -467,6 +474,18 @@ def test_a_smaller_offset_of_a_group_that_never_had_members_is_told(sim):
     sim.commit(offset=7)
     reset = last(sim, schema.OffsetsReset)
     assert (reset.requested_by.client_id, reset.member, reset.partitions) == ("client", None, {"t": [[0, 70, 7]]})
+
+
+def test_of_two_offsets_for_a_partition_the_later_one_tells_whether_it_goes_back(sim):
+    sim.commit(offset=70)
+    partitions = [OffsetCommitRequestPartition(partition_index=0, committed_offset=offset) for offset in (7, 71)]
+    request = OffsetCommitRequest(
+        group_id=GROUP_ID, topics=[OffsetCommitRequestTopic(name="t", partitions=partitions)], retention_time_ms=-1
+    )
+    sent = Sent()
+    sim.submit(operations.OFFSET_COMMIT, GROUP_ID, request, sent, "client", 8)
+    assert sent.error is ErrorCode.NONE
+    assert "offsets.reset" not in sim.kinds()
 
 
 def test_a_delete_that_is_refused_is_told(sim, pair):

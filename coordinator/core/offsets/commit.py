@@ -31,7 +31,6 @@ from coordinator.core.offsets.records import (
     CommittedOffset,
     accept_offsets,
     are_partitions,
-    goes_back,
     split_partitions,
 )
 from coordinator.core.operation import Answer
@@ -100,7 +99,10 @@ def commit(group: Group[Any] | None, prepared: KnownTopics, context: OperationCo
         return Decision(told, rejected, no_step_follows=True)
     retention_ms = request.retention_time_ms
     expire_ms = None if retention_ms == NO_RETENTION_TIME else _expire_timestamp_ms(retention_ms, at_ms)
-    accepted, answered = accept_offsets(prepared.topics, at_ms, expire_ms, context.config[OFFSET_METADATA_MAX_BYTES])
+    known = {} if group is None else group.offsets.by_topic
+    accepted, answered, goes_back = accept_offsets(
+        prepared.topics, at_ms, expire_ms, context.config[OFFSET_METADATA_MAX_BYTES], known
+    )
     response = OffsetCommitResponse(topics=answered)
     if prepared.rejected:
         response = _with_rejected(response, prepared.rejected)
@@ -114,8 +116,8 @@ def commit(group: Group[Any] | None, prepared: KnownTopics, context: OperationCo
             )
             if group.membership.state is EMPTY and group.membership.generation_id:
                 events = (_reset(group, accepted, context), *events)
-            elif goes_back(group.offsets.by_topic, accepted):
-                events = (_moved_back(group, accepted, request.member_id, context), *events)
+            elif goes_back and (back := _moved_back(group, accepted, request.member_id, context)) is not None:
+                events = (back, *events)
         return Decision(events, replies, sessions, no_step_follows=True)
     if not accepted:
         # A commit of which nothing is accepted creates no group.
@@ -142,8 +144,11 @@ def _reset(
 
 def _moved_back(
     group: Group[Any], accepted: dict[str, dict[int, CommittedOffset]], member_id: str, context: OperationContext
-) -> OffsetsReset:
-    """What a commit of smaller offsets replaces: of a member, or of a client of a group that never had members."""
+) -> OffsetsReset | None:
+    """What a commit of smaller offsets replaces: of a member, or of a client of a group that never had members.
+
+    None if of several offsets for one partition only those before the last one are smaller.
+    """
     partitions: dict[str, list[list[int]]] = {}
     for topic, offsets in accepted.items():
         known = group.offsets.by_topic.get(topic, {})
@@ -154,6 +159,8 @@ def _moved_back(
         ]
         if back:
             partitions[topic] = back
+    if not partitions:
+        return None
     return OffsetsReset(
         group_id=group.group_id,
         at_ms=context.wall_ms,

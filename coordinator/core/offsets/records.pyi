@@ -31,16 +31,16 @@ class CommittedOffset:
 def is_metadata_too_long(metadata: str, length_max: int) -> bool:
     """Whether the text has more than `length_max` UTF-16 code units: Java counts `offset.metadata.max.bytes` so."""
 
-def goes_back(
-    known: Mapping[str, Mapping[int, CommittedOffset]], accepted: Mapping[str, Mapping[int, CommittedOffset]]
-) -> bool:
-    """Whether one of the accepted offsets is smaller than the committed one of its partition; topic → partition."""
-
 def accept_offsets(
-    topics: list[OffsetCommitRequestTopic], now_ms: int, expire_timestamp_ms: int | None, metadata_length_max: int
-) -> tuple[dict[str, dict[int, CommittedOffset]], list[OffsetCommitResponseTopic]]:
+    topics: list[OffsetCommitRequestTopic],
+    now_ms: int,
+    expire_timestamp_ms: int | None,
+    metadata_length_max: int,
+    known: dict[str, dict[int, CommittedOffset]],
+) -> tuple[dict[str, dict[int, CommittedOffset]], list[OffsetCommitResponseTopic], bool]:
     """What an OffsetCommit asks for (topic → partition → position), and the answers, partition by partition.
 
+    The last value: whether one of the offsets is smaller than the committed one, of which `known` has all of the group.
     OFFSET_METADATA_TOO_LARGE for a partition whose metadata has more than `metadata_length_max` UTF-16 code units.
     """
 

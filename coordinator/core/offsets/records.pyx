@@ -85,24 +85,13 @@ cpdef bint is_metadata_too_long(str metadata, Py_ssize_t length_max) except -1:
     return length > length_max
 
 
-def goes_back(dict known not None, dict accepted not None):
-    cdef dict of_topic, before
-    cdef object index, had
-    cdef CommittedOffset position
-    for topic, of_topic in accepted.items():
-        before = known.get(topic)
-        if before is None:
-            continue
-        for index, position in of_topic.items():
-            had = before.get(index)
-            if had is not None and position.offset < (<CommittedOffset>had).offset:
-                return True
-    return False
-
-
-def accept_offsets(list topics, int64_t now_ms, expire_timestamp_ms, Py_ssize_t metadata_length_max):
-    cdef dict taken = {}, of_topic
+def accept_offsets(
+    list topics, int64_t now_ms, expire_timestamp_ms, Py_ssize_t metadata_length_max, dict known not None
+):
+    cdef dict taken = {}, of_topic, before
     cdef list answered = [], answers
+    cdef bint goes_back = False
+    cdef object index, committed
     cdef OffsetCommitRequestTopic topic
     cdef OffsetCommitRequestPartition partition
     cdef OffsetCommitResponsePartition answer
@@ -111,6 +100,7 @@ def accept_offsets(list topics, int64_t now_ms, expire_timestamp_ms, Py_ssize_t 
     cdef str metadata
     for topic in topics:
         of_topic = taken.get(topic.name) or {}
+        before = known.get(topic.name)
         answers = []
         for partition in topic.partitions:
             answer = OffsetCommitResponsePartition.__new__(OffsetCommitResponsePartition)
@@ -127,13 +117,17 @@ def accept_offsets(list topics, int64_t now_ms, expire_timestamp_ms, Py_ssize_t 
             position.commit_timestamp_ms = now_ms if partition.commit_timestamp < 0 else partition.commit_timestamp
             position.has_expire_timestamp = expire_timestamp_ms is not None
             position.expire_timestamp = expire_timestamp_ms if position.has_expire_timestamp else -1
-            of_topic[partition.partition_index] = position
+            index = partition.partition_index
+            of_topic[index] = position
+            if before is not None and not goes_back:
+                committed = before.get(index)
+                goes_back = committed is not None and position.offset < (<CommittedOffset>committed).offset
         if of_topic:
             taken[topic.name] = of_topic
         answered_topic = OffsetCommitResponseTopic.__new__(OffsetCommitResponseTopic)
         answered_topic.name, answered_topic.topic_id, answered_topic.partitions = topic.name, topic.topic_id, answers
         answered.append(answered_topic)
-    return taken, answered
+    return taken, answered, goes_back
 
 
 def accept_transactional_offsets(list topics, int64_t now_ms, Py_ssize_t metadata_length_max):

@@ -47,7 +47,9 @@ def test_a_position_says_what_it_was_made_of():
 
 
 def test_each_partition_is_taken_and_answered():
-    taken, answered = accept_offsets([asked(partition(0, 7), partition(3, 8, committed_leader_epoch=5))], 99, None, 10)
+    taken, answered, _ = accept_offsets(
+        [asked(partition(0, 7), partition(3, 8, committed_leader_epoch=5))], 99, None, 10, {}
+    )
     assert taken == {"t": {0: CommittedOffset(7, -1, "", 99), 3: CommittedOffset(8, 5, "", 99)}}
     (topic,) = answered
     assert (topic.name, topic.topic_id) == ("t", bytes(range(16)))
@@ -55,16 +57,27 @@ def test_each_partition_is_taken_and_answered():
 
 
 def test_of_two_for_a_partition_the_later_is_taken_and_both_are_answered():
-    taken, answered = accept_offsets([asked(partition(0, 7), partition(0, 8)), asked(partition(0, 9))], 99, None, 10)
+    taken, answered, _ = accept_offsets(
+        [asked(partition(0, 7), partition(0, 8)), asked(partition(0, 9))], 99, None, 10, {}
+    )
     assert taken["t"][0].offset == 9
     assert [len(topic.partitions) for topic in answered] == [2, 1]
+
+
+def test_an_offset_that_is_smaller_than_the_committed_one_goes_back():
+    known = {"t": {0: CommittedOffset(7, -1, "", 1)}}
+    for offset, goes_back in ((6, True), (7, False), (8, False)):
+        assert accept_offsets([asked(partition(0, offset))], 99, None, 10, known)[2] is goes_back
+    assert accept_offsets([asked(partition(1, 0)), asked(partition(0, 0), topic="u")], 99, None, 10, known)[2] is False
+    assert accept_offsets([asked(partition(0, 6), partition(1, 9))], 99, None, 10, known)[2] is True
+    assert accept_offsets([asked(partition(0, 6), partition(0, 9))], 99, None, 10, known)[2] is True
 
 
 @pytest.mark.parametrize("character", ["x", "é", "群", "\N{GRINNING FACE}"], ids=["ASCII", "Latin", "BMP", "astral"])
 def test_metadata_counts_in_utf_16_code_units_and_one_that_is_metadata_too_long_is_refused_by_itself(character):
     fitting = character * (20 // len(character.encode("utf-16-le")))
     at_most, too_long = partition(0, committed_metadata=fitting), partition(1, committed_metadata=fitting + "x")
-    taken, answered = accept_offsets([asked(at_most, too_long), asked(too_long, topic="u")], 99, None, 10)
+    taken, answered, _ = accept_offsets([asked(at_most, too_long), asked(too_long, topic="u")], 99, None, 10, {})
     assert {topic: list(positions) for topic, positions in taken.items()} == {"t": [0]}
     errors = [[ErrorCode(each.error_code) for each in topic.partitions] for topic in answered]
     assert errors == [[ErrorCode.NONE, ErrorCode.OFFSET_METADATA_TOO_LARGE], [ErrorCode.OFFSET_METADATA_TOO_LARGE]]
@@ -77,7 +90,7 @@ def test_the_length_of_metadata_is_that_of_a_java_string(text, units_max):
 
 def test_null_metadata_is_empty_and_times_are_those_of_the_request_where_it_has_them():
     asked_for = partition(0, 7, committed_metadata=None, commit_timestamp=55)
-    taken, _ = accept_offsets([asked(asked_for)], 99, 1000, 10)
+    taken, _, _ = accept_offsets([asked(asked_for)], 99, 1000, 10, {})
     assert taken["t"][0] == CommittedOffset(7, -1, "", 55, 1000)
 
 
