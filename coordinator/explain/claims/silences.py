@@ -1,0 +1,148 @@
+"""Members that were not heard, what their connections tell of it, and the coordinator's own absence."""
+
+from enum import StrEnum
+
+from coordinator.audit.schema import MemberRef
+from coordinator.explain.claims.claim import Claim
+
+
+class Silent(Claim, frozen=True):
+    """A member was removed because no request of it had arrived for its session timeout.
+
+    True if nothing that the member sent arrived from `since_ms` to `until_ms` while the coordinator listened, and the
+    coordinator did nothing to it in that time (see `Refused`, `Muted`, `Unheard`). `since_ms` None: not known.
+    """
+
+    member: MemberRef
+    until_ms: int
+    since_ms: int | None = None
+    timeout_ms: int | None = None
+
+    @property
+    def silent_ms(self) -> int | None:
+        return None if self.since_ms is None else max(0, self.until_ms - self.since_ms)
+
+
+class Unheard(Claim, frozen=True):
+    """The session of a member ended because the coordinator itself stood still: the member is not to blame."""
+
+    member: MemberRef
+    paused_ms: int
+    timeout_ms: int | None = None
+    is_closed: bool = False
+    """The coordinator found its connection closed after that: clients give up when nobody answers."""
+
+
+class Refused(Claim, frozen=True):
+    """The coordinator refused the requests of a member, so they did not renew its session.
+
+    True if it sent some in that time, and each was answered with an error that says that it has no right.
+    """
+
+    member: MemberRef
+    api: str
+    resource: str
+    """What it has no right to, `READ of group billing`."""
+    since_ms: int
+    count: int = 0
+
+
+class Muted(Claim, frozen=True):
+    """The coordinator read nothing from the connection of a member for this long, because its quota was exceeded."""
+
+    member: MemberRef
+    muted_ms: int
+
+
+class StoodStill(Claim, frozen=True):
+    """The coordinator itself stood still for a part of the time in which it did not hear a member."""
+
+    member: MemberRef
+    paused_ms: int
+    silent_ms: int
+
+
+class Closer(StrEnum):
+    """Who may have closed a consumer without LeaveGroup, in order."""
+
+    STATIC = "static"
+    KAFKA_STREAMS = "kafka_streams"
+
+
+class ConnectionClosed(Claim, frozen=True):
+    """The connection of a silent member was closed by its client's side before it was removed.
+
+    True if its process ended, it was closed in order, or something between closed the connection, at that time.
+    """
+
+    member: MemberRef
+    at_ms: int
+    removed_ms: int
+    closer: Closer | None = None
+    silent_before_ms: int | None = None
+    """How long it had been silent by then, where that is more than half of its session timeout."""
+
+
+class ConnectionOpen(Claim, frozen=True):
+    """The connection of a silent member was open when it was removed.
+
+    True if its process lived (suspended, without a processor, hung, or busy where only poll() sends heartbeats), or
+    its host or the network was cut off.
+    """
+
+    member: MemberRef
+
+
+class MayBeClosed(Claim, frozen=True):
+    """A static member sends no LeaveGroup when it is closed, and whether its connection was open is not known."""
+
+    member: MemberRef
+
+
+class Back(Claim, frozen=True):
+    """The client of a removed member is in the group again, under another member id."""
+
+    member: MemberRef
+    new_member: MemberRef
+    gone_ms: int
+    back_ms: int
+    is_closed: bool = False
+    """`gone_ms` is when its connection closed, not when it was removed."""
+
+
+class UnheardSinceStart(Claim, frozen=True):
+    """The session of a member began again with a start of the coordinator, and it was not heard since."""
+
+    member: MemberRef
+    start_ms: int
+
+
+class AbsenceKind(StrEnum):
+    """What a coordinator did."""
+
+    PAUSED = "paused"
+    STOPPED = "stopped"
+    STARTED = "started"
+    LED = "led"
+    """Another node led the group from then on."""
+
+
+class CoordinatorAway(Claim, frozen=True):
+    """The coordinator of the group stood still, stopped, started, or was replaced by another node.
+
+    True if it was away from `from_ms` to `until_ms`, as far as these are known.
+    """
+
+    kind: AbsenceKind
+    at_ms: int
+    from_ms: int | None = None
+    until_ms: int | None = None
+    node_id: int | None = None
+    """Which node, where there are several; None: the only one."""
+    other_node_id: int | None = None
+    """The node that led before (LED), or that took over meanwhile (PAUSED)."""
+    pause_kind: str = ""
+    is_first: bool = False
+    """A start before which the group was not there."""
+    was_ordered: bool = False
+    """The one before stopped in order, so it is known since when nobody was there."""
