@@ -1,0 +1,112 @@
+"""Writes down what happens, where it happens: in the processes, on the wire, and in the state of the group itself."""
+
+from typing import TYPE_CHECKING, Any, Final
+
+from _wire.errors import ErrorCode
+from tests.world.assignments import partitions_of
+from tests.world.network import Request
+from tests.world.topics import Partition, Topics
+from tests.world.truth import Answer, Holding, Plan, ProcessTruth, StateChange, Truth
+
+if TYPE_CHECKING:
+    from tests.world.server import WorldServer
+
+OUTDATED: Final = frozenset(
+    {ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID}
+    | {ErrorCode.STALE_MEMBER_EPOCH, ErrorCode.FENCED_INSTANCE_ID}
+)
+"""Why a coordinator refuses a commit of a member."""
+
+
+class Recorder:
+    """Fills a truth."""
+
+    def __init__(self, truth: Truth, topics: Topics, server: "WorldServer") -> None:
+        self._truth, self._topics, self._server = truth, topics, server
+        self._connections: dict[int, tuple[object, ProcessTruth]] = {}
+        self._state = ("", 0)
+
+    def held(self, holding: Holding) -> None:
+        self._truth.holdings.append(holding)
+        self._truth.by_partition[holding.partition].append(holding)
+
+    def answered(self, request: Request, response: Any, error: ErrorCode) -> None:
+        """The coordinator answered a request."""
+        process = None if request.process is None else request.process.truth
+        now_ms = self._server.now_ms
+        if process is None:
+            return
+        member_id = getattr(response, "member_id", None) or request.member_id
+        generation_id = getattr(response, "generation_id", getattr(response, "member_epoch", -1))
+        process.answers.append(Answer(now_ms, request.api, member_id, generation_id, error.name))
+        if error in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED) and member_id:
+            self._truth.by_member.setdefault(member_id, process)
+        if error is ErrorCode.NONE and request.api == "SyncGroup":
+            self._synced(request, response, member_id)
+        elif error is ErrorCode.NONE and request.api == "ConsumerGroupHeartbeat" and response.assignment is not None:
+            owned = self._named(response.assignment.topic_partitions)
+            plan = Plan(now_ms, response.member_epoch, "", {member_id: owned}, is_whole=False)
+            self._truth.plans.append(plan)
+        elif request.api == "OffsetCommit":
+            self._committed(request, error)
+
+    def _synced(self, request: Request, response: Any, member_id: str) -> None:
+        message = request.message
+        if message.assignments:
+            parts = {each.member_id: each.assignment for each in message.assignments}
+        else:
+            parts = {member_id: response.assignment}
+        assigned = {each: partitions_of(part, self._topics) for each, part in parts.items()}
+        is_whole = bool(message.assignments)
+        self._truth.plans.append(
+            Plan(self._server.now_ms, message.generation_id, response.protocol_name or "", assigned, is_whole=is_whole)
+        )
+
+    def _named(self, topics: Any) -> frozenset[Partition]:
+        found: set[Partition] = set()
+        for each in topics:
+            name = self._topics.topic_name(each.topic_id)
+            if name is not None:
+                found.update((name, each.topic_id, index) for index in each.partitions)
+        return frozenset(found)
+
+    def _committed(self, request: Request, error: ErrorCode) -> None:
+        now_ms = self._server.now_ms
+        if error in OUTDATED:
+            self._truth.refused_commits.append(now_ms)
+        elif error is ErrorCode.NONE:
+            for topic in request.message.topics:
+                for each in topic.partitions:
+                    partition = self._topics.partition(topic.name, each.partition_index)
+                    self._truth.commits.append((now_ms, partition, each.committed_offset))
+
+    # ---- the group itself
+
+    def connected(self, connection: object, process: ProcessTruth) -> None:
+        self._connections[id(connection)] = connection, process
+
+    def watch(self) -> None:
+        """Note who is a member now, and which state the group has."""
+        if not self._server.is_up or not self._server.coordinator.shards[0].is_active:
+            return
+        group, now_ms, present = self._server.group, self._server.now_ms, self._truth.present
+        members = {} if group is None else group.membership.members
+        if members.keys() != present.keys():
+            for member_id in [each for each in present if each not in members]:
+                self._truth.removed(member_id, now_ms)
+            for member_id, member in members.items():
+                if member_id not in present:
+                    process = self._process_of(member_id, member.client_connection)
+                    present[member_id] = process, now_ms
+        state = ("", 0) if group is None else (str(group.membership.state), group.membership.generation_id)
+        if state != self._state:
+            self._state = state
+            protocol = "" if group is None else group.membership.protocol_name or ""
+            kind = "" if group is None else type(group.membership).__name__
+            self._truth.states.append(StateChange(now_ms, *state, len(members), protocol, kind == "ConsumerGroup"))
+
+    def _process_of(self, member_id: str, connection: object) -> ProcessTruth | None:
+        known = self._connections.get(id(connection))
+        if known is not None and known[0] is connection:
+            self._truth.by_member.setdefault(member_id, known[1])
+        return self._truth.by_member.get(member_id)

@@ -1,0 +1,314 @@
+"""What really happened: who lived, processed, sent and did what when. Nothing here is read from the coordinator's events.
+
+Times are those of the virtual clock, which is the wall clock, too: ms since the epoch.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from tests.world.clients import ClientKind
+from tests.world.spans import FOREVER, Span, Spans, last_before, without
+from tests.world.topics import Partition, TopicChange
+
+
+class Fate(StrEnum):
+    """What became of a request that arrived at the server's machine."""
+
+    HANDLED = "handled"
+    REFUSED = "refused"
+    """Its client has no right, so nobody asked the coordinator."""
+    UNREAD = "unread"
+    """It waits in the socket: the coordinator is paused, or reads nothing from this connection."""
+    NOBODY = "nobody"
+    """There is no coordinator."""
+
+
+class Arrival(NamedTuple):
+    """A request of a process reached the coordinator's machine."""
+
+    at_ms: int
+    api: str
+    member_id: str
+    fate: Fate
+
+
+class Answer(NamedTuple):
+    """What the coordinator answered a process; `name` of an error code."""
+
+    at_ms: int
+    api: str
+    member_id: str
+    generation_id: int
+    error: str
+
+
+class Subscribed(NamedTuple):
+    """What a member asked for in JoinGroup, or in a heartbeat that says it."""
+
+    at_ms: int
+    topics: tuple[str, ...]
+    protocols: tuple[str, ...]
+    reason: str
+
+
+class Ended(StrEnum):
+    """How a process came to its end."""
+
+    KILLED = "killed"
+    POWER = "power"
+    """Its host: nobody closes its connection."""
+    CLOSED = "closed"
+    """In order."""
+    FAILED = "failed"
+    """Its client gave up by itself: fenced, or refused for good."""
+
+
+class Way(StrEnum):
+    """Why a member left by a request of its own."""
+
+    CLOSED = "closed"
+    UNSUBSCRIBED = "unsubscribed"
+    POLL_TIMEOUT = "poll_timeout"
+    FOR_A_MOMENT = "for_a_moment"
+
+
+class Departure(NamedTuple):
+    """A process asked to let its member go. It may not have arrived."""
+
+    at_ms: int
+    member_id: str
+    way: Way
+    said: str
+
+
+class ProcessTruth:
+    """One process of a client, from its start to its end."""
+
+    def __init__(
+        self, number: int, consumer: int, kind: ClientKind, client_id: str, host: str, instance_id: str | None, at_ms: int
+    ) -> None:
+        self.number, self.consumer, self.kind = number, consumer, kind
+        self.client_id, self.host, self.instance_id = client_id, host, instance_id
+        self.started_ms = at_ms
+        self.ended_ms = FOREVER
+        self.ended: Ended | None = None
+        self.suspended, self.starved, self.cut, self.blocked = Spans(), Spans(), Spans(), Spans()
+        self.proxied = Spans()
+        """Something between closed its connections, and lets it open none."""
+        self.refused, self.muted = Spans(), Spans()
+        self.disconnections: list[int] = []
+        """When a connection of it was closed from its side: by itself, its system, or something between."""
+        self.arrivals: list[Arrival] = []
+        self.answers: list[Answer] = []
+        self.subscriptions: list[Subscribed] = []
+        self.departures: list[Departure] = []
+
+    @property
+    def lived(self) -> Span:
+        return self.started_ms, self.ended_ms
+
+    def lived_at(self, at_ms: int) -> bool:
+        return self.started_ms <= at_ms < self.ended_ms
+
+    def ran(self, spans: Iterable[Span]) -> list[Span]:
+        """When it could do anything at all."""
+        spans = without(spans, [(self.ended_ms, FOREVER)])
+        return without(spans, [*self.suspended.all, *self.starved.all])
+
+
+class Holding(NamedTuple):
+    """A process believed a partition to be its own."""
+
+    partition: Partition
+    process: ProcessTruth
+    member_id: str
+    span: Span
+
+
+class Plan(NamedTuple):
+    """The coordinator accepted the assignment of a leader; or it told a member of KIP-848 what it may use."""
+
+    at_ms: int
+    generation_id: int
+    protocol: str
+    assigned: dict[str, frozenset[Partition]]
+    """Member id → partitions, of all members; in a consumer group of one."""
+    is_whole: bool
+
+
+class Membership(NamedTuple):
+    """A member of the group, as the coordinator has it."""
+
+    member_id: str
+    process: ProcessTruth | None
+    from_ms: int
+    until_ms: int
+
+
+class AwayKind(StrEnum):
+    """Why nobody coordinated."""
+
+    KILLED = "killed"
+    STOPPED = "stopped"
+    PAUSED = "paused"
+
+
+class Away(NamedTuple):
+    """The coordinator was not there."""
+
+    kind: AwayKind
+    from_ms: int
+    until_ms: int
+
+
+class AdminAct(NamedTuple):
+    """What an administrator did to the group."""
+
+    at_ms: int
+    what: str
+    member_ids: tuple[str, ...] = ()
+
+
+class StateChange(NamedTuple):
+    """The group came into a state; `state` is empty where there is no group."""
+
+    at_ms: int
+    state: str
+    generation_id: int
+    members: int
+    protocol: str
+    is_consumer_group: bool
+
+
+RIGHTFUL_SLACK_MS: Final = 1
+"""A member is gone at the end of the ms in which it was removed."""
+
+
+class Truth:
+    """All that happened in a world."""
+
+    def __init__(self) -> None:
+        self.processes: list[ProcessTruth] = []
+        self.holdings: list[Holding] = []
+        self.by_partition: dict[Partition, list[Holding]] = defaultdict(list)
+        self.plans: list[Plan] = []
+        self.memberships: list[Membership] = []
+        self.present: dict[str, tuple[ProcessTruth | None, int]] = {}
+        """Member id → its process and since when, of the members that there are."""
+        self.away: list[Away] = []
+        self.acts: list[AdminAct] = []
+        self.topic_changes: list[TopicChange] = []
+        self.refused_commits: list[int] = []
+        """When a commit of a member was refused because of its generation or its place in the group."""
+        self.commits: list[tuple[int, Partition, int]] = []
+        """When, and which offset of which partition."""
+        self.states: list[StateChange] = []
+        self.ended_ms = FOREVER
+        self.by_member: dict[str, ProcessTruth] = {}
+
+    # ---- members
+
+    def removed(self, member_id: str, at_ms: int) -> None:
+        """A member is gone."""
+        process, since_ms = self.present.pop(member_id)
+        self.memberships.append(Membership(member_id, process, since_ms, at_ms))
+
+    def process_of(self, member_id: str) -> ProcessTruth | None:
+        return self.by_member.get(member_id)
+
+    def membership(self, member_id: str) -> Membership | None:
+        """The last one with this id."""
+        if member_id in self.present:
+            process, since_ms = self.present[member_id]
+            return Membership(member_id, process, since_ms, FOREVER)
+        return next((each for each in reversed(self.memberships) if each.member_id == member_id), None)
+
+    def all_memberships(self) -> Iterator[Membership]:
+        yield from self.memberships
+        for member_id, (process, since_ms) in self.present.items():
+            yield Membership(member_id, process, since_ms, FOREVER)
+
+    def last_arrival(self, member_id: str, before_ms: int, *fates: Fate) -> int | None:
+        """When the last request of a member arrived before a time."""
+        process = self.process_of(member_id)
+        if process is None:
+            return None
+        wanted = fates or tuple(Fate)
+        found = (
+            each.at_ms
+            for each in reversed(process.arrivals)
+            if each.at_ms < before_ms and each.fate in wanted and self.is_of(process, each, member_id)
+        )
+        return next(found, None)
+
+    def arrivals(self, member_id: str, from_ms: int, until_ms: int) -> list[Arrival]:
+        """What of a member arrived after a time and before another one."""
+        process = self.process_of(member_id)
+        if process is None:
+            return []
+        return [
+            each
+            for each in process.arrivals
+            if from_ms < each.at_ms < until_ms and self.is_of(process, each, member_id)
+        ]
+
+    def is_of(self, process: ProcessTruth, arrival: Arrival, member_id: str) -> bool:
+        """A first join has no id yet, or names the instance alone."""
+        return arrival.member_id in (member_id, "")
+
+    # ---- the coordinator
+
+    def was_away(self, from_ms: int, until_ms: int) -> int:
+        """For how many ms of a time nobody coordinated."""
+        return sum(max(0, min(each.until_ms, until_ms) - max(each.from_ms, from_ms)) for each in self.away)
+
+    def starts(self, from_ms: int, until_ms: int) -> list[int]:
+        """When the coordinator started after an end, in a time."""
+        return [
+            each.until_ms
+            for each in self.away
+            if each.kind is not AwayKind.PAUSED and from_ms <= each.until_ms <= until_ms
+        ]
+
+    # ---- partitions
+
+    def rightful(self, holding: Holding) -> list[Span]:
+        """When it was a member by right: none is from when the coordinator has removed it."""
+        membership = self.membership(holding.member_id)
+        until_ms = FOREVER if membership is None else membership.until_ms + RIGHTFUL_SLACK_MS
+        start, end = holding.span
+        return [(start, min(end, until_ms))] if start < min(end, until_ms) else []
+
+    def surely_processed(self, partition: Partition) -> list[Span]:
+        """When a member by right ran, was connected, and its application was not amid one long batch."""
+        found: list[Span] = []
+        for holding in self.by_partition.get(partition, ()):
+            process = holding.process
+            spans = process.ran(self.rightful(holding))
+            gaps = [*process.cut.all, *process.blocked.all, *process.proxied.all, *process.refused.all]
+            found += without(spans, [*gaps, *process.muted.all])
+        return found
+
+    def perhaps_processed(self, partition: Partition) -> list[Span]:
+        """When a member by right lived, ran, and was not cut off: amid a long batch it processes that."""
+        found: list[Span] = []
+        for holding in self.by_partition.get(partition, ()):
+            process = holding.process
+            found += without(process.ran(self.rightful(holding)), process.cut.all)
+        return found
+
+    def gap_before(self, partition: Partition, at_ms: int) -> tuple[int, int] | None:
+        """How long nobody processed a partition until then: at least, and at most. None: nobody ever did."""
+        perhaps = last_before(self.perhaps_processed(partition), at_ms)
+        if perhaps is None:
+            return None
+        surely = last_before(self.surely_processed(partition), at_ms)
+        begun = min(each.span[0] for each in self.by_partition[partition])
+        return at_ms - perhaps, at_ms - (begun if surely is None else surely)
+
+    def topic_at(self, name: str, at_ms: int) -> tuple[bytes, int]:
+        """Id and number of partitions of a topic at a time."""
+        found = [each for each in self.topic_changes if each.name == name and each.at_ms <= at_ms]
+        return (found[-1].topic_id, found[-1].partitions) if found else (b"", 0)
