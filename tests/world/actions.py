@@ -282,4 +282,10 @@ class Actions(World):
     def fill_disk(self, consumer: Consumer, value: int) -> None:
         """Nothing can be written for `value` ms."""
         self.server.disk.is_full = True
-        self._later(value, lambda: setattr(self.server.disk, "is_full", False))
+        self.truth.full.begin(self.now_ms)
+
+        def empty() -> None:
+            self.server.disk.is_full = False
+            self.truth.full.end(self.now_ms)
+
+        self._later(value, empty)

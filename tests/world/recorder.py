@@ -34,6 +34,8 @@ class Recorder:
         """The coordinator answered a request."""
         process = None if request.process is None else request.process.truth
         now_ms = self._server.now_ms
+        if request.api == "OffsetCommit":
+            self._committed(request, error)
         if process is None:
             return
         member_id = getattr(response, "member_id", None) or request.member_id
@@ -47,8 +49,6 @@ class Recorder:
             owned = self._named(response.assignment.topic_partitions)
             plan = Plan(now_ms, response.member_epoch, "", {member_id: owned}, is_whole=False)
             self._truth.plans.append(plan)
-        elif request.api == "OffsetCommit":
-            self._committed(request, error)
 
     def _synced(self, request: Request, response: Any, member_id: str) -> None:
         message = request.message
@@ -72,7 +72,7 @@ class Recorder:
 
     def _committed(self, request: Request, error: ErrorCode) -> None:
         now_ms = self._server.now_ms
-        if error in OUTDATED:
+        if error in OUTDATED and request.process is not None:
             self._truth.refused_commits.append(now_ms)
         elif error is ErrorCode.NONE:
             for topic in request.message.topics:

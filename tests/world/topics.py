@@ -3,6 +3,8 @@
 from collections.abc import Callable, Collection, Container
 from typing import Final, NamedTuple
 
+from tests.world.spans import FOREVER
+
 RECORDS_PER_SECOND: Final = 20
 """Of each partition."""
 NO_ID: Final = bytes(16)
@@ -28,7 +30,8 @@ class Topics:
         self._count: dict[str, int] = {}
         self._ids: dict[str, bytes] = {}
         self._names: dict[bytes, str] = {}
-        self._created: dict[tuple[str, int], int] = {}
+        self._created: dict[tuple[bytes, int], int] = {}
+        self._deleted: dict[bytes, int] = {}
         self._last_id = 0
         self.topics_version = 0
         self.created_version = 0
@@ -44,7 +47,7 @@ class Topics:
             self._ids[name] = self._last_id.to_bytes(16, "big")
             self._names[self._ids[name]] = name
         for index in range(self._count.get(name, 0), partitions):
-            self._created[name, index] = self._now_ms()
+            self._created[self._ids[name], index] = self._now_ms()
         self._count[name] = partitions
         self._changed(name)
         if is_new:
@@ -53,6 +56,7 @@ class Topics:
     def delete(self, name: str) -> None:
         topic_id = self._ids.pop(name)
         del self._count[name], self._names[topic_id]
+        self._deleted[topic_id] = self._now_ms()
         self.topics_version += 1
         self.changes.append(TopicChange(self._now_ms(), name, topic_id, 0))
 
@@ -83,7 +87,7 @@ class Topics:
     def log_end_offset(self, topic: str, partition: int) -> int | None:
         if partition >= self._count.get(topic, 0):
             return None
-        return (self._now_ms() - self._created[topic, partition]) * RECORDS_PER_SECOND // 1000
+        return self.log_end_at(self.partition(topic, partition), self._now_ms())
 
     def data_end_offset(self, topic: str, partition: int) -> int | None:
         return self.log_end_offset(topic, partition)
@@ -92,3 +96,11 @@ class Topics:
 
     def partition(self, name: str, index: int) -> Partition:
         return name, self.topic_id(name), index
+
+    def log_end_at(self, partition: Partition, at_ms: int) -> int | None:
+        """The log end offset at a time; None: the partition was not there."""
+        _, topic_id, index = partition
+        created_ms = self._created.get((topic_id, index))
+        if created_ms is None or at_ms < created_ms or at_ms >= self._deleted.get(topic_id, FOREVER):
+            return None
+        return (at_ms - created_ms) * RECORDS_PER_SECOND // 1000

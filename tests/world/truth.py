@@ -4,7 +4,7 @@ Times are those of the virtual clock, which is the wall clock, too: ms since the
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -198,8 +198,11 @@ class Truth:
         self.present: dict[str, tuple[ProcessTruth | None, int]] = {}
         """Member id → its process and since when, of the members that there are."""
         self.away: list[Away] = []
+        self.full = Spans()
+        """When its disk was full."""
         self.acts: list[AdminAct] = []
         self.topic_changes: list[TopicChange] = []
+        self.log_end_at: Callable[[Partition, int], int | None] = lambda partition, at_ms: None
         self.refused_commits: list[int] = []
         """When a commit of a member was refused because of its generation or its place in the group."""
         self.commits: list[tuple[int, Partition, int]] = []
@@ -224,6 +227,11 @@ class Truth:
             process, since_ms = self.present[member_id]
             return Membership(member_id, process, since_ms, FOREVER)
         return next((each for each in reversed(self.memberships) if each.member_id == member_id), None)
+
+    def removal(self, member_id: str, by_ms: int) -> Membership | None:
+        """The last membership with this id that had ended by a time."""
+        found = (each for each in reversed(self.memberships) if each.member_id == member_id and each.until_ms <= by_ms)
+        return next(found, None)
 
     def all_memberships(self) -> Iterator[Membership]:
         yield from self.memberships
@@ -258,11 +266,28 @@ class Truth:
         """A first join has no id yet, or names the instance alone."""
         return arrival.member_id in (member_id, "")
 
+    # ---- offsets
+
+    def lag_at(self, at_ms: int) -> int | None:
+        """What was behind the committed offsets of the group; None: it had none."""
+        last: dict[Partition, int] = {}
+        since_ms = max((each.at_ms for each in self.states if not each.state and each.at_ms <= at_ms), default=0)
+        for committed_ms, partition, offset in self.commits:
+            if since_ms <= committed_ms <= at_ms:
+                last[partition] = offset
+        ends = [(self.log_end_at(each, at_ms), offset) for each, offset in last.items()]
+        known = [max(0, end - offset) for end, offset in ends if end is not None]
+        return sum(known) if known else None
+
     # ---- the coordinator
 
     def was_away(self, from_ms: int, until_ms: int) -> int:
         """For how many ms of a time nobody coordinated."""
         return sum(max(0, min(each.until_ms, until_ms) - max(each.from_ms, from_ms)) for each in self.away)
+
+    def disk_failed_within(self, from_ms: int, until_ms: int) -> bool:
+        """Whether nothing could be written at some time."""
+        return self.full.within(from_ms, until_ms) > 0
 
     def starts(self, from_ms: int, until_ms: int) -> list[int]:
         """When the coordinator started after an end, in a time."""
@@ -307,6 +332,20 @@ class Truth:
         surely = last_before(self.surely_processed(partition), at_ms)
         begun = min(each.span[0] for each in self.by_partition[partition])
         return at_ms - perhaps, at_ms - (begun if surely is None else surely)
+
+    def owners(self, plan_index: int) -> dict[Partition, str]:
+        """Partition → the last member that was assigned it, before a plan."""
+        found: dict[Partition, str] = {}
+        for plan in self.plans[:plan_index]:
+            for member_id, partitions in plan.assigned.items():
+                for each in partitions:
+                    found[each] = member_id
+        return found
+
+    def identity(self, member_id: str) -> str:
+        """What a member keeps when it is restarted: its instance id, if it has one."""
+        process = self.process_of(member_id)
+        return member_id if process is None or process.instance_id is None else process.instance_id
 
     def topic_at(self, name: str, at_ms: int) -> tuple[bytes, int]:
         """Id and number of partitions of a topic at a time."""

@@ -93,7 +93,7 @@ class World:
             process.note_progress()
             for partition, (member_id, since_ms) in process.held.items():
                 self.recorder.held(Holding(partition, process.truth, member_id, (since_ms, FOREVER)))
-        self.truth.topic_changes = self.topics.changes
+        self.truth.topic_changes, self.truth.log_end_at = self.topics.changes, self.topics.log_end_at
         self.truth.ended_ms = self.now_ms
 
     def processes(self) -> list[Process]:

@@ -1,0 +1,180 @@
+"""What to try: true by what was wrong in the world, and by the same history played again with it."""
+
+from collections.abc import Callable
+from typing import Final
+
+from coordinator.explain.claims import advice as claims
+from coordinator.explain.claims import silences
+from coordinator.explain.claims.advice import Try
+from coordinator.explain.claims.claim import Claim
+from tests.world.checkers.context import Check, Context
+from tests.world.checkers.silences import done_to
+from tests.world.checkers.tolerances import BEAT_MS, EXPIRY_MS, NETWORK_MS
+from tests.world.effects import longer_session_helps, static_membership_helps
+from tests.world.spans import overlap, without
+from tests.world.truth import AwayKind, Membership, ProcessTruth, Truth, Way
+
+Given = claims.Advice
+
+
+def advice(claim: Given, truth: Truth, context: Context) -> str | None:
+    """Its reasons are among what is told, and what it says holds."""
+    strangers = [each for each in claim.because if each not in context.told]
+    if strangers:
+        return f"it follows from {type(strangers[0]).__name__}, which is not told"
+    check = BY_KIND.get(claim.kind)
+    return None if check is None else check(claim, truth, context)
+
+
+def _removal(claim: Given, truth: Truth, context: Context) -> Membership | None:
+    """The member that it is about: the one that it names, or that its reasons are about."""
+    named = [claim.member, *(getattr(each, "member", None) for each in claim.because)]
+    for each in named:
+        if each is not None:
+            return truth.removal(each.member_id, context.known_ms + EXPIRY_MS)
+    return None
+
+
+def _process(claim: Given, truth: Truth, context: Context) -> ProcessTruth | None:
+    named = [claim.member, *(getattr(each, "member", None) for each in claim.because)]
+    return next((truth.process_of(each.member_id) for each in named if each is not None), None)
+
+
+def coordinator_stood_still(claim: Given, truth: Truth, context: Context) -> str | None:
+    paused = any(each.kind is AwayKind.PAUSED and each.from_ms <= context.known_ms for each in truth.away)
+    return None if paused else "it did not stand still"
+
+
+def right_is_missing(claim: Given, truth: Truth, context: Context) -> str | None:
+    process = _process(claim, truth, context)
+    if process is None or process.refused.within(context.begin_ms, context.known_ms):
+        return None
+    return "it had all rights"
+
+
+def quota_is_too_small(claim: Given, truth: Truth, context: Context) -> str | None:
+    process = _process(claim, truth, context)
+    if process is None or process.muted.within(context.begin_ms, context.known_ms):
+        return None
+    return "its connection was always read"
+
+
+def process_ended(claim: Given, truth: Truth, context: Context) -> str | None:
+    """It says that a longer session.timeout.ms would not help."""
+    removal = _removal(claim, truth, context)
+    if removal is None or removal.process is None:
+        return None
+    why = done_to(removal.process, removal.until_ms - 2 * BEAT_MS, removal.until_ms)
+    if why:
+        return why
+    if longer_session_helps(context.history, removal):
+        return "with a longer session timeout it would have stayed"
+    return None
+
+
+def silent(claim: Given, truth: Truth, context: Context) -> str | None:
+    """It says that something stopped the member, and where a longer session timeout helps."""
+    removal = _removal(claim, truth, context)
+    if removal is None or removal.process is None:
+        return None
+    since = [each.since_ms for each in claim.because if isinstance(each, silences.Silent) and each.since_ms is not None]
+    from_ms = min(since, default=removal.until_ms - 2 * BEAT_MS)
+    why = done_to(removal.process, from_ms, removal.until_ms)
+    if why:
+        return why
+    consumer = context.history.setup.consumers[removal.process.consumer]
+    timeout_ms = context.history.setup.consumer_session_ms if removal.process.kind.is_modern else consumer.session_timeout_ms
+    if claim.above_ms is not None and not context.is_epoch and claim.above_ms != timeout_ms:
+        return f"its session timeout is {timeout_ms} ms"
+    return None
+
+
+def connection_lost(claim: Given, truth: Truth, context: Context) -> str | None:
+    """It says that something closed the connection of a process that lives, and that a longer timeout helps."""
+    removal = _removal(claim, truth, context)
+    if removal is None or removal.process is None:
+        return None
+    if not removal.process.lived_at(removal.until_ms):
+        return "its process had ended"
+    return None
+
+
+def busy(claim: Given, truth: Truth, context: Context) -> str | None:
+    """It says that the application was busy between two calls of poll(), or its process stood still."""
+    process = _process(claim, truth, context)
+    if process is None:
+        return None
+    hindered = [*process.blocked.all, *process.suspended.all, *process.starved.all, *process.cut.all, *process.proxied.all]
+    hindered.append((process.ended_ms, context.known_ms + 1))
+    from_ms = context.disturbed_ms - BEAT_MS
+    able = without([(from_ms, context.known_ms)], hindered)
+    if overlap(able, from_ms, context.known_ms) >= context.known_ms - from_ms - NETWORK_MS:
+        return "it was neither busy nor did it stand still"
+    return None
+
+
+def longer_poll_interval(claim: Given, truth: Truth, context: Context) -> str | None:
+    process = _process(claim, truth, context)
+    if process is None or claim.is_conditional:
+        return None
+    ways = {each.way for each in process.departures if each.at_ms <= context.known_ms}
+    return None if Way.POLL_TIMEOUT in ways else "it did not exceed max.poll.interval.ms"
+
+
+def poll_interval_if_not_closed(claim: Given, truth: Truth, context: Context) -> str | None:
+    """It says: if the member was not closed on purpose. Who knows that it was is not misled."""
+    return None
+
+
+def static_membership(claim: Given, truth: Truth, context: Context) -> str | None:
+    removal = _removal(claim, truth, context)
+    if removal is None or removal.process is None:
+        return None
+    if removal.process.instance_id is not None:
+        return "it has a group.instance.id"
+    back = [each for each in truth.processes if each.consumer == removal.process.consumer and each.started_ms >= removal.until_ms - NETWORK_MS]
+    if not back:
+        return None if removal.process.lived_at(removal.until_ms) else "it was not restarted"
+    if not static_membership_helps(context.history, removal):
+        return "with it the group would have rebalanced, too"
+    return None
+
+
+def static_is_gone_for_good(claim: Given, truth: Truth, context: Context) -> str | None:
+    process = _process(claim, truth, context)
+    return "it is no static member" if process is not None and process.instance_id is None else None
+
+
+def rebalance_timeout_of_nothing(claim: Given, truth: Truth, context: Context) -> str | None:
+    return "all clients ask for a positive time"
+
+
+def larger_group_size(claim: Given, truth: Truth, context: Context) -> str | None:
+    return "the group may have as many members" if context.history.setup.max_size >= 100 else None
+
+
+def impossible(claim: Given, truth: Truth, context: Context) -> str | None:
+    return "nothing in this world brings it about"
+
+
+BY_KIND: Final[dict[Try, Callable[[Given, Truth, Context], str | None]]] = {
+    Try.COORDINATOR_STOOD_STILL: coordinator_stood_still,
+    Try.RIGHT_IS_MISSING: right_is_missing,
+    Try.QUOTA_IS_TOO_SMALL: quota_is_too_small,
+    Try.REBALANCE_TIMEOUT_OF_NOTHING: rebalance_timeout_of_nothing,
+    Try.PROCESS_ENDED: process_ended,
+    Try.STATIC_IS_GONE_FOR_GOOD: static_is_gone_for_good,
+    Try.SILENT_ON_OPEN_CONNECTION: silent,
+    Try.SILENT: silent,
+    Try.CONNECTION_LOST: connection_lost,
+    Try.SHORTER_POLL: busy,
+    Try.LATE_TO_REJOIN: busy,
+    Try.LATE_TO_SYNC: busy,
+    Try.LONGER_POLL_INTERVAL: longer_poll_interval,
+    Try.POLL_INTERVAL_IF_NOT_CLOSED: poll_interval_if_not_closed,
+    Try.STATIC_MEMBERSHIP: static_membership,
+    Try.LARGER_GROUP_SIZE: larger_group_size,
+    Try.SMALLER_ASSIGNMENT: impossible,
+}
+
+CHECKS: Final[dict[type[Claim], Check]] = {claims.Advice: advice}

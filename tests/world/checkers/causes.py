@@ -1,0 +1,263 @@
+"""Why a rebalance began: true by what processes said and did, and by what administrators did."""
+
+from typing import Final
+
+from coordinator.core.causes import Cause
+from coordinator.explain.claims import causes as claims
+from coordinator.explain.claims.claim import Claim
+from tests.world.checkers.context import Check, Context
+from tests.world.checkers.course import arrived, started_ms
+from tests.world.checkers.tolerances import BEAT_MS, EXPIRY_MS, INSTANT_MS, NETWORK_MS
+from tests.world.clients import COOPERATIVE
+from tests.world.truth import ProcessTruth, Truth, Way
+
+IMPOSSIBLE: Final = frozenset({Cause.INVARIANT_VIOLATED, Cause.FAULT, Cause.ASSIGNMENT_TOO_LARGE})
+"""Nothing in this world brings these about."""
+
+
+def _since(context: Context) -> int:
+    """What is claimed about a generation happened after the one before was stable."""
+    return (context.stable_before_ms or context.begin_ms) - INSTANT_MS
+
+
+def joined(claim: claims.Joined, truth: Truth, context: Context) -> str | None:
+    member_id = claim.member.member_id
+    found = [each for each in truth.all_memberships() if each.member_id == member_id]
+    if not found:
+        return "it never was a member"
+    if not any(_since(context) <= each.from_ms <= context.known_ms + INSTANT_MS for each in found):
+        return "it was a member since before, or later"
+    return None
+
+
+def resubscribed(claim: claims.Resubscribed, truth: Truth, context: Context) -> str | None:
+    process = truth.process_of(claim.member.member_id)
+    if process is None:
+        return None
+    said = [each for each in process.subscriptions if each.at_ms <= context.known_ms]
+    if not said:
+        return "it has said nothing"
+    if claim.change is claims.Change.TOPICS:
+        pairs = [(set(a.topics), set(b.topics)) for a, b in zip(said, said[1:], strict=False)]
+        wanted = set(claim.subscribed), set(claim.unsubscribed)
+        if not any((now - before, before - now) == wanted for before, now in pairs):
+            return f"it did not: {[each.topics for each in said]}"
+    if claim.change is claims.Change.PATTERN:
+        return "nobody subscribes to a pattern"
+    return None
+
+
+def topic_changed(claim: claims.TopicChanged, truth: Truth, context: Context) -> str | None:
+    known = [each for each in truth.topic_changes if each.name == claim.topic and each.at_ms <= context.known_ms + INSTANT_MS]
+    counts = [0, *(each.partitions for each in known)]
+    if claim.partitions_now not in counts or claim.partitions_before not in counts:
+        return f"its partitions were {counts}"
+    if (known[-1].partitions if known else 0) != claim.partitions_now and not any(
+        each.partitions == claim.partitions_now and each.at_ms >= _since(context) for each in known
+    ):
+        return f"it has {counts[-1]} partitions"
+    made = {each.topic_id for each in known}
+    if claim.is_created_again and len(made) < 2:
+        return "it was created once"
+    recent = [each for each in known if each.at_ms >= _since(context)]
+    if not claim.is_created_again and claim.partitions_before and claim.partitions_now and any(
+        not each.partitions for each in recent
+    ):
+        return "it was deleted and created again"
+    return None
+
+
+def leader_asked(claim: claims.LeaderAsked, truth: Truth, context: Context) -> str | None:
+    why = _rejoined(claim.member.member_id, claim.said, truth, context)
+    if why is None and claim.had_no_partitions:
+        before = [each for each in truth.plans if each.is_whole and each.at_ms < context.began_ms]
+        if before and any(before[-1].assigned.values()):
+            return "its last assignment had partitions"
+    return why
+
+
+def rejoined(claim: claims.Rejoined, truth: Truth, context: Context) -> str | None:
+    why = _rejoined(claim.member.member_id, claim.said, truth, context)
+    process = truth.process_of(claim.member.member_id)
+    if why is None and claim.assigns_revoked and process is not None:
+        if not all(each in COOPERATIVE for each in _assignors(process)):
+            return "its assignors are not cooperative"
+        ends = [each.span[1] for each in truth.holdings if each.process is process]
+        if not any(_since(context) - NETWORK_MS <= each <= context.known_ms for each in ends):
+            return "it had given up nothing"
+    return why
+
+
+def _assignors(process: ProcessTruth) -> tuple[str, ...]:
+    return process.subscriptions[-1].protocols if process.subscriptions else ()
+
+
+def _rejoined(member_id: str, said: str, truth: Truth, context: Context) -> str | None:
+    process = truth.process_of(member_id)
+    if process is None:
+        return None
+    joins = [each for each in process.arrivals if each.api == "JoinGroup" and each.member_id == member_id]
+    if not any(_since(context) <= each.at_ms <= context.known_ms + INSTANT_MS for each in joins):
+        return "no JoinGroup of it arrived"
+    if said and said not in {each.reason for each in process.subscriptions}:
+        return "it never said so"
+    return None
+
+
+WAYS: Final = {
+    Way.CLOSED: claims.Way.CLOSED,
+    Way.FOR_A_MOMENT: claims.Way.CLOSED,
+    Way.UNSUBSCRIBED: claims.Way.UNSUBSCRIBED,
+    Way.POLL_TIMEOUT: claims.Way.POLL_TIMEOUT,
+}
+
+
+def left(claim: claims.Left, truth: Truth, context: Context) -> str | None:
+    process = truth.process_of(claim.member.member_id)
+    if process is None:
+        return None
+    found = [
+        each
+        for each in process.departures
+        if each.member_id == claim.member.member_id and -INSTANT_MS <= claim.at_ms - each.at_ms
+    ]
+    if not found:
+        return "it did not leave by itself"
+    departure = found[-1]
+    read = _read_after(process, departure.at_ms)
+    if read is not None and abs(read - claim.at_ms) > NETWORK_MS:
+        return f"it left {claim.at_ms - read} ms before"
+    if claim.way is not claims.Way.NOT_SAID and claim.way is not WAYS[departure.way]:
+        return f"it left because {departure.way}"
+    limit_ms = context.history.setup.consumers[process.consumer].max_poll_interval_ms
+    if claim.way is claims.Way.POLL_TIMEOUT and claim.limit_ms not in (None, limit_ms):
+        return f"its max.poll.interval.ms is {limit_ms}"
+    return None
+
+
+def _read_after(process: ProcessTruth, at_ms: int) -> int | None:
+    """When the coordinator read what a process sent then."""
+    goodbyes = ("LeaveGroup", "ConsumerGroupHeartbeat")
+    found = (each.at_ms for each in process.arrivals if each.at_ms > at_ms and each.api in goodbyes)
+    return next(found, None)
+
+
+def left_unsaid(claim: claims.LeftUnsaid, truth: Truth, context: Context) -> str | None:
+    for member in claim.members:
+        process = truth.process_of(member.member_id)
+        if process is None:
+            continue
+        found = [each for each in process.departures if each.member_id == member.member_id]
+        if not found:
+            return f"{member.member_id} did not leave by itself"
+        way = found[-1].way
+        if found[-1].said:
+            return f"{member.member_id} said why: {found[-1].said}"
+        if claim.guess is claims.Guess.CLOSED and way is Way.POLL_TIMEOUT:
+            return f"{member.member_id} exceeded its max.poll.interval.ms"
+        if claim.guess is claims.Guess.POLL_TIMEOUT and way is not Way.POLL_TIMEOUT:
+            return f"{member.member_id} left because {way}"
+        if claim.usual is claims.Usual.GIVES and not process.kind.says_why and process.kind.software:
+            return f"{process.kind.software} gives none"
+        if claim.usual is claims.Usual.UNNAMED and process.kind.software and not truth.starts(0, context.known_ms):
+            return f"it says that it is {process.kind.software}"
+        if claim.usual is claims.Usual.FORGOTTEN and not truth.starts(0, context.known_ms):
+            return "the coordinator had not restarted"
+    return None
+
+
+def removed_by_administrator(
+    claim: claims.RemovedByAdministrator, truth: Truth, context: Context
+) -> str | None:
+    removals = [each for each in truth.acts if each.what == "remove" and each.at_ms <= context.known_ms]
+    mine = truth.identity(claim.member.member_id)
+    named = {truth.identity(member_id) for each in removals for member_id in each.member_ids}
+    return None if mine in named else "no administrator removed it"
+
+
+def late(claim: claims.Late, truth: Truth, context: Context) -> str | None:
+    if claim.has_no_time:
+        return "its client asks for a positive time"
+    removal = truth.removal(claim.member.member_id, context.known_ms + EXPIRY_MS)
+    if removal is None:
+        return "it was not removed"
+    from_ms, until_ms = context.disturbed_ms, removal.until_ms - INSTANT_MS
+    match claim.missing:
+        case claims.Missing.REJOIN:
+            begun = [each.at_ms for each in truth.states if each.state == "PreparingRebalance" and each.at_ms < until_ms]
+            since_ms = begun[-1] if begun else from_ms
+            if joins := arrived(truth, claim.member, "JoinGroup", since_ms + INSTANT_MS, until_ms):
+                return f"its JoinGroup arrived after {joins[0] - since_ms} ms"
+            waited_ms = removal.until_ms - since_ms
+            if claim.limit_ms is not None and waited_ms < claim.limit_ms - EXPIRY_MS:
+                return f"the coordinator waited for {waited_ms} ms"
+        case claims.Missing.SYNC:
+            since = started_ms(truth, context)
+            if since is not None and since < until_ms and arrived(truth, claim.member, "SyncGroup", since, until_ms):
+                return "its SyncGroup arrived"
+        case claims.Missing.GIVE_UP:
+            process = removal.process
+            held = [each for each in truth.holdings if each.process is process and each.span[1] > until_ms - BEAT_MS]
+            if process is not None and process.lived_at(until_ms) and not held:
+                return "it had given up all that it had"
+    return None
+
+
+def restarted(claim: claims.Restarted, truth: Truth, context: Context) -> str | None:
+    process = truth.process_of(claim.member.member_id)
+    if process is None:
+        return None
+    if process.instance_id is None:
+        return "it is no static member"
+    earlier = [each for each in truth.processes if each.instance_id == process.instance_id and each.number <= process.number]
+    hosts = {each.host for each in earlier}
+    if claim.host_before and claim.host_before not in hosts:
+        return f"it was at {hosts} before"
+    said = {each.topics for each in process.subscriptions}
+    if claim.topics_now and not any(set(claim.topics_now) == set(each) for each in said):
+        return f"it subscribes to {said}"
+    return None
+
+
+def evicted(claim: claims.Evicted, truth: Truth, context: Context) -> str | None:
+    return "the group may have as many members" if context.history.setup.max_size >= 100 else None
+
+
+def impossible(claim: Claim, truth: Truth, context: Context) -> str | None:
+    return "nothing in this world brings it about"
+
+
+def caused(claim: claims.Caused, truth: Truth, context: Context) -> str | None:
+    return "nothing in this world brings it about" if claim.cause in IMPOSSIBLE else None
+
+
+def assignor_changed(claim: claims.AssignorChanged, truth: Truth, context: Context) -> str | None:
+    seen = [each.protocol for each in truth.states if each.at_ms <= context.known_ms + INSTANT_MS and each.protocol]
+    if claim.now not in seen or claim.before not in seen or claim.now == claim.before:
+        return f"the group used {list(dict.fromkeys(seen))}"
+    return None
+
+
+def untold(claim: claims.Untold, truth: Truth, context: Context) -> str | None:
+    """It is counted as weak; what is not known cannot be contradicted."""
+    return None
+
+
+CHECKS: Final[dict[type[Claim], Check]] = {
+    claims.Joined: joined,
+    claims.Resubscribed: resubscribed,
+    claims.TopicChanged: topic_changed,
+    claims.LeaderAsked: leader_asked,
+    claims.Rejoined: rejoined,
+    claims.Left: left,
+    claims.LeftUnsaid: left_unsaid,
+    claims.RemovedByAdministrator: removed_by_administrator,
+    claims.Late: late,
+    claims.Restarted: restarted,
+    claims.Evicted: evicted,
+    claims.AssignmentTooLarge: impossible,
+    claims.FaultInjected: impossible,
+    claims.Caused: caused,
+    claims.AssignorChanged: assignor_changed,
+    claims.Untold: untold,
+}

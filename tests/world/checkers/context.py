@@ -1,0 +1,70 @@
+"""What a checker is given beside a claim and the truth, and what it finds."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from coordinator.explain.claims.claim import Claim
+from coordinator.explain.generation import Generation, Outcome
+from tests.world.history import History
+from tests.world.truth import Truth
+
+
+class Contradiction(NamedTuple):
+    """A claim that the world contradicts, and how."""
+
+    claim: Claim
+    why: str
+
+
+class Context(NamedTuple):
+    """The generation that a claim was made of, as it was then: by now it may have gone on."""
+
+    history: History
+    begin_ms: int
+    """When the history began, in ms since the epoch."""
+    told_ms: int
+    """When the claim was made."""
+    generation_id: int
+    is_epoch: bool
+    outcome: Outcome
+    began_ms: int
+    """When the rebalance began; of one of which that is not known, when it is first known."""
+    disturbed_ms: int
+    """Since when the group was not stable."""
+    ended_ms: int | None
+    stable_before_ms: int | None
+    """When the last stable generation before became so."""
+    told: tuple[Claim, ...] = ()
+    """All that is claimed about this generation at the same time."""
+
+    @property
+    def known_ms(self) -> int:
+        """Until when the events of the generation go."""
+        return self.told_ms if self.ended_ms is None else min(self.ended_ms, self.told_ms)
+
+
+Check = Callable[[Any, Truth, Context], str | None]
+"""Why a claim is false; None: the world does not contradict it."""
+
+
+def context_of(
+    history: History,
+    begin_ms: int,
+    told_ms: int,
+    generation: Generation,
+    before: Generation | None,
+    told: tuple[Claim, ...],
+) -> Context:
+    return Context(
+        history,
+        begin_ms,
+        told_ms,
+        generation.generation_id,
+        generation.is_epoch,
+        generation.outcome,
+        generation.started_ms or told_ms,
+        generation.disturbed_ms or generation.started_ms or told_ms,
+        generation.ended_ms,
+        None if before is None else before.ended_ms,
+        told,
+    )

@@ -1,0 +1,163 @@
+"""How a rebalance went: true by when requests of members arrived, and when the group changed its state."""
+
+from typing import Final
+
+from coordinator.audit.schema import MemberRef
+from coordinator.explain.claims import course as claims
+from coordinator.explain.claims.claim import Claim
+from tests.world.checkers.context import Check, Context
+from tests.world.checkers.tolerances import BEAT_MS, EXPIRY_MS, INSTANT_MS, NETWORK_MS
+from tests.world.truth import Fate, StateChange, Truth
+
+COMPLETING: Final = "CompletingRebalance"
+STABLE: Final = "Stable"
+
+
+def started_ms(truth: Truth, context: Context) -> int | None:
+    """When the join phase of the generation had ended."""
+    found = (
+        each.at_ms
+        for each in truth.states
+        if each.generation_id == context.generation_id
+        and each.state in (COMPLETING, STABLE)
+        and context.began_ms - INSTANT_MS <= each.at_ms <= context.known_ms + INSTANT_MS
+    )
+    return next(found, None)
+
+
+def state_at(truth: Truth, at_ms: int) -> StateChange | None:
+    return next((each for each in reversed(truth.states) if each.at_ms <= at_ms), None)
+
+
+def arrived(truth: Truth, member: MemberRef, api: str, from_ms: int, until_ms: int) -> list[int]:
+    """When requests of a member were read by the coordinator, both ends included."""
+    found = truth.arrivals(member.member_id, from_ms - 1, until_ms + 1)
+    return [each.at_ms for each in found if each.api == api and each.fate is Fate.HANDLED]
+
+
+def took(claim: claims.Took, truth: Truth, context: Context) -> str | None:
+    if context.ended_ms is None:
+        return None
+    told_ms = claim.join_ms + claim.sync_ms
+    if abs(context.began_ms + told_ms - context.ended_ms) > NETWORK_MS:
+        return f"it took {context.ended_ms - context.began_ms} ms"
+    stable = state_at(truth, context.ended_ms + INSTANT_MS)
+    if stable is not None and stable.generation_id == context.generation_id and stable.members != claim.members:
+        return f"it has {stable.members} members"
+    started = started_ms(truth, context)
+    if started is not None and not claim.is_epoch and abs(started - context.began_ms - claim.join_ms) > NETWORK_MS:
+        return f"all had joined after {started - context.began_ms} ms"
+    return None
+
+
+def held_up(claim: claims.HeldUp, truth: Truth, context: Context) -> str | None:
+    until_ms = started_ms(truth, context)
+    if until_ms is None:
+        return None
+    last: dict[str, int] = {}
+    for each in truth.all_memberships():
+        if each.process is not None and each.from_ms <= until_ms < each.until_ms:
+            ref = MemberRef(each.member_id)
+            joins = arrived(truth, ref, "JoinGroup", context.began_ms - INSTANT_MS, until_ms)
+            if joins:
+                last[each.member_id] = max(joins)
+    own_ms = last.pop(claim.member.member_id, None)
+    if own_ms is None:
+        return "no JoinGroup of it arrived"
+    others_ms = max(last.values(), default=context.began_ms)
+    if abs(own_ms - max(others_ms, context.began_ms) - claim.held_up_ms) > NETWORK_MS:
+        return f"it came {own_ms - others_ms} ms after all others"
+    return None
+
+
+def _until(truth: Truth, member: MemberRef, context: Context) -> int:
+    removal = truth.removal(member.member_id, context.known_ms + INSTANT_MS)
+    is_of_it = removal is not None and removal.until_ms >= context.began_ms
+    return context.known_ms if removal is None or not is_of_it else removal.until_ms
+
+
+def never_rejoined(claim: claims.NeverRejoined, truth: Truth, context: Context) -> str | None:
+    for member in claim.members:
+        until_ms = _until(truth, member, context) - INSTANT_MS
+        if joins := arrived(truth, member, "JoinGroup", context.began_ms + INSTANT_MS, until_ms):
+            return f"{member.member_id} rejoined {joins[0] - context.began_ms} ms after it began"
+    return None
+
+
+def pending_ids(claim: claims.PendingIds, truth: Truth, context: Context) -> str | None:
+    until_ms = started_ms(truth, context) or context.known_ms
+    for member_id in claim.member_ids:
+        process = truth.process_of(member_id)
+        if process is None:
+            return f"{member_id} was given to nobody"
+        joins = [each for each in process.arrivals if each.member_id == member_id and each.api == "JoinGroup"]
+        if any(each.fate is Fate.HANDLED and each.at_ms < until_ms - INSTANT_MS for each in joins):
+            return f"{member_id} joined"
+    return None
+
+
+def never_synced(claim: claims.NeverSynced, truth: Truth, context: Context) -> str | None:
+    return _synced(claim.members, truth, context)
+
+
+def _synced(members: tuple[MemberRef, ...], truth: Truth, context: Context) -> str | None:
+    from_ms = started_ms(truth, context)
+    if from_ms is None:
+        return None
+    for member in members:
+        until_ms = _until(truth, member, context) - INSTANT_MS
+        if arrived(truth, member, "SyncGroup", from_ms, until_ms):
+            return f"{member.member_id} sent SyncGroup"
+    return None
+
+
+def slow_sync(claim: claims.SlowSync, truth: Truth, context: Context) -> str | None:
+    from_ms = started_ms(truth, context)
+    if from_ms is None or context.is_epoch:
+        return None
+    syncs = arrived(truth, claim.member, "SyncGroup", from_ms, context.known_ms)
+    if not syncs:
+        return "it sent none"
+    if abs(syncs[0] - from_ms - claim.sync_ms) > NETWORK_MS:
+        return f"it came after {syncs[0] - from_ms} ms"
+    return None
+
+
+def gave_up_late(claim: claims.GaveUpLate, truth: Truth, context: Context) -> str | None:
+    """By what the process holds: it shows in its next heartbeat that it gave partitions up."""
+    process = truth.process_of(claim.member.member_id)
+    if process is None:
+        return None
+    named = {(topic, index) for topic, indexes in claim.partitions.items() for index in indexes}
+    until_ms = claim.gave_up_ms or context.told_ms
+    removal = truth.removal(claim.member.member_id, until_ms + EXPIRY_MS)
+    was_removed = removal is not None and abs(removal.until_ms - until_ms) <= EXPIRY_MS
+    if claim.was_removed and not was_removed:
+        return "it was not removed then"
+    for holding in truth.holdings:
+        name, _, index = holding.partition
+        if holding.process is not process or (name, index) not in named:
+            continue
+        start, end = holding.span
+        if claim.asked_ms is not None and start < claim.asked_ms and end < claim.asked_ms - BEAT_MS:
+            continue  # an earlier holding
+        if claim.gave_up_ms is not None and not was_removed and start < claim.gave_up_ms - BEAT_MS:
+            if end > claim.gave_up_ms + NETWORK_MS:
+                return f"it used {name}-{index} for {end - claim.gave_up_ms} ms more"
+    return None
+
+
+def earlier_target(claim: claims.EarlierTarget, truth: Truth, context: Context) -> str | None:
+    return "each target assignment of this world is computed at once"
+
+
+CHECKS: Final[dict[type[Claim], Check]] = {
+    claims.Took: took,
+    claims.HeldUp: held_up,
+    claims.NeverRejoined: never_rejoined,
+    claims.PendingIds: pending_ids,
+    claims.NeverSynced: never_synced,
+    claims.SlowSync: slow_sync,
+    claims.GaveUpLate: gave_up_late,
+    claims.EarlierTarget: earlier_target,
+}

@@ -1,0 +1,254 @@
+"""Silences, and what connections tell of them: true by what arrived, who lived, and when the coordinator was away."""
+
+from typing import Final
+
+from coordinator.explain.claims import silences as claims
+from coordinator.explain.claims.claim import Claim
+from tests.world.checkers.context import Check, Context
+from tests.world.checkers.tolerances import BEAT_MS, EXPIRY_MS, INSTANT_MS, NETWORK_MS
+from tests.world.spans import FOREVER, overlap, without
+from tests.world.truth import AwayKind, Ended, Fate, ProcessTruth, Truth
+
+
+def silent(claim: claims.Silent, truth: Truth, context: Context) -> str | None:
+    process = truth.process_of(claim.member.member_id)
+    if process is None:
+        return None
+    member_id, until_ms = claim.member.member_id, claim.until_ms
+    since_ms = until_ms - (claim.timeout_ms or 0) if claim.since_ms is None else claim.since_ms
+    blame = done_to(process, since_ms, until_ms)
+    if blame:
+        return blame
+    heard = [
+        each
+        for each in truth.arrivals(member_id, since_ms + INSTANT_MS, until_ms - INSTANT_MS)
+        if each.fate is Fate.HANDLED and each.member_id == member_id
+    ]
+    if heard:
+        return f"{heard[0].api} of it arrived {heard[0].at_ms - since_ms} ms after the silence is said to begin"
+    if claim.since_ms is None:
+        return None
+    last_ms = truth.last_arrival(member_id, until_ms, Fate.HANDLED)
+    if last_ms is not None and since_ms - last_ms > NETWORK_MS:
+        return f"the last of it arrived {since_ms - last_ms} ms before the silence is said to begin"
+    away_ms = truth.was_away(since_ms, until_ms)
+    if away_ms > EXPIRY_MS and not own_fault(process, truth, since_ms, until_ms):
+        return f"the coordinator was away for {away_ms} ms, and nothing was wrong with the member"
+    return None
+
+
+def done_to(process: ProcessTruth, from_ms: int, until_ms: int) -> str:
+    """What the coordinator did to a member."""
+    refused = [each for each in process.arrivals if each.fate is Fate.REFUSED and from_ms < each.at_ms < until_ms]
+    if refused:
+        return f"{len(refused)} requests of it were refused, the first was {refused[0].api}"
+    muted_ms = process.muted.within(from_ms, until_ms)
+    return f"nothing was read from its connection for {muted_ms} ms" if muted_ms > NETWORK_MS else ""
+
+
+def own_fault(process: ProcessTruth, truth: Truth, from_ms: int, until_ms: int) -> int:
+    """For how many ms in which the coordinator listened the process could, or did, send nothing for its own reasons."""
+    faults = [*process.suspended.all, *process.starved.all, *process.cut.all, *process.proxied.all]
+    faults.append((process.ended_ms, FOREVER))
+    if not process.kind.beats_alone:
+        faults += process.blocked.all
+    silent_by_itself = [each for each in process.departures if each.at_ms < until_ms]
+    if silent_by_itself:
+        faults.append((silent_by_itself[-1].at_ms, FOREVER))
+    healthy = without([(from_ms, until_ms)], faults)
+    faulty = without([(from_ms, until_ms)], healthy)
+    away = [(each.from_ms, each.until_ms) for each in truth.away]
+    return overlap(without(faulty, away), from_ms, until_ms)
+
+
+def unheard(claim: claims.Unheard, truth: Truth, context: Context) -> str | None:
+    membership = truth.removal(claim.member.member_id, context.known_ms)
+    if membership is None or membership.process is None:
+        return None
+    timeout_ms = claim.timeout_ms or 0
+    removed_ms = membership.until_ms
+    from_ms = removed_ms - timeout_ms - claim.paused_ms - BEAT_MS
+    paused_ms = truth.was_away(from_ms, removed_ms + INSTANT_MS)
+    if paused_ms + NETWORK_MS < claim.paused_ms:
+        return f"the coordinator stood still for {paused_ms} ms"
+    fault_ms = own_fault(membership.process, truth, from_ms, removed_ms)
+    if timeout_ms and fault_ms >= timeout_ms:
+        return f"it could send nothing for {fault_ms} ms in which the coordinator listened: it was to blame"
+    return None
+
+
+def refused(claim: claims.Refused, truth: Truth, context: Context) -> str | None:
+    process = truth.process_of(claim.member.member_id)
+    if process is None:
+        return None
+    found = [each for each in process.arrivals if each.fate is Fate.REFUSED and each.at_ms >= claim.since_ms - NETWORK_MS]
+    if not found:
+        return "nothing of it was refused then"
+    if claim.api not in {each.api for each in found}:
+        return f"no {claim.api} of it was refused"
+    if found[0].at_ms - claim.since_ms > BEAT_MS:
+        return f"it was refused first {found[0].at_ms - claim.since_ms} ms later"
+    if claim.count > len(found):
+        return f"only {len(found)} of its requests were refused"
+    return None
+
+
+def muted(claim: claims.Muted, truth: Truth, context: Context) -> str | None:
+    process = truth.process_of(claim.member.member_id)
+    if process is None:
+        return None
+    muted_ms = process.muted.within(context.begin_ms, context.told_ms)
+    if claim.muted_ms > muted_ms + NETWORK_MS:
+        return f"its connection was not read for {muted_ms} ms"
+    return None
+
+
+def stood_still(claim: claims.StoodStill, truth: Truth, context: Context) -> str | None:
+    membership = truth.removal(claim.member.member_id, context.known_ms)
+    if membership is None:
+        return None
+    from_ms = membership.until_ms - claim.silent_ms
+    away_ms = truth.was_away(from_ms - NETWORK_MS, membership.until_ms + NETWORK_MS)
+    if claim.paused_ms > away_ms + NETWORK_MS:
+        return f"it stood still for {away_ms} ms then"
+    return None
+
+
+def connection_closed(claim: claims.ConnectionClosed, truth: Truth, context: Context) -> str | None:
+    process = truth.process_of(claim.member.member_id)
+    if process is None:
+        return None
+    paused = [(each.from_ms, each.until_ms) for each in truth.away if each.kind is AwayKind.PAUSED]
+    hidden = [*paused, *process.cut.all]
+    if not any(_may_be_seen_at(at_ms, claim.at_ms, hidden) for at_ms in process.disconnections):
+        return f"no connection of it was closed then; some were, this long before: {_before(process, claim.at_ms)}"
+    if claim.closer is claims.Closer.KAFKA_STREAMS:
+        return "nobody runs Kafka Streams"
+    if claim.closer is claims.Closer.STATIC and process.instance_id is None:
+        return "it is no static member"
+    if claim.silent_before_ms is not None:
+        last_ms = truth.last_arrival(claim.member.member_id, claim.at_ms, Fate.HANDLED)
+        if last_ms is not None and abs(claim.at_ms - last_ms - claim.silent_before_ms) > NETWORK_MS:
+            return f"it had been silent for {claim.at_ms - last_ms} ms by then"
+    if claim.removed_ms < claim.at_ms:
+        return "it was removed before"
+    return None
+
+
+def _may_be_seen_at(closed_ms: int, seen_ms: int, hidden: list[tuple[int, int]]) -> bool:
+    """Whether the coordinator may have seen a connection close then: while it stands still, or is cut off, it cannot."""
+    if -INSTANT_MS <= seen_ms - closed_ms <= NETWORK_MS:
+        return True
+    return any(start - NETWORK_MS <= closed_ms <= end and abs(seen_ms - end) <= NETWORK_MS for start, end in hidden)
+
+
+def _before(process: ProcessTruth, at_ms: int) -> str:
+    return ", ".join(f"{at_ms - each} ms" for each in process.disconnections) or "none"
+
+
+def connection_open(claim: claims.ConnectionOpen, truth: Truth, context: Context) -> str | None:
+    membership = truth.removal(claim.member.member_id, context.known_ms)
+    if membership is None or membership.process is None:
+        return None
+    process, removed_ms = membership.process, membership.until_ms
+    is_gone = process.ended is not None and process.ended_ms < removed_ms - NETWORK_MS
+    if is_gone and process.ended is not Ended.POWER and not process.cut.at(process.ended_ms):
+        return f"its process had ended {removed_ms - process.ended_ms} ms before, and so had its connection"
+    if process.proxied.at(removed_ms) and process.proxied.within(removed_ms - 2 * NETWORK_MS, removed_ms) > NETWORK_MS:
+        return "something between had closed its connections"
+    return None
+
+
+def may_be_closed(claim: claims.MayBeClosed, truth: Truth, context: Context) -> str | None:
+    process = truth.process_of(claim.member.member_id)
+    if process is not None and process.instance_id is None:
+        return "it is no static member"
+    return None
+
+
+def back(claim: claims.Back, truth: Truth, context: Context) -> str | None:
+    old, new = truth.process_of(claim.member.member_id), truth.process_of(claim.new_member.member_id)
+    if old is None or new is None:
+        return None
+    if old.consumer != new.consumer:
+        return f"{claim.new_member.member_id} is of another client"
+    since = truth.membership(claim.new_member.member_id)
+    if since is not None and abs(since.from_ms - claim.back_ms) > NETWORK_MS:
+        return f"it is back since {since.from_ms - claim.back_ms} ms later"
+    return _gone(claim, old, truth)
+
+
+def _gone(claim: claims.Back, old: ProcessTruth, truth: Truth) -> str | None:
+    if claim.is_closed:
+        hidden = [(each.from_ms, each.until_ms) for each in truth.away] + old.cut.all
+        if not any(_may_be_seen_at(each, claim.gone_ms, hidden) for each in old.disconnections):
+            return "its connection was not closed then"
+        return None
+    membership = truth.removal(claim.member.member_id, context.known_ms)
+    if membership is not None and abs(membership.until_ms - claim.gone_ms) > NETWORK_MS:
+        return f"it was removed {membership.until_ms - claim.gone_ms} ms later"
+    return None
+
+
+def unheard_since_start(claim: claims.UnheardSinceStart, truth: Truth, context: Context) -> str | None:
+    if not truth.starts(claim.start_ms - NETWORK_MS, claim.start_ms + NETWORK_MS):
+        return "the coordinator did not start then"
+    membership = truth.removal(claim.member.member_id, context.known_ms)
+    if membership is None:
+        return None
+    heard = [
+        each
+        for each in truth.arrivals(claim.member.member_id, claim.start_ms, membership.until_ms - INSTANT_MS)
+        if each.fate is Fate.HANDLED and each.member_id == claim.member.member_id
+    ]
+    return f"{heard[0].api} of it arrived {heard[0].at_ms - claim.start_ms} ms after the start" if heard else None
+
+
+def coordinator_away(claim: claims.CoordinatorAway, truth: Truth, context: Context) -> str | None:
+    match claim.kind:
+        case claims.AbsenceKind.PAUSED:
+            found = [each for each in truth.away if each.kind is AwayKind.PAUSED]
+            fits = any(
+                abs(each.from_ms - (claim.from_ms or 0)) <= NETWORK_MS
+                and abs(each.until_ms - (claim.until_ms or 0)) <= NETWORK_MS
+                for each in found
+            )
+            return None if fits else "it did not stand still then"
+        case claims.AbsenceKind.STOPPED:
+            stops = [each.from_ms for each in truth.away if each.kind is AwayKind.STOPPED]
+            fits = any(abs(each - claim.at_ms) <= NETWORK_MS for each in stops)
+            return None if fits else "it was not stopped then"
+        case claims.AbsenceKind.STARTED:
+            return _started(claim, truth, context)
+    return "there is one coordinator alone"
+
+
+def _started(claim: claims.CoordinatorAway, truth: Truth, context: Context) -> str | None:
+    if claim.is_first or abs(claim.at_ms - context.begin_ms) <= NETWORK_MS:
+        return None if abs(claim.at_ms - context.begin_ms) <= NETWORK_MS else "that was not the first start"
+    found = [each for each in truth.away if each.kind is not AwayKind.PAUSED]
+    away = next((each for each in found if abs(each.until_ms - claim.at_ms) <= NETWORK_MS), None)
+    if away is None:
+        return "it did not start then"
+    if claim.was_ordered != (away.kind is AwayKind.STOPPED):
+        return f"the one before was {away.kind}"
+    if claim.from_ms is not None and claim.from_ms > away.from_ms + NETWORK_MS:
+        return f"it was away for {away.until_ms - away.from_ms} ms"
+    if claim.was_ordered and claim.from_ms is not None and claim.from_ms < away.from_ms - NETWORK_MS:
+        return f"it was away for {away.until_ms - away.from_ms} ms"
+    return None
+
+
+CHECKS: Final[dict[type[Claim], Check]] = {
+    claims.Silent: silent,
+    claims.Unheard: unheard,
+    claims.Refused: refused,
+    claims.Muted: muted,
+    claims.StoodStill: stood_still,
+    claims.ConnectionClosed: connection_closed,
+    claims.ConnectionOpen: connection_open,
+    claims.MayBeClosed: may_be_closed,
+    claims.Back: back,
+    claims.UnheardSinceStart: unheard_since_start,
+    claims.CoordinatorAway: coordinator_away,
+}

@@ -1,0 +1,19 @@
+"""By how much a claim may differ from what happened, in ms, and why."""
+
+from typing import Final
+
+from tests.world.classic_consumer import HEARTBEAT_MS
+from tests.world.network import DELAY_MS
+
+NETWORK_MS: Final = 2 * DELAY_MS[1] + 2
+"""A request on its way and its answer: what a process does is known to the coordinator that much later."""
+INSTANT_MS: Final = 2
+"""What the coordinator does and tells itself: the ms in which it is written down may be the next one."""
+BEAT_MS: Final = HEARTBEAT_MS + NETWORK_MS
+"""A process may have lived that long after its last request: the next one would have come then."""
+IN_POLL_MS: Final = 300
+"""Between a lost connection and the next one (`process.RECONNECT_MS`)."""
+EXPIRY_MS: Final = 50
+"""Timers of sessions are not more exact than the wheel."""
+WORTH_TELLING_MS: Final = 1_000
+"""A shorter time without an owner need not be told."""

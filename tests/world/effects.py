@@ -1,0 +1,92 @@
+"""Plays a history again with what an advice asks for, and looks whether it would have helped."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final
+
+from tests.world.history import ConsumerSetup, History
+from tests.world.playing import play
+from tests.world.spans import FOREVER
+from tests.world.truth import Fate, Membership, ProcessTruth, Truth
+
+LONG_SESSION_MS: Final = 60_000
+"""Longer than any session of a history, and than most of what happens to a process."""
+AT_ONCE_MS: Final = 1_000
+"""A rebalance that begins that soon after a change of a member is one for it."""
+REPLAYS_KEPT: Final = 64
+
+
+@lru_cache(maxsize=REPLAYS_KEPT)
+def _truth_of(history: History) -> Truth:
+    return play(history._replace(told_ms=())).truth
+
+
+def _with_consumers(history: History, change: Callable[[int, ConsumerSetup], ConsumerSetup]) -> History:
+    consumers = tuple(change(number, each) for number, each in enumerate(history.setup.consumers))
+    return history._replace(setup=history.setup._replace(consumers=consumers))
+
+
+def longer_session_helps(history: History, member: Membership) -> bool:
+    """Whether a member that was removed for its silence would have stayed, and come back by itself."""
+    longer = _with_consumers(history, lambda number, each: each._replace(session_timeout_ms=LONG_SESSION_MS))
+    longer = longer._replace(setup=longer.setup._replace(consumer_session_ms=LONG_SESSION_MS))
+    truth = _truth_of(longer)
+    process = None if member.process is None else _same(truth, member.process)
+    if process is None:
+        return False
+    stayed = [
+        each
+        for each in truth.all_memberships()
+        if each.process is process and each.from_ms < member.until_ms and each.until_ms == FOREVER
+    ]
+    back = [each for each in process.arrivals if each.at_ms >= member.until_ms and each.fate is Fate.HANDLED]
+    return bool(stayed) and any(each.member_id == stayed[0].member_id for each in back)
+
+
+def static_membership_helps(history: History, left: Membership) -> bool:
+    """Whether nothing would have been rebalanced for a member that left and came back."""
+    if left.process is None:
+        return False
+    consumer = left.process.consumer
+    static = _with_consumers(
+        history, lambda number, each: each._replace(instance_id=f"s-{number}") if number == consumer else each
+    )
+    truth = _truth_of(static)
+    process = _same(truth, left.process)
+    if process is None or process.ended_ms == FOREVER:
+        return False
+    rebalances = [
+        each.at_ms
+        for each in truth.states
+        if each.state in ("PreparingRebalance", "Assigning", "Reconciling")
+        and process.ended_ms <= each.at_ms <= process.ended_ms + AT_ONCE_MS
+    ]
+    return not rebalances
+
+
+def moved_with(history: History, assignor: str, is_of: Callable[[int], bool]) -> int:
+    """How many partitions have another owner than before, in the generations that began at such times."""
+    other = _with_consumers(
+        history, lambda number, each: each if not each.assignors else each._replace(assignors=(assignor,))
+    )
+    truth = _truth_of(other)
+    owners: dict[object, str] = {}
+    moved = 0
+    for plan in truth.plans:
+        for member_id, partitions in plan.assigned.items():
+            for each in partitions:
+                before = owners.get(each)
+                if before is not None and truth.identity(before) != truth.identity(member_id) and is_of(plan.at_ms):
+                    moved += 1
+                owners[each] = member_id
+    return moved
+
+
+def _same(truth: Truth, process: ProcessTruth) -> ProcessTruth | None:
+    """The same process in another course of the history: the same consumer's, started at the same time."""
+    found = (
+        each
+        for each in truth.processes
+        if each.consumer == process.consumer and each.started_ms == process.started_ms
+    )
+    return next(found, None)

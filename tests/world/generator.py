@@ -1,0 +1,148 @@
+"""Random histories. One `random.Random` decides all, so a seed determines a history."""
+
+from random import Random
+from typing import Final
+
+from tests.world.clients import COMPANY_ASSIGNOR
+from tests.world.history import Action, ConsumerSetup, History, Setup
+
+SHORT: Final = (200, 1_500)
+MIDDLE: Final = (1_500, 8_000)
+LONG: Final = (8_000, 30_000)
+DURATIONS: Final = (SHORT, MIDDLE, MIDDLE, LONG)
+FOREVER: Final = 0
+
+WEIGHTS: Final[dict[str, float]] = {
+    "start": 6,
+    "kill": 8,
+    "lose_host": 4,
+    "close": 6,
+    "crash_loop": 2,
+    "roll": 2,
+    "suspend": 5,
+    "starve": 2,
+    "block": 5,
+    "die_joining": 2,
+    "unsubscribe": 2,
+    "subscribe": 3,
+    "cut": 4,
+    "proxy": 3,
+    "proxy_all": 2,
+    "refuse": 2,
+    "create_topic": 1,
+    "grow_topic": 2,
+    "delete_topic": 2,
+    "remove_member": 2,
+    "reset_offsets": 1,
+    "delete_offsets": 1,
+    "delete_group": 1,
+    "kill_coordinator": 4,
+    "stop_coordinator": 3,
+    "pause_coordinator": 4,
+    "fill_disk": 1,
+}
+"""Kind of action → how often, relative to the others."""
+COMES_AGAIN: Final = frozenset({"kill", "lose_host", "close"})
+LASTING: Final = frozenset(
+    {"suspend", "starve", "block", "cut", "proxy", "proxy_all", "refuse", "delete_topic", "pause_coordinator"}
+)
+AWAY_MS: Final = (300, 6_000)
+FIRST_MS: Final = 9_000
+"""When the first of it happens: most groups are stable by then."""
+
+Profile = tuple[tuple[str, tuple[str, ...]], ...]
+PROFILES: Final[tuple[tuple[float, Profile], ...]] = (
+    (4, (("java", ("range",)), ("librdkafka", ("range",)), ("kafka-python", ("range",)))),
+    (1, (("java", ("range",)),)),
+    (1, (("java", ("roundrobin",)), ("kafkajs", ("roundrobin",)))),
+    (1, (("java", ("sticky",)), ("kafka-python", ("sticky",)))),
+    (1, (("java", ("range", "cooperative-sticky")),)),
+    (4, (("java", ("cooperative-sticky",)), ("librdkafka", ("cooperative-sticky",)))),
+    (1.5, (("java", (COMPANY_ASSIGNOR,)),)),
+    (4, (("modern", ()),)),
+    (2, (("modern", ()), ("java", ("range",)))),
+    (1, (("modern", ()), ("java", ("cooperative-sticky",)), ("librdkafka", ("cooperative-sticky",)))),
+)
+"""How often, and the kinds and assignors of the clients of a group."""
+SESSIONS_MS: Final = (6_000, 10_000, 10_000, 15_000)
+
+
+def history_of(seed: int) -> History:
+    """The history of a seed."""
+    random = Random(seed)
+    (profile,) = random.choices([each for _, each in PROFILES], [weight for weight, _ in PROFILES])
+    setup = _setup(random, profile, seed)
+    until_ms = random.choice((40_000, 60_000, 60_000, 90_000))
+    actions = sorted(_actions(random, len(setup.consumers), until_ms))
+    told_ms = tuple(sorted(random.randrange(FIRST_MS, until_ms) for _ in range(3)))
+    return History(setup, tuple(actions), until_ms, told_ms)
+
+
+def _setup(random: Random, profile: Profile, seed: int) -> Setup:
+    count = random.choice((1, 2, 2, 3, 3, 3, 4, 5))
+    static = random.choice((0, 0, 0, 1, 1, 0.5))
+    session_ms = random.choice(SESSIONS_MS)
+    poll_ms = random.choice((12_000, 20_000, 40_000))
+    client_id = random.choice(("", "", "", "billing"))
+    same_topics = random.random() < 0.8
+    has_two = random.random() < 0.3
+    topics = ("t", "u") if has_two and random.random() < 0.7 else ("t",)
+    consumers = []
+    for number in range(count):
+        kind, assignors = random.choice(profile)
+        subscribed = topics if same_topics else random.choice((("t",), ("t", "u")))
+        is_static = random.random() < static
+        consumers.append(
+            ConsumerSetup(
+                kind,
+                assignors,
+                subscribed,
+                f"i-{number}" if is_static else None,
+                client_id,
+                session_ms,
+                poll_ms,
+                starts=number == 0 or random.random() < 0.85,
+            )
+        )
+    first = ("t", random.choice((1, 2, 4, 6, 6, 8)))
+    return Setup(
+        tuple(consumers),
+        (first, ("u", random.choice((1, 3)))) if has_two else (first,),
+        random.choice((0, 0, 3_000)),
+        random.choice(SESSIONS_MS),
+        random.choice((1_000, 2_000, 3_000)),
+        random.choice((100, 100, 100, 100, max(1, count - 1))),
+        seed,
+    )
+
+
+def _actions(random: Random, consumers: int, until_ms: int) -> list[Action]:
+    """Some alone, others close together: what nobody listed is a combination."""
+    actions: list[Action] = []
+    at_ms = FIRST_MS
+    for _ in range(random.choice((1, 1, 2, 3, 4, 5, 6, 8))):
+        if random.random() < 0.5 or not actions:
+            at_ms = random.randrange(FIRST_MS - 6_000, max(FIRST_MS, until_ms - 12_000))
+        else:
+            at_ms += random.randrange(0, 4_000)
+        (kind,) = random.choices(list(WEIGHTS), list(WEIGHTS.values()))
+        actions.append(Action(at_ms, kind, random.randrange(consumers), _value(random, kind)))
+    return actions
+
+
+def _value(random: Random, kind: str) -> int:
+    lasting = random.randrange(*random.choice(DURATIONS))
+    if kind in COMES_AGAIN:
+        return random.choice((0, lasting, lasting))
+    if kind in LASTING:
+        return lasting
+    match kind:
+        case "kill_coordinator" | "stop_coordinator" | "fill_disk":
+            return random.randrange(*AWAY_MS)
+        case "crash_loop":
+            return random.randrange(2, 6)
+        case "roll":
+            return random.choice((1_000, 2_001, 5_000, 10_001))
+        case "start" | "subscribe" | "create_topic" | "grow_topic" | "reset_offsets":
+            return random.randrange(8)
+    return 0
