@@ -175,10 +175,10 @@ def back(claim: claims.Back, truth: Truth, context: Context) -> str | None:
     since = truth.membership(claim.new_member.member_id)
     if since is not None and abs(since.from_ms - claim.back_ms) > NETWORK_MS:
         return f"it is back since {since.from_ms - claim.back_ms} ms later"
-    return _gone(claim, old, truth)
+    return _gone(claim, old, truth, context)
 
 
-def _gone(claim: claims.Back, old: ProcessTruth, truth: Truth) -> str | None:
+def _gone(claim: claims.Back, old: ProcessTruth, truth: Truth, context: Context) -> str | None:
     if claim.is_closed:
         hidden = [(each.from_ms, each.until_ms) for each in truth.away] + old.cut.all
         if not any(_may_be_seen_at(each, claim.gone_ms, hidden) for each in old.disconnections):
