@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -146,7 +145,7 @@ def _document(
         "members": len(history.members),
         "story": None if story is None else msgspec.to_builtins(story),
         "rebalances": [summary(history, each) for each in recent],
-        "findings": [asdict(each) for each in found],
+        "findings": msgspec.to_builtins(found),
         "missing_events": msgspec.to_builtins(list(history.gaps)),
     }
 

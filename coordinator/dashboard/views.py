@@ -14,6 +14,7 @@ from coordinator.dashboard.names import MemberNames
 from coordinator.explain.findings import Finding
 from coordinator.explain.generation import Generation, MemberPart, Outcome
 from coordinator.explain.history import GroupHistory
+from coordinator.explain.sentences.storms import headline
 from coordinator.explain.storms import Storm
 from coordinator.explain.story import story_of
 
@@ -203,7 +204,7 @@ def finding_json(finding: Finding) -> Json:
 
 
 def storm_json(storm: Storm) -> Json:
-    return {**msgspec.to_builtins(storm), "headline": storm.headline()}
+    return {**msgspec.to_builtins(storm), "headline": headline(storm)}
 
 
 def moves(before: Generation | None, after: Generation, names: MemberNames) -> Json:

@@ -8,9 +8,9 @@ from itertools import chain
 from typing import Final, TypeVar
 
 from coordinator.audit.schema import MemberRef
+from coordinator.explain.claims.findings import Identity
 from coordinator.explain.generation import Generation, Joining, Outcome, Removal, Replacement
 from coordinator.explain.history import GroupHistory
-from coordinator.explain.words import host_of, plain
 
 T = TypeVar("T")
 
@@ -24,10 +24,6 @@ class Visit:
 
     removal: Removal
     back_ms: int | None
-
-
-Identity = tuple[str, ...]
-"""What a client keeps when it is restarted: its instance id, else its client id and host."""
 
 
 def identity(member: MemberRef) -> Identity:
@@ -51,6 +47,10 @@ class Facts:
     @cached_property
     def stable(self) -> list[Generation]:
         return [each for each in self.complete if each.outcome is Outcome.STABLE]
+
+    def rebalances_between(self, from_ms: int, until_ms: int) -> int:
+        """How many rebalances began in this time (wall clock)."""
+        return sum(1 for each in self.complete if from_ms <= (each.rebalance_started_ms or 0) <= until_ms)
 
     @cached_property
     def visits(self) -> dict[Identity, list[Visit]]:
@@ -91,12 +91,6 @@ class Facts:
             for each, number in count.items():
                 most[each] = max(most[each], number)
         return most
-
-
-def label(found: Identity) -> str:
-    name = plain(found[0]) if found[0] else "a client without a client id"
-    host = host_of(found[1]) if len(found) > 1 else ""
-    return f"{name} ({host})" if host else name
 
 
 def densest(items: Iterable[T], window_ms: int, time_of: Callable[[T], int]) -> list[T]:

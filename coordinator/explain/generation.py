@@ -68,6 +68,8 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
     """In a consumer group: it was asked to give up partitions, and had not done so."""
     was_loaded: bool = False
     """The coordinator had restarted since the member's last JoinGroup, with which its client says what it is."""
+    seq: int | None = None
+    """The event that told of it, as of the other changes."""
 
     @property
     def is_disconnected(self) -> bool:
@@ -117,8 +119,18 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
     @property
     def stopped_ms(self) -> int:
         """When it consumed for the last time, as far as that is known."""
-        is_silent = self.cause is not Cause.MEMBER_LEFT and self.last_heard_ms is not None
-        return min(self.last_heard_ms or 0, self.at_ms) if is_silent else self.at_ms
+        if self.cause is Cause.MEMBER_LEFT:
+            return self.at_ms
+        if self.last_heard_ms is not None:
+            return min(self.last_heard_ms, self.at_ms)
+        # Its session began anew with a start of the coordinator, and nothing was heard in it.
+        is_expired = self.cause is Cause.SESSION_EXPIRED
+        return self.at_ms - (self.session_timeout_ms or 0) if is_expired else self.at_ms
+
+    @property
+    def may_have_stopped_earlier(self) -> bool:
+        """Whether the coordinator was not there to hear it, so that it may have stopped before `stopped_ms`."""
+        return self.gave_up or (self.cause is Cause.SESSION_EXPIRED and self.last_heard_ms is None)
 
     @property
     def may_be_closed(self) -> bool:
@@ -137,6 +149,7 @@ class Joining(msgspec.Struct, frozen=True, gc=False):
     member: MemberRef
     at_ms: int
     reason: str = ""
+    seq: int | None = None
 
 
 class Replacement(msgspec.Struct, frozen=True, gc=False):
@@ -162,6 +175,7 @@ class Resubscription(msgspec.Struct, frozen=True, gc=False):
     went: tuple[str, ...]
     is_first_since_load: bool
     """It is compared with what the coordinator stores, which is less than what the member sends."""
+    seq: int | None = None
 
 
 class MemberPart(msgspec.Struct, gc=False):

@@ -5,10 +5,8 @@ from typing import Final
 import msgspec
 
 from coordinator.audit.schema import MemberReconciled, MemberRef, TopicPartitions
-from coordinator.explain.words import Names, counted, duration, listed, plain
 
 MEMBERS_KEPT_MAX: Final = 10_000
-PARTITIONS_NAMED: Final = 3
 
 Partition = tuple[str, int]
 
@@ -142,41 +140,3 @@ class Reconciliations(msgspec.Struct, gc=False):
             found.waiting = {**found.waiting, waiter.member_id: waiter}
             if found.waited_since_ms is None:
                 found.waited_since_ms = event.time_ms
-
-
-def revocation_told(revocation: Revocation, names: Names, held_up_ms: int, ended_ms: int | None) -> str | None:
-    """Who held up whom; None if that was shorter than `held_up_ms`. `ended_ms`: when the epoch ended; None: not yet."""
-    until_ms = revocation.gave_up_ms if revocation.gave_up_ms is not None else ended_ms
-    if until_ms is not None and until_ms - (revocation.waited_since_ms or until_ms) < held_up_ms:
-        return None
-    who, which = names.of(revocation.member), _partitions_named(revocation)
-    waiting = names.listed(list(revocation.waiting.values()))
-    if revocation.gave_up_ms is None:
-        wait = "waited" if ended_ms is not None else "wait" if len(revocation.waiting) > 1 else "waits"
-        if revocation.asked_ms is None:
-            return f"{waiting} {wait} for {which}, which {who} still {'has' if ended_ms is None else 'had'}."
-        has = "had" if ended_ms is not None else "has"
-        return f"{who} was asked to give up {which} and {has} not done so. {waiting} {wait} for it."
-    if revocation.asked_ms is None:
-        ended = ", which was removed" if revocation.was_removed else ""
-        return f"{waiting} waited {duration(revocation.waited_ms or 0)} for {which} of {who}{ended}."
-    return f"{who} was asked to give up {which}{_how_it_went(revocation, held_up_ms)}. {waiting} waited for it."
-
-
-def _how_it_went(revocation: Revocation, held_up_ms: int) -> str:
-    """When it was asked, if that was late, and how long it took."""
-    late = revocation.asked_after_ms >= held_up_ms
-    asked = f" only {duration(revocation.asked_after_ms)} later" if late else ""
-    took = duration(revocation.took_ms or 0)
-    if revocation.was_removed:
-        return f"{asked}, and was removed {took} {'after that' if late else 'later'}"
-    return f"{asked}, and took {took} to do so"
-
-
-def _partitions_named(revocation: Revocation) -> str:
-    named = [f"{plain(topic)}-{index}" for topic, indexes in revocation.partitions.items() for index in indexes][
-        :PARTITIONS_NAMED
-    ]
-    if not named:
-        return counted(revocation.count, "partition")
-    return listed(named, more=max(0, revocation.count - len(named)))

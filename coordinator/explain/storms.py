@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from coordinator.core.causes import Cause
-from coordinator.explain.words import Clock, counted, duration, plain, utc_clock
 
 STORM_WINDOW_MS: Final = 5 * 60_000
 GROUP_STORM_REBALANCES: Final = 6
@@ -57,14 +56,6 @@ class Storm:
     group_count: int
     groups: tuple[tuple[str, int], ...]
     causes: tuple[tuple[str, int], ...]
-
-    def headline(self, clock: Clock = utc_clock) -> str:
-        spread = "" if self.group_id is not None else f" of {counted(self.group_count, 'group')}"
-        took = duration(self.until_ms - self.from_ms)
-        return f"a storm: {counted(self.rebalances, 'rebalance')}{spread} in {took} from {clock(self.from_ms)} on"
-
-    def told_causes(self) -> tuple[str, ...]:
-        return tuple(f"{plain(name).replace('_', ' ')}: {count}" for name, count in self.causes)
 
 
 def storms_of_group(group_id: str, rebalances: Iterable[Rebalances]) -> list[Storm]:

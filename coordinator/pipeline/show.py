@@ -11,6 +11,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from coordinator.explain.sentences.storms import causes_told, headline
 from coordinator.explain.storms import Storm
 from coordinator.pipeline.reader import GenerationRow
 
@@ -136,8 +137,8 @@ def print_storms(console: Console, storms: Sequence[Storm]) -> None:
     """Print each storm with its causes, and that of the cluster with its groups too."""
     for storm in storms:
         whose = "all groups" if storm.group_id is None else f"group {storm.group_id}"
-        console.print(Text(safe(f"{whose}: {storm.headline(_storm_clock)}"), style="bold"), soft_wrap=True)
-        told = [*storm.told_causes()]
+        console.print(Text(safe(f"{whose}: {headline(storm, _storm_clock)}"), style="bold"), soft_wrap=True)
+        told = [*causes_told(storm.causes)]
         if storm.group_id is None:
             told += [f"group {name}: {count}" for name, count in storm.groups]
         for each in told:

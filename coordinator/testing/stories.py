@@ -5,7 +5,8 @@ from collections.abc import Collection, Iterator
 from coordinator.core.causes import Cause
 from coordinator.explain.generation import Generation
 from coordinator.explain.history import GroupHistory
-from coordinator.explain.story import first_trigger, story_of
+from coordinator.explain.makers.causes import first_trigger
+from coordinator.explain.story import story_of
 from coordinator.explain.words import counted, listed, plain
 from coordinator.testing.errors import TestingError
 

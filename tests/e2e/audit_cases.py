@@ -15,7 +15,8 @@ from kafka.structs import OffsetAndMetadata, TopicPartition
 from coordinator.audit import schema
 from coordinator.client.audit_topic import AuditTopic
 from coordinator.core.causes import Cause
-from coordinator.explain.findings import Finding, Kind, findings
+from coordinator.explain.claims.findings import Kind
+from coordinator.explain.findings import Finding, findings
 from coordinator.explain.generation import Outcome
 from coordinator.explain.story import story_of
 from interop.driver import Member

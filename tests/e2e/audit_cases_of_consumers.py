@@ -11,7 +11,8 @@ from kafka.admin import NewPartitions
 
 from coordinator.audit import schema
 from coordinator.core.causes import Cause
-from coordinator.explain.findings import Kind, findings
+from coordinator.explain.claims.findings import Kind
+from coordinator.explain.findings import findings
 from coordinator.explain.generation import Generation, Outcome
 from coordinator.explain.notes import notes
 from interop.driver import Member

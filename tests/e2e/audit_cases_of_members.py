@@ -2,9 +2,10 @@
 
 from coordinator.audit import schema
 from coordinator.core.causes import Cause
-from coordinator.explain.assignor_advice import cooperative
-from coordinator.explain.findings import Kind, findings
+from coordinator.explain.claims.findings import Kind
+from coordinator.explain.findings import findings
 from coordinator.explain.generation import Outcome
+from coordinator.explain.makers.assignors import cooperative
 from coordinator.explain.notes import notes
 from interop.scene import PARTITIONS, SECONDS, Scene, triggers
 from tests.waiting import wait_for
@@ -103,7 +104,7 @@ def from_range_to_cooperative(scene: Scene) -> None:
     scene.steady(*members.values())
     ranged = scene.history().generations[-1]
     advice = cooperative([part.member for part in ranged.members.values()], ranged.protocol_name)
-    if "in two rolling restarts" in advice:
+    if advice is not None and advice.is_rolling:
         for assignors in (["cooperative-sticky", "range"], COOPERATIVE):
             for name, member in list(members.items()):
                 member.leave()
@@ -112,7 +113,7 @@ def from_range_to_cooperative(scene: Scene) -> None:
         between = next(each for each in scene.history().generations if each.protocol_name == "cooperative-sticky")
         scene.tells(between, "All 4 partitions had no owner")  # they still give up everything
     else:
-        assert "stop all members, then start them" in advice
+        assert advice is not None
         refused = scene.member("refused", assignors=["cooperative-sticky", "range"])
         wait_for(lambda: refused.latest().failure, SECONDS, "the client to refuse both", every_ms=50)
         for member in members.values():

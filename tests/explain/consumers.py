@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from coordinator.core.groups.states import GroupState
-from coordinator.explain.findings import Finding, Kind, findings
+from coordinator.explain.claims.findings import Kind
+from coordinator.explain.findings import Finding, findings
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.story import Story, story_of
 from tests.audit.stories import subscription, sync

@@ -7,8 +7,9 @@ from coordinator.audit.schema import (
     CoordinatorStopped,
     LeadershipTaken,
 )
-from coordinator.explain.absences import absences
 from coordinator.explain.history import GroupHistory
+from coordinator.explain.makers.absences import absences
+from coordinator.explain.sentences.silences import absence
 from coordinator.explain.story import story_of
 from tests.explain.consumers import Consumers, clock, text
 
@@ -38,7 +39,7 @@ def said(*events: CoordinatorEvent, first_ms: int | None = None) -> list[str]:
     history.first_ms = first_ms
     for event in events:
         history.note_coordinator(event)
-    return [what for _, what in absences(history)]
+    return [absence(each) for each in absences(history)]
 
 
 def test_a_start_after_a_stop_tells_how_long_it_was_away():
@@ -92,7 +93,8 @@ def test_an_event_of_the_group_is_a_sign_of_its_leader():
     node_id = history.last_sign.node_id if history.last_sign else None
     assert node_id is not None
     history.note_coordinator(taken(last_ms + 5_900, node_id + 1))
-    *_, (_, what) = absences(history)
+    *_, last = absences(history)
+    what = absence(last)
     assert what == (
         f"node {node_id + 1} led the group from here on, after node {node_id}, whose last event here was 5.9 s before"
     )
@@ -106,7 +108,8 @@ def test_a_crash_is_at_most_as_long_ago_as_the_last_event_of_the_group():
     assert sign is not None and sign.node_id is not None
     history.note_coordinator(started(0, sign.node_id))
     history.note_coordinator(started(last_ms + 4_000, sign.node_id))
-    *_, (_, what) = absences(history)
+    *_, last = absences(history)
+    what = absence(last)
     assert what == "the coordinator started again: it had ended without a stop, at most 4 s before"
 
 

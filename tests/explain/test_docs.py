@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from coordinator import explain
-from coordinator.explain.findings import Kind
+from coordinator.explain.claims.findings import Kind
 
 PAGE: Final = Path(explain.__file__).parents[2] / "docs" / "explain.md"
 LEFT_OUT: Final = "…"

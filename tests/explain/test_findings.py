@@ -2,7 +2,7 @@
 
 import pytest
 
-from coordinator.explain.findings import Kind
+from coordinator.explain.claims.findings import Kind
 from tests.audit.stories import sync
 from tests.explain.consumers import Consumers
 

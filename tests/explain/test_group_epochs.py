@@ -5,7 +5,8 @@ import pytest
 from _wire.errors import ErrorCode
 from coordinator.audit.schema import StaticMemberReplaced
 from coordinator.cli.why import members_table
-from coordinator.explain.findings import Kind, findings
+from coordinator.explain.claims.findings import Kind
+from coordinator.explain.findings import findings
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.memory import packed, unpacked
 from coordinator.explain.notes import notes

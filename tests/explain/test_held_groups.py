@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from coordinator.audit.schema import CoordinatorStarted, GroupHeldByCluster, MemberRef
-from coordinator.explain.findings import Finding, Kind, findings
+from coordinator.explain.claims.findings import Kind
+from coordinator.explain.findings import Finding, findings
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.memory import packed, unpacked
 from coordinator.explain.notes import notes

@@ -2,8 +2,9 @@
 
 from coordinator.client.group_description import PartitionLag
 from coordinator.client.open_transactions import OpenTransaction
-from coordinator.explain.findings import Kind
-from coordinator.explain.positions import OPEN_TOLD_MS, notes, position_findings
+from coordinator.explain.claims.findings import Kind
+from coordinator.explain.makers.findings.positions import OPEN_TOLD_MS
+from coordinator.explain.positions import notes, position_findings
 from tests.explain.consumers import clock
 
 NOW_MS = 3_600_000

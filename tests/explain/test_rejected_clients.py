@@ -1,9 +1,10 @@
 """Who cannot join a group now, why, and until when that is said."""
 
 from coordinator.audit.schema import REJECTION_APART_MS
-from coordinator.explain.findings import Kind, findings
+from coordinator.explain.claims.findings import Kind
+from coordinator.explain.findings import findings
+from coordinator.explain.makers.findings.clients import SLACK_MS
 from coordinator.explain.memory import packed, unpacked
-from coordinator.explain.rejected_clients import SLACK_MS
 from tests.explain.consumers import Consumers, clock
 from tests.simulation.simulation import Simulation
 

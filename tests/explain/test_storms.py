@@ -2,6 +2,7 @@
 
 import pytest
 
+from coordinator.explain.sentences.storms import causes_told, headline
 from coordinator.explain.storms import (
     CLUSTER_STORM_REBALANCES,
     GROUP_STORM_REBALANCES,
@@ -23,7 +24,7 @@ def each_after(step_ms: int, count: int, cause: str = "member_left", first_ms: i
 def test_as_many_rebalances_within_the_window_are_a_storm():
     (storm,) = storms_of_group("g", each_after(1_000, JUST))
     assert (storm.rebalances, storm.most, storm.until_ms - storm.from_ms) == (JUST, JUST, (JUST - 1) * 1_000)
-    assert storm.headline().startswith(f"a storm: {JUST} rebalances in 5 s from ")
+    assert headline(storm).startswith(f"a storm: {JUST} rebalances in 5 s from ")
 
 
 @pytest.mark.parametrize(
@@ -61,12 +62,12 @@ def test_a_storm_of_the_cluster_is_one_of_several_groups():
     assert storms_of_cluster(alone) == []
     both = [Rebalances(T0, "a", "member_left", half), Rebalances(T0 + 1, "b", "session_expired", half)]
     (storm,) = storms_of_cluster(both)
-    assert (storm.group_count, storm.groups, storm.told_causes()) == (
+    assert (storm.group_count, storm.groups, causes_told(storm.causes)) == (
         2,
         (("a", half), ("b", half)),
         (f"member left: {half}", f"session expired: {half}"),
     )
-    assert storm.headline().startswith(f"a storm: {2 * half} rebalances of 2 groups in ")
+    assert headline(storm).startswith(f"a storm: {2 * half} rebalances of 2 groups in ")
     assert [each.group_id for each in all_storms(both)] == ["b", None, "a"]
 
 

@@ -5,9 +5,11 @@ import pytest
 from coordinator.audit.schema import MemberRef
 from coordinator.core.causes import Cause
 from coordinator.explain.generation import Outcome, Removal
-from coordinator.explain.reasons import Leaving, unknown_leave
+from coordinator.explain.makers.causes import left_unsaid
+from coordinator.explain.sentences import causes
+from coordinator.explain.sentences.telling import Telling
 from coordinator.explain.story import story_of
-from coordinator.explain.words import Names, duration
+from coordinator.explain.words import Names, duration, utc_clock
 from tests.explain.consumers import Consumers, clock, text
 from tests.simulation.simulation import REBALANCE_TIMEOUT_MS
 
@@ -211,8 +213,10 @@ def test_a_member_that_left_without_a_reason_soon_after_it_joined_was_most_likel
 )
 def test_whether_a_client_ever_says_why_it_leaves_depends_on_its_software(name, version, said):
     member = MemberRef("b-1", "b", "/10.0.0.1", None, name, version)
-    leaving = Leaving(Removal(member, Cause.MEMBER_LEFT, "", 1_000))
-    assert said in unknown_leave(leaving, Names([member]))
+    removal = Removal(member, Cause.MEMBER_LEFT, "", 1_000)
+    (claim,) = left_unsaid([removal])
+    (sentence,) = causes.left_unsaid([claim], Telling(Names([member]), utc_clock))
+    assert said in sentence
 
 
 def test_a_member_that_left_long_after_it_joined_may_have_exceeded_its_poll_interval():

@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+import msgspec
+
 from coordinator.audit.schema import MemberRef
 from coordinator.explain.claims.claim import Claim
 
@@ -22,7 +24,6 @@ class Try(StrEnum):
     LATE_TO_REJOIN = "late_to_rejoin"
     LATE_TO_SYNC = "late_to_sync"
     LONGER_POLL_INTERVAL = "longer_poll_interval"
-    POLL_INTERVAL_IF_NOT_CLOSED = "poll_interval_if_not_closed"
     STATIC_MEMBERSHIP = "static_membership"
     LARGER_GROUP_SIZE = "larger_group_size"
     PENDING_IDS = "pending_ids"
@@ -35,6 +36,15 @@ class Try(StrEnum):
     CLIENT_WITHOUT_JOIN = "client_without_join"
 
 
+class AssignorChange(msgspec.Struct, frozen=True):
+    """How a group changes over to another assignor."""
+
+    assignor: str
+    instead_of: str
+    is_rolling: bool
+    """The clients take both assignors, so that two rolling restarts change over; else all have to stop."""
+
+
 class Advice(Claim, frozen=True):
     """What would have helped: true if the same history with it would not have had what it is given against."""
 
@@ -42,16 +52,12 @@ class Advice(Claim, frozen=True):
     because: tuple[Claim, ...]
     """The claims that it follows from, which are among those of the story."""
     member: MemberRef | None = None
+    """Whom it is about, if it is about one."""
     above_ms: int | None = None
     """A setting has to be larger than this."""
-    is_java_like: bool = False
-    """Its clients join in poll(), so max.poll.records counts."""
+    joins_in_poll: bool = False
+    """Its client joins in poll(), so max.poll.records counts."""
     is_epoch: bool = False
     is_conditional: bool = False
     """Only if the member was not closed on purpose."""
-    assignor: str = ""
-    """The assignor in use."""
-    advised: str = ""
-    """`sticky`, `cooperative-sticky`, or empty: look at the assignor."""
-    is_mixed: bool = False
-    """The clients take both assignors, so that two rolling restarts change over."""
+    change: AssignorChange | None = None

@@ -12,7 +12,7 @@ class Took(Claim, frozen=True):
 
     join_ms: int
     sync_ms: int
-    members: int
+    member_count: int
     is_epoch: bool = False
     waited_for_more: bool = False
     """The group was empty, and waited for further members (group.initial.rebalance.delay.ms)."""
@@ -69,6 +69,25 @@ class GaveUpLate(Claim, frozen=True):
     was_removed: bool = False
     is_over: bool = False
     """The epoch ended; else they wait still."""
+
+    @property
+    def asked_after_ms(self) -> int:
+        """How long others waited before it was asked."""
+        if self.asked_ms is None or self.waited_since_ms is None:
+            return 0
+        return max(0, self.asked_ms - self.waited_since_ms)
+
+    @property
+    def took_ms(self) -> int | None:
+        """From when it was asked until it had given them up; None if one of them has not happened."""
+        return None if self.asked_ms is None or self.gave_up_ms is None else max(0, self.gave_up_ms - self.asked_ms)
+
+    @property
+    def waited_ms(self) -> int | None:
+        """How long others waited; None: they still do, or nobody did."""
+        if self.gave_up_ms is None or self.waited_since_ms is None:
+            return None
+        return max(0, self.gave_up_ms - self.waited_since_ms)
 
 
 class EarlierTarget(Claim, frozen=True):

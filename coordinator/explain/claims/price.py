@@ -45,8 +45,11 @@ class Unowned(Claim, frozen=True):
     """The last owners, where they had stopped before the rebalance began; else nobody is named."""
     before_ms: int | None = None
     after_ms: int | None = None
+    """How long after it had begun, at most."""
+    several: bool = False
+    """The owners stopped at different times."""
     is_at_least: bool = False
-    """An owner may have stopped earlier: its client gave up while the coordinator stood still."""
+    """An owner may have stopped earlier: the coordinator was not there to hear it."""
 
     @property
     def longest_ms(self) -> int:

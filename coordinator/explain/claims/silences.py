@@ -30,7 +30,9 @@ class Unheard(Claim, frozen=True):
     paused_ms: int
     timeout_ms: int | None = None
     is_closed: bool = False
-    """The coordinator found its connection closed after that: clients give up when nobody answers."""
+    """Its connection closed meanwhile: clients give up when nobody answers."""
+    found_closed: bool = False
+    """That is why it was removed: the coordinator found the connection closed when it went on."""
 
 
 class Refused(Claim, frozen=True):
@@ -127,6 +129,14 @@ class AbsenceKind(StrEnum):
     """Another node led the group from then on."""
 
 
+class End(StrEnum):
+    """How the coordinator had ended before it started again, or before another node led the group."""
+
+    NOT_KNOWN = "not_known"
+    IN_ORDER = "in_order"
+    WITHOUT_STOP = "without_stop"
+
+
 class CoordinatorAway(Claim, frozen=True):
     """The coordinator of the group stood still, stopped, started, or was replaced by another node.
 
@@ -144,5 +154,5 @@ class CoordinatorAway(Claim, frozen=True):
     pause_kind: str = ""
     is_first: bool = False
     """A start before which the group was not there."""
-    was_ordered: bool = False
-    """The one before stopped in order, so it is known since when nobody was there."""
+    end: End = End.NOT_KNOWN
+    """How the coordinator before had ended. `from_ms` is when: its stop, or its last sign among the events."""

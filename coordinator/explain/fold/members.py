@@ -31,7 +31,7 @@ def _joined(history: FoldedGroup, event: schema.MemberJoined) -> None:
         tuple(event.protocols),
     )
     pending = history.pending
-    pending.add(pending.joined, Joining(event.member, event.time_ms, event.reason))
+    pending.add(pending.joined, Joining(event.member, event.time_ms, event.reason, event.seq))
     _note_join(history, event.member, event.join_ms, event.time_ms)
 
 
@@ -85,6 +85,7 @@ def _removed(history: FoldedGroup, event: schema.MemberRemoved) -> None:
         event.connection_closed_in_pause_ms,
         known is not None and known.is_revoking,
         known is not None and known.was_loaded,
+        event.seq,
     )
     history.owners.gave_up(event.member.member_id, removal.stopped_ms)
     latest = history.latest
@@ -136,7 +137,7 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
 def _resubscription(event: schema.MemberRejoined, known: KnownMember) -> Resubscription:
     before, now = set(known.subscribed_topics), set(event.subscribed_topics)
     return Resubscription(
-        event.member, tuple(sorted(now - before)), tuple(sorted(before - now)), is_first_since_load=known.was_loaded
+        event.member, tuple(sorted(now - before)), tuple(sorted(before - now)), known.was_loaded, event.seq
     )
 
 

@@ -5,8 +5,8 @@ import pytest
 from coordinator.audit import schema
 from coordinator.core.consumer.events import ConsumerMemberRemoved
 from coordinator.core.groups.connection_at_removal import ConnectionAtRemoval
-from coordinator.explain.advice import PROCESS_ENDED
 from coordinator.explain.history import GroupHistory
+from coordinator.explain.sentences.advice import PROCESS_ENDED
 from coordinator.explain.story import story_of
 from tests.audit.consumer_stories import named
 from tests.core.consumer.world import World

@@ -3,8 +3,8 @@
 from typing import Final
 
 from coordinator.audit.schema import GroupHeldByCluster, MemberRef
-from coordinator.explain.facts import label
 from coordinator.explain.generation import CLASSIC
+from coordinator.explain.sentences.labels import label
 from coordinator.explain.words import NAMES_IN_A_SENTENCE, counted, listed
 
 ADVICE: Final = (

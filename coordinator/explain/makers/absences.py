@@ -1,4 +1,4 @@
-"""When the coordinator itself was not there: starts, stops, pauses and takeovers, beside what happened to a group."""
+"""Claims about when the coordinator itself was not there: starts, stops, pauses and takeovers."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -11,22 +11,22 @@ from coordinator.audit.schema import (
     LeadershipTaken,
 )
 from coordinator.core.causes import Cause
+from coordinator.explain.claims.claim import Evidence, Known, derived
+from coordinator.explain.claims.silences import AbsenceKind, CoordinatorAway, End, UnheardSinceStart
 from coordinator.explain.folded_group import Sign, start_key
-from coordinator.explain.generation import Generation, Removal
+from coordinator.explain.generation import Removal
 from coordinator.explain.history import GroupHistory
-from coordinator.explain.words import Clock, Names, duration
+from coordinator.explain.makers.context import Context
 
-PAUSES: Final = {
-    "suspended": "its process was suspended (SIGSTOP, a machine that sleeps)",
-    "without_cpu": "it had no processor",
-    "blocked": "it was busy, or waited in a call",
-}
-"""`pause_kind` → what it was."""
 STARTS: Final = (CoordinatorStarted, LeadershipTaken)
+SEEN: Final = Evidence(Known.SEEN)
+"""An event about the coordinator itself says so; these have no `seq` of the group."""
+DERIVED: Final = Evidence(Known.DERIVED)
+UNKNOWN: Final = Evidence(Known.UNKNOWN)
 
 
-def absences(history: GroupHistory) -> Iterator[tuple[int, str]]:
-    """When (wall clock) and what, as a clause: `the coordinator was stopped`. In the order of the events.
+def absences(history: GroupHistory) -> Iterator[CoordinatorAway]:
+    """Each absence, in the order of the events.
 
     An absence is from the last sign of a leader to the next one's, whichever node that is. What was before the group is
     left out.
@@ -34,9 +34,9 @@ def absences(history: GroupHistory) -> Iterator[tuple[int, str]]:
     leaders = _Leaders(history)
     for event in history.coordinator_events:
         at_ms = event.until_ms if isinstance(event, CoordinatorPaused) else event.time_ms
-        for told in leaders.told(event):
+        for claim in leaders.claims(event):
             if history.first_ms is None or history.begins_in_the_middle or at_ms >= history.first_ms:
-                yield told
+                yield claim
 
 
 class _Leaders:
@@ -55,78 +55,95 @@ class _Leaders:
         self._is_told = False
         """Whether that was told: its start says nothing more."""
 
-    def told(self, event: CoordinatorEvent) -> Iterator[tuple[int, str]]:
+    def claims(self, event: CoordinatorEvent) -> Iterator[CoordinatorAway]:
         match event:
             case CoordinatorPaused():
-                yield event.from_ms, self._paused(event)
+                yield self._paused(event)
                 if self._last is None or self._last.node_id == event.node_id:
                     self._last = Sign(event.node_id, event.until_ms)
                 return
             case CoordinatorStopped():
-                yield event.time_ms, f"{self._whose(event)} was stopped"
+                yield CoordinatorAway(
+                    kind=AbsenceKind.STOPPED,
+                    at_ms=event.time_ms,
+                    from_ms=event.time_ms,
+                    node_id=self._node(event),
+                    evidence=SEEN,
+                )
                 self._stopped_ms = event.time_ms
             case LeadershipTaken():
                 yield from self._led(event)
             case CoordinatorStarted():
                 if not self._is_told:
-                    yield event.time_ms, self._started(event)
+                    yield self._started(event)
                 self._stopped_ms, self._taken, self._is_told = None, None, False
         self._last = Sign(event.node_id, event.time_ms)
 
-    def _whose(self, event: CoordinatorEvent) -> str:
+    def _node(self, event: CoordinatorEvent) -> int | None:
         """A node has its number where another one led, too."""
-        return f"node {event.node_id}" if self._has_several and self._takeovers else "the coordinator"
+        return event.node_id if self._has_several and self._takeovers else None
 
-    def _paused(self, event: CoordinatorPaused) -> str:
-        kind = f": {PAUSES[event.pause_kind]}" if event.pause_kind in PAUSES else ""
-        length = duration(max(0, event.until_ms - event.from_ms))
+    def _paused(self, event: CoordinatorPaused) -> CoordinatorAway:
         meanwhile = (
             each.node_id
             for each in self._takeovers
             if each.node_id != event.node_id and event.from_ms <= each.time_ms <= event.time_ms
         )
-        other = next(meanwhile, None)
-        lost = "" if other is None else f". That was longer than its lease, and node {other} took the group over"
-        return f"{self._whose(event)} stood still for {length}{kind}{lost}"
+        return CoordinatorAway(
+            kind=AbsenceKind.PAUSED,
+            at_ms=event.from_ms,
+            from_ms=event.from_ms,
+            until_ms=event.until_ms,
+            node_id=self._node(event),
+            other_node_id=next(meanwhile, None),
+            pause_kind=event.pause_kind,
+            evidence=SEEN,
+        )
 
     def _sign_before(self, event: CoordinatorEvent) -> Sign | None:
         """The last sign of the leader before, among the events about itself and those of the group."""
         known = [each for each in (self._last, self._history.signs.get(start_key(event))) if each is not None]
         return max(known, key=lambda each: each.at_ms, default=None)
 
-    def _led(self, event: LeadershipTaken) -> Iterator[tuple[int, str]]:
+    def _led(self, event: LeadershipTaken) -> Iterator[CoordinatorAway]:
         before = self._sign_before(event)
         if before is None or before.node_id == event.node_id:
             self._taken = self._taken or event
             return
-        if self._stopped_ms is not None:
-            how = f"{duration(max(0, event.time_ms - self._stopped_ms))} after the stop of node {before.node_id}"
-        else:
-            away = duration(max(0, event.time_ms - before.at_ms))
-            how = f"after node {before.node_id}, whose last event here was {away} before"
-        yield event.time_ms, f"node {event.node_id} led the group from here on, {how}"
+        is_stopped = self._stopped_ms is not None
+        yield CoordinatorAway(
+            kind=AbsenceKind.LED,
+            at_ms=event.time_ms,
+            from_ms=self._stopped_ms if is_stopped else before.at_ms,
+            until_ms=event.time_ms,
+            node_id=event.node_id,
+            other_node_id=before.node_id,
+            end=End.IN_ORDER if is_stopped else End.WITHOUT_STOP,
+            evidence=SEEN if is_stopped else DERIVED,
+        )
         self._stopped_ms, self._taken, self._is_told = None, event, True
 
-    def _started(self, event: CoordinatorStarted) -> str:
+    def _started(self, event: CoordinatorStarted) -> CoordinatorAway:
         before, first_ms = self._last, self._history.first_ms
         if before is None or before.node_id != event.node_id:
             is_again = first_ms is not None and first_ms < event.time_ms
-            return "the coordinator started again" if is_again else "the coordinator started"
-        here_ms = event.time_ms if self._taken is None else self._taken.time_ms
-        if self._stopped_ms is not None:
-            away = duration(max(0, here_ms - self._stopped_ms))
-            return f"the coordinator started again, {away} after its stop"
+            return CoordinatorAway(kind=AbsenceKind.STARTED, at_ms=event.time_ms, is_first=not is_again, evidence=SEEN)
         sign = self._history.signs.get(start_key(event))
-        if sign is None:
-            return (
-                "the coordinator started again: it had ended without a stop, so it is unknown for how long it was away"
-            )
-        away = duration(max(0, here_ms - sign.at_ms))
-        return f"the coordinator started again: it had ended without a stop, at most {away} before"
+        is_stopped = self._stopped_ms is not None
+        from_ms = self._stopped_ms if is_stopped else None if sign is None else sign.at_ms
+        return CoordinatorAway(
+            kind=AbsenceKind.STARTED,
+            at_ms=event.time_ms,
+            from_ms=from_ms,
+            until_ms=event.time_ms if self._taken is None else self._taken.time_ms,
+            end=End.IN_ORDER if is_stopped else End.WITHOUT_STOP,
+            evidence=SEEN if is_stopped else UNKNOWN if from_ms is None else DERIVED,
+        )
 
 
-def absences_in(history: GroupHistory, generation: Generation, clock: Clock) -> Iterator[str]:
-    """A sentence for each that fell into the rebalance, or into the silence of those that were removed before it."""
+def absence_claims(context: Context) -> Iterator[CoordinatorAway]:
+    """Each that fell into the rebalance, or into the silence of those that were removed before it."""
+    history, generation = context.history, context.generation
     from_ms = generation.disturbed_ms
     if not from_ms or not history.coordinator_events:
         return
@@ -135,21 +152,16 @@ def absences_in(history: GroupHistory, generation: Generation, clock: Clock) -> 
             heard_ms = removal.last_heard_ms or _start_of_session(history, removal)
             from_ms = min(from_ms, from_ms if heard_ms is None else heard_ms)
     until_ms = generation.ended_ms or history.last_ms or from_ms
-    for at_ms, what in absences(history):
-        if from_ms <= at_ms <= until_ms:
-            yield f"At {clock(at_ms)}, {what}."
+    yield from (each for each in absences(history) if from_ms <= each.at_ms <= until_ms)
 
 
-def unheard_since_start(history: GroupHistory, generation: Generation, names: Names) -> Iterator[str]:
+def unheard_since_start(context: Context) -> Iterator[UnheardSinceStart]:
     """Whose sessions began again with a start of the coordinator, and ended without a sign of them."""
-    silent = [
-        each.member
-        for each in generation.changes.removed
-        if each.cause is Cause.SESSION_EXPIRED and _start_of_session(history, each) is not None
-    ]
-    if silent:
-        theirs = "its session" if len(silent) == 1 else "their sessions"
-        yield f"Nothing was heard of {names.listed(silent)} since then, when {theirs} began again."
+    for each in context.generation.changes.removed:
+        if each.cause is Cause.SESSION_EXPIRED:
+            start_ms = _start_of_session(context.history, each)
+            if start_ms is not None:
+                yield UnheardSinceStart(member=each.member, start_ms=start_ms, evidence=derived(each.seq))
 
 
 def _start_of_session(history: GroupHistory, removal: Removal) -> int | None:

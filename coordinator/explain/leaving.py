@@ -1,0 +1,50 @@
+"""Which way of leaving the events of a member show."""
+
+from typing import Final
+
+import msgspec
+
+from coordinator.explain.generation import Removal
+
+# What Kafka's own consumer says when it leaves (KIP-800; AbstractCoordinator.maybeLeaveGroup).
+POLL_TIMEOUT: Final = "consumer poll timeout has expired"
+CLOSED: Final = "the consumer is being closed"
+UNSUBSCRIBED: Final = "the consumer unsubscribed from all topics"
+MEMBER_ID_REQUIRED: Final = "need to re-join with the given member-id"
+"""What Java's consumer says with every first join (KIP-394): no reason of its own."""
+REMOVED_BY_ADMIN: Final = "member was removed by an admin"
+
+
+class Leaving(msgspec.Struct, frozen=True, gc=False):
+    """Which way of leaving the events show."""
+
+    removal: Removal
+
+    @property
+    def by_administrator(self) -> bool:
+        return self.removal.requested_by is not None or self._says(REMOVED_BY_ADMIN)
+
+    @property
+    def by_poll_timeout(self) -> bool:
+        return self._says(POLL_TIMEOUT)
+
+    @property
+    def is_closed(self) -> bool:
+        return self._says(CLOSED)
+
+    @property
+    def is_unsubscribed(self) -> bool:
+        return self._says(UNSUBSCRIBED)
+
+    @property
+    def is_unknown(self) -> bool:
+        return not self.removal.reason and self.removal.requested_by is None
+
+    @property
+    def idle_ms(self) -> int | None:
+        """The time since its last JoinGroup or OffsetCommit; None if neither is known."""
+        known = [at for at in (self.removal.last_joined_ms, self.removal.last_committed_ms) if at is not None]
+        return max(0, self.removal.at_ms - max(known)) if known else None
+
+    def _says(self, text: str) -> bool:
+        return self.removal.reason.lower().startswith(text.lower())

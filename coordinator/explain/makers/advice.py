@@ -1,0 +1,220 @@
+"""What to try against a rebalance, from its cause and its cost. Each advice has the claims that it follows from."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from coordinator.core.causes import Cause
+from coordinator.explain.claims.advice import Advice, Try
+from coordinator.explain.claims.causes import AssignmentTooLarge, Caused, Evicted, Resubscribed
+from coordinator.explain.claims.claim import Claim, derived
+from coordinator.explain.claims.course import GaveUpLate, HeldUp, PendingIds
+from coordinator.explain.claims.price import Moved, Unowned
+from coordinator.explain.clients import JOIN_IN_POLL, all_are, sends_poll_interval
+from coordinator.explain.facts import identity
+from coordinator.explain.generation import Removal
+from coordinator.explain.leaving import Leaving
+from coordinator.explain.makers.assignors import EAGER_ASSIGNORS, cooperative, sticky
+from coordinator.explain.makers.context import Context
+from coordinator.explain.makers.silences import runs_streams
+
+SLOW_REJOIN_MS: Final = 1_000
+"""How much later than all others a member joins until that is worth an advice."""
+
+STOPPED_MS: Final = 500
+"""How long partitions have no owner in a rebalance that moves nothing, until that is worth an advice."""
+
+ADVICE_MAX: Final = 3
+
+_ORDER: Final = {kind: place for place, kind in enumerate(Try)}
+
+
+def advice_claims(context: Context, claims: Sequence[Claim]) -> list[Advice]:
+    """What to try, the most useful first, at most `ADVICE_MAX`; nothing for a rebalance that was due and cheap.
+
+    `claims` are those about the rebalance: each advice refers to some of them.
+    """
+    found: dict[object, Advice] = {}
+    for each in _all(context, claims):
+        like = msgspec.structs.replace(each, because=(), member=None)
+        known = found.get(like)
+        found[like] = each if known is None else _together(known, each)
+    in_order = sorted(found.values(), key=lambda each: _ORDER[each.kind])
+    return in_order[:ADVICE_MAX]
+
+
+def _together(known: Advice, another: Advice) -> Advice:
+    """The same advice about two members."""
+    more = tuple(each for each in another.because if each not in known.because)
+    return msgspec.structs.replace(known, because=(*known.because, *more), member=None)
+
+
+def _all(context: Context, claims: Sequence[Claim]) -> Iterator[Advice]:
+    yield from _for_removals(context, claims)
+    yield from _for_causes(claims)
+    yield from _for_topics(context, claims)
+    yield from _for_delays(context, claims)
+    yield from _for_moves(context, claims)
+
+
+def _advice(kind: Try, because: Sequence[Claim], **more: object) -> Advice:
+    return Advice(kind=kind, because=tuple(because), evidence=derived(), **more)  # type: ignore[arg-type]
+
+
+def _for_removals(context: Context, claims: Sequence[Claim]) -> Iterator[Advice]:
+    by_member = _by_member(claims)
+    for removal in context.generation.changes.removed:
+        advice = _for_removal(removal, context, by_member.get(removal.member.member_id, []))
+        if advice is not None:
+            yield advice
+
+
+def _by_member(claims: Sequence[Claim]) -> dict[str, list[Claim]]:
+    """Member id → the claims that are about that member."""
+    found: dict[str, list[Claim]] = {}
+    for claim in claims:
+        about = [getattr(claim, "member", None), *getattr(claim, "members", ())]
+        for member in about:
+            if member is not None:
+                found.setdefault(member.member_id, []).append(claim)
+    return found
+
+
+def _for_removal(removal: Removal, context: Context, because: list[Claim]) -> Advice | None:
+    member = removal.member
+    if removal.is_unheard:
+        return _advice(Try.COORDINATOR_STOOD_STILL, because, member=member)
+    if removal.cause is Cause.SESSION_EXPIRED and removal.may_be_closed:
+        return _advice(Try.STATIC_IS_GONE_FOR_GOOD, because, member=member)
+    if removal.has_no_time:
+        return _advice(Try.REBALANCE_TIMEOUT_OF_NOTHING, because, member=member, above_ms=removal.rebalance_timeout_ms)
+    if removal.is_disconnected:
+        is_streams = runs_streams(context.generation, context.previous)
+        return _advice(Try.PROCESS_ENDED, because, member=member, is_conditional=is_streams)
+    match removal.cause:
+        case Cause.SESSION_EXPIRED:
+            return _for_silence(removal, context, because)
+        case Cause.REBALANCE_TIMEOUT:
+            return _for_lateness(removal, context, because)
+        case Cause.SYNC_TIMEOUT:
+            return _advice(Try.LATE_TO_SYNC, because, member=member)
+        case Cause.MEMBER_LEFT:
+            return _for_leave(removal, context, because)
+    return None
+
+
+def _for_silence(removal: Removal, context: Context, because: list[Claim]) -> Advice:
+    """A longer session timeout helps a member that pauses and comes back; for any other it makes the outage longer."""
+    if not removal.connection_open:
+        return _advice(Try.SILENT, because, member=removal.member)
+    return _advice(
+        Try.SILENT_ON_OPEN_CONNECTION,
+        because,
+        member=removal.member,
+        above_ms=removal.session_timeout_ms or None,
+        is_epoch=context.generation.is_epoch,
+    )
+
+
+def _for_lateness(removal: Removal, context: Context, because: list[Claim]) -> Advice:
+    member = removal.member
+    joins_in_poll = all_are([member], JOIN_IN_POLL)
+    is_epoch = context.generation.is_epoch
+    kind = Try.SHORTER_POLL if is_epoch or joins_in_poll else Try.LATE_TO_REJOIN
+    return _advice(kind, because, member=member, joins_in_poll=joins_in_poll, is_epoch=is_epoch)
+
+
+def _for_leave(removal: Removal, context: Context, because: list[Claim]) -> Advice | None:
+    """A member that is closed for good does nothing wrong; one that comes back at once was restarted."""
+    leaving, member = Leaving(removal), removal.member
+    joins_in_poll = all_are([member], JOIN_IN_POLL)
+    if leaving.by_administrator:
+        return None
+    if leaving.by_poll_timeout:
+        return _advice(Try.LONGER_POLL_INTERVAL, because, member=member, joins_in_poll=joins_in_poll)
+    # A member of a consumer group joins once, so the time since then says nothing.
+    idle_ms = None if context.generation.is_epoch else leaving.idle_ms
+    limit_ms = removal.rebalance_timeout_ms
+    if leaving.is_unknown and sends_poll_interval(member) and idle_ms and limit_ms and idle_ms >= limit_ms:
+        return _advice(
+            Try.LONGER_POLL_INTERVAL, because, member=member, joins_in_poll=joins_in_poll, is_conditional=True
+        )
+    is_back = any(identity(each.member) == identity(member) for each in context.generation.changes.joined)
+    if is_back and member.group_instance_id is None:
+        return _advice(Try.STATIC_MEMBERSHIP, because, member=member)
+    return None
+
+
+_BY_CAUSE: Final = {
+    Cause.GROUP_TOO_LARGE: Try.LARGER_GROUP_SIZE,
+    Cause.TOO_MANY_PENDING_MEMBERS: Try.CLIENT_WITHOUT_JOIN,
+}
+
+
+def _for_causes(claims: Sequence[Claim]) -> Iterator[Advice]:
+    """About the first cause, which is the first claim."""
+    match claims[0]:
+        case Evicted():
+            yield _advice(Try.LARGER_GROUP_SIZE, claims[:1])
+        case AssignmentTooLarge():
+            yield _advice(Try.SMALLER_ASSIGNMENT, claims[:1])
+        case Caused(cause=cause) if cause in _BY_CAUSE:
+            yield _advice(_BY_CAUSE[cause], claims[:1])
+
+
+def _for_topics(context: Context, claims: Sequence[Claim]) -> Iterator[Advice]:
+    """Where some members of several changed the topics that they subscribe to, and not all of them alike."""
+    generation = context.generation
+    changes = {(each.came, each.went) for each in generation.changes.resubscribed}
+    is_about_topics = any(came or went for came, went in changes)
+    alike = len(changes) == 1 and len(generation.changes.resubscribed) == len(generation.members)
+    if generation.cause is Cause.METADATA_CHANGED and is_about_topics and len(generation.members) > 1 and not alike:
+        yield _advice(Try.SAME_TOPICS, [each for each in claims if isinstance(each, Resubscribed)])
+
+
+def _for_delays(context: Context, claims: Sequence[Claim]) -> Iterator[Advice]:
+    generation = context.generation
+    for claim in claims:
+        match claim:
+            case GaveUpLate() if claim.asked_after_ms >= SLOW_REJOIN_MS:
+                yield _advice(Try.ASKED_LATE, [claim], member=claim.member)
+            case HeldUp() if claim.held_up_ms >= SLOW_REJOIN_MS and not generation.late_members:
+                joins_in_poll = all_are([claim.member], JOIN_IN_POLL)
+                yield _advice(Try.JOINED_LATE, [claim], member=claim.member, joins_in_poll=joins_in_poll)
+            case PendingIds() if not any(each.is_unheard for each in generation.changes.removed):
+                yield _advice(Try.PENDING_IDS, [claim])
+
+
+def _for_moves(context: Context, claims: Sequence[Claim]) -> Iterator[Advice]:
+    """About the assignor, if it moved or stopped more than it had to and that had a price."""
+    generation = context.generation
+    if generation.is_epoch:
+        return  # the server's assignors move partitions one by one
+    members = [part.member for part in generation.members.values()]
+    name = generation.protocol_name
+    found = [each for each in claims if isinstance(each, Moved)]
+    if generation.moved_needlessly:
+        other = sticky(members, name) if name in EAGER_ASSIGNORS - {"sticky"} else None
+        if other is None:
+            yield _advice(Try.STICKIER_ASSIGNOR, found)
+        else:
+            yield _advice(Try.STICKIER_ASSIGNOR, found, change=other)
+    elif name in EAGER_ASSIGNORS and _stopped_for_nothing(context):
+        other = cooperative(members, name)
+        if other is not None:
+            stopped = [each for each in claims if isinstance(each, Unowned)]
+            yield _advice(Try.COOPERATIVE_ASSIGNOR, [*found, *stopped], change=other)
+
+
+def _stopped_for_nothing(context: Context) -> bool:
+    generation, previous = context.generation, context.previous
+    stopped_ms = max((each.ms for each in generation.absences), default=0)
+    return (
+        previous is not None
+        and bool(previous.partitions)
+        and generation.partitions_moved == 0
+        and not generation.first_owned
+        and len(generation.members) > 1
+        and stopped_ms >= STOPPED_MS
+    )

@@ -1,0 +1,328 @@
+"""Claims about why a rebalance began, and who came and went in it."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final
+
+from coordinator.audit.schema import MemberRef, Trigger
+from coordinator.core.causes import Cause
+from coordinator.explain.claims.causes import (
+    AssignmentTooLarge,
+    AssignorChanged,
+    Caused,
+    Change,
+    Evicted,
+    FaultInjected,
+    Guess,
+    Joined,
+    Late,
+    LeaderAsked,
+    Left,
+    LeftUnsaid,
+    Missing,
+    Rejoined,
+    RemovedByAdministrator,
+    Restarted,
+    Resubscribed,
+    TopicChanged,
+    Untold,
+    Usual,
+    Way,
+)
+from coordinator.explain.claims.claim import Claim, derived, seen, unknown
+from coordinator.explain.claims.silences import Silent, Unheard
+from coordinator.explain.clients import Library, library_of, never_says_why, sends_poll_interval
+from coordinator.explain.generation import Generation, Removal
+from coordinator.explain.leaving import MEMBER_ID_REQUIRED, Leaving
+from coordinator.explain.makers.context import Context
+
+CONSUMERS: Final = "consumer"
+"""The protocol type of consumers, whose protocols are assignors."""
+
+
+def first_trigger(generation: Generation) -> Trigger | None:
+    if generation.cause is not None:
+        return Trigger(generation.cause, generation.member, generation.reason, generation.rebalance_started_ms or 0)
+    return generation.triggers[0] if generation.triggers else None
+
+
+def cause_claims(context: Context) -> Iterator[Claim]:
+    """Why it began: one claim, or those about the topics that changed and then the leader that asked for them."""
+    trigger = first_trigger(context.generation)
+    if trigger is None:
+        yield Untold(evidence=unknown(context.generation.first_seq))
+        return
+    if trigger.cause in _TOPICS_CHANGED:
+        yield from topic_changes(context.generation)
+        if trigger.cause is Cause.TOPICS_CHANGED and context.generation.topic_changes:
+            return
+    yield _claim_of(trigger, context)
+
+
+def other_causes(context: Context) -> Iterator[Claim]:
+    """All that made the rebalance necessary or changed its members, except its first cause; like ones together."""
+    first = first_trigger(context.generation)
+    by_kind: dict[object, list[Claim]] = {}
+    for trigger in _all_triggers(context.generation):
+        if first is not None and (trigger.cause, _id_of(trigger)) == (first.cause, _id_of(first)):
+            continue
+        claim = _claim_of(trigger, context)
+        by_kind.setdefault((type(claim), getattr(claim, "way", None), getattr(claim, "missing", None)), []).append(
+            claim
+        )
+    for claims in by_kind.values():
+        yield from claims
+    if context.generation.unnamed_triggers:
+        yield Untold(count=context.generation.unnamed_triggers, evidence=unknown(context.generation.first_seq))
+    if first is None or first.cause not in _TOPICS_CHANGED:
+        yield from topic_changes(context.generation)
+    yield from _another_assignor(context)
+    if not context.generation.is_epoch:  # that protocol has no reasons at all
+        yield from left_unsaid(context.generation.changes.removed)
+
+
+_TOPICS_CHANGED: Final = frozenset({Cause.LEADER_REJOINED, Cause.TOPICS_CHANGED})
+"""Causes that changed topics explain, so both are told together."""
+
+
+def topic_changes(generation: Generation) -> Iterator[TopicChanged]:
+    for topic, (before, now) in sorted(generation.topic_changes.items()):
+        is_again = topic in generation.recreated_topics
+        yield TopicChanged(
+            topic=topic,
+            partitions_before=before,
+            partitions_now=now,
+            is_created_again=is_again,
+            evidence=seen(generation.first_seq),
+        )
+
+
+def _id_of(trigger: Trigger) -> str | None:
+    return trigger.member.member_id if trigger.member else None
+
+
+def _all_triggers(generation: Generation) -> list[Trigger]:
+    """The recorded triggers, and the changes of the members that are not among them, in order."""
+    found = {(each.cause, _id_of(each)): each for each in generation.triggers}
+    changes = generation.changes
+    for removed in changes.removed:
+        trigger = Trigger(removed.cause, removed.member, removed.reason, removed.at_ms)
+        found.setdefault((trigger.cause, _id_of(trigger)), trigger)
+    for joined in changes.joined:
+        trigger = Trigger(Cause.NEW_MEMBER, joined.member, joined.reason, joined.at_ms)
+        found.setdefault((trigger.cause, _id_of(trigger)), trigger)
+    for replaced in changes.replaced:
+        trigger = Trigger(replaced.cause, replaced.member, replaced.reason, replaced.at_ms)
+        found.setdefault((trigger.cause, _id_of(trigger)), trigger)
+    return sorted(found.values(), key=lambda each: each.at_ms)
+
+
+def _claim_of(trigger: Trigger, context: Context) -> Claim:
+    make = _CLAIMS.get(trigger.cause)
+    if make is None or (trigger.member is None and trigger.cause in _ABOUT_A_MEMBER):
+        return Caused(cause=trigger.cause, evidence=seen(context.generation.first_seq))
+    return make(trigger, context)
+
+
+def _member(trigger: Trigger) -> MemberRef:
+    assert trigger.member is not None
+    return trigger.member
+
+
+def _joined(trigger: Trigger, context: Context) -> Claim:
+    said = "" if trigger.reason.startswith(MEMBER_ID_REQUIRED) else trigger.reason
+    return Joined(member=_member(trigger), said=said, evidence=seen(context.event_of(trigger)))
+
+
+def _resubscribed(trigger: Trigger, context: Context) -> Claim:
+    found = context.resubscription_of(trigger)
+    member, said, event = _member(trigger), trigger.reason, context.event_of(trigger)
+    if found is None:
+        return Resubscribed(member=member, change=Change.UNKNOWN, said=said, evidence=unknown(event))
+    if found.came or found.went:
+        return Resubscribed(
+            member=member,
+            change=Change.TOPICS,
+            subscribed=found.came,
+            unsubscribed=found.went,
+            said=said,
+            evidence=seen(event),
+        )
+    change = Change.PROTOCOLS
+    if context.generation.is_epoch:
+        change = Change.PATTERN
+    elif found.is_first_since_load:
+        return Resubscribed(member=member, change=Change.NONE_KNOWN, said=said, evidence=unknown(event))
+    return Resubscribed(member=member, change=change, said=said, evidence=derived(event))
+
+
+def _leader_asked(trigger: Trigger, context: Context) -> Claim:
+    previous = context.previous
+    had_none = not trigger.reason and previous is not None and previous.partitions == 0
+    return LeaderAsked(
+        member=_member(trigger),
+        said=trigger.reason,
+        had_no_partitions=had_none,
+        evidence=seen(context.generation.first_seq),
+    )
+
+
+def _rejoined(trigger: Trigger, context: Context) -> Claim:
+    name = context.generation.protocol_name or (context.previous.protocol_name if context.previous else "")
+    return Rejoined(
+        member=_member(trigger),
+        said=trigger.reason,
+        assigns_revoked="cooperative" in name,
+        evidence=seen(context.generation.first_seq),
+    )
+
+
+def _left(trigger: Trigger, context: Context) -> Claim:
+    removal = context.removal_of(trigger)
+    leaving, member, event = Leaving(removal), _member(trigger), seen(context.event_of(trigger))
+    if leaving.by_administrator:
+        return RemovedByAdministrator(member=member, by=removal.requested_by, said=trigger.reason, evidence=event)
+    if leaving.by_poll_timeout:
+        limit_ms = removal.rebalance_timeout_ms or None
+        return Left(member=member, way=Way.POLL_TIMEOUT, at_ms=trigger.at_ms, limit_ms=limit_ms, evidence=event)
+    way = Way.OTHER if trigger.reason else Way.NOT_SAID
+    if leaving.is_unsubscribed:
+        way = Way.UNSUBSCRIBED
+    elif leaving.is_closed:
+        way = Way.CLOSED
+    return Left(member=member, way=way, at_ms=trigger.at_ms, said=trigger.reason, evidence=event)
+
+
+def _silent(trigger: Trigger, context: Context) -> Claim:
+    removal = context.removal_of(trigger)
+    return silence_of(removal, context.event_of(trigger))
+
+
+def silence_of(removal: Removal, event: int | None) -> Silent | Unheard:
+    """What is claimed of a member whose session ended."""
+    timeout_ms = removal.session_timeout_ms or None
+    if removal.is_unheard:
+        paused_ms = removal.connection_closed_in_pause_ms if removal.gave_up else removal.coordinator_paused_ms
+        return Unheard(
+            member=removal.member,
+            paused_ms=paused_ms or 0,
+            timeout_ms=timeout_ms,
+            is_closed=removal.connection_open is False,
+            found_closed=removal.gave_up,
+            evidence=seen(event),
+        )
+    since_ms = None if removal.last_heard_ms is None else min(removal.last_heard_ms, removal.at_ms)
+    return Silent(
+        member=removal.member,
+        until_ms=removal.at_ms,
+        since_ms=since_ms,
+        timeout_ms=timeout_ms,
+        evidence=seen(event) if since_ms is not None else derived(event),
+    )
+
+
+def _late(missing: Missing) -> Callable[[Trigger, Context], Claim]:
+    def late(trigger: Trigger, context: Context) -> Claim:
+        removal = context.removal_of(trigger)
+        return Late(
+            member=_member(trigger),
+            missing=Missing.GIVE_UP if removal.was_revoking else missing,
+            limit_ms=removal.rebalance_timeout_ms,
+            has_no_time=removal.has_no_time,
+            evidence=seen(context.event_of(trigger)),
+        )
+
+    return late
+
+
+def _restarted(trigger: Trigger, context: Context) -> Claim:
+    found, member = context.replacement_of(trigger), _member(trigger)
+    evidence = seen(context.event_of(trigger))
+    if found is None:
+        return Restarted(member=member, said=trigger.reason, evidence=evidence)
+    return Restarted(
+        member=member,
+        client_id_before=found.old_client_id,
+        host_before=found.old_client_host,
+        topics_before=found.old_subscribed_topics,
+        topics_now=found.subscribed_topics,
+        said=trigger.reason,
+        evidence=evidence,
+    )
+
+
+def _evicted(trigger: Trigger, context: Context) -> Claim:
+    return Evicted(member=_member(trigger), evidence=seen(context.event_of(trigger)))
+
+
+def _assignment_too_large(trigger: Trigger, context: Context) -> Claim:
+    return AssignmentTooLarge(member=trigger.member, evidence=seen(context.generation.first_seq))
+
+
+def _fault(trigger: Trigger, context: Context) -> Claim:
+    return FaultInjected(member=trigger.member, said=trigger.reason, evidence=seen(context.event_of(trigger)))
+
+
+_CLAIMS: Final[Mapping[Cause, Callable[[Trigger, Context], Claim]]] = {
+    Cause.NEW_MEMBER: _joined,
+    Cause.METADATA_CHANGED: _resubscribed,
+    Cause.LEADER_REJOINED: _leader_asked,
+    Cause.MEMBER_REJOINED: _rejoined,
+    Cause.MEMBER_LEFT: _left,
+    Cause.SESSION_EXPIRED: _silent,
+    Cause.REBALANCE_TIMEOUT: _late(Missing.REJOIN),
+    Cause.SYNC_TIMEOUT: _late(Missing.SYNC),
+    Cause.STATIC_REPLACED: _restarted,
+    Cause.GROUP_MAX_SIZE_REACHED: _evicted,
+    Cause.ASSIGNMENT_TOO_LARGE: _assignment_too_large,
+    Cause.FAULT: _fault,
+}
+_ABOUT_A_MEMBER: Final = frozenset(_CLAIMS) - {Cause.ASSIGNMENT_TOO_LARGE, Cause.FAULT}
+
+
+def _another_assignor(context: Context) -> Iterator[Claim]:
+    """In a consumer group, a member that asks for another one raises no epoch: the next epoch uses it."""
+    generation, previous = context.generation, context.previous
+    before = "" if previous is None or generation.protocol_type != CONSUMERS else previous.protocol_name
+    now = generation.protocol_name
+    if previous is not None and now and before and now != before:
+        yield AssignorChanged(before=before, now=now, evidence=derived(previous.last_seq, generation.last_seq))
+
+
+def left_unsaid(removals: Iterable[Removal]) -> Iterator[LeftUnsaid]:
+    """About those of these members that left without a reason."""
+    unsaid = [each for each in removals if each.cause is Cause.MEMBER_LEFT and Leaving(each).is_unknown]
+    if len(unsaid) > 1:
+        evidence = unknown(*(each.seq for each in unsaid))
+        yield LeftUnsaid(members=tuple(each.member for each in unsaid), evidence=evidence)
+    elif unsaid:
+        yield _why_unsaid(unsaid[0])
+
+
+def _why_unsaid(removal: Removal) -> LeftUnsaid:
+    limit_ms, idle_ms = removal.rebalance_timeout_ms, Leaving(removal).idle_ms
+    if not sends_poll_interval(removal.member):
+        limit_ms = None
+    guess = Guess.NEITHER
+    if idle_ms is not None and limit_ms is not None:
+        guess = Guess.CLOSED if idle_ms < limit_ms else Guess.POLL_TIMEOUT
+    return LeftUnsaid(
+        members=(removal.member,),
+        usual=_usual(removal),
+        limit_ms=limit_ms,
+        idle_ms=idle_ms,
+        committed=idle_ms is not None and removal.last_committed_ms == removal.at_ms - idle_ms,
+        guess=guess,
+        evidence=unknown(removal.seq),
+    )
+
+
+def _usual(removal: Removal) -> Usual:
+    """Whether clients of this software give reasons when they leave (KIP-800)."""
+    member = removal.member
+    if not member.client_software_name and removal.was_loaded:
+        return Usual.FORGOTTEN
+    if library_of(member) is Library.JAVA:
+        return Usual.GIVES
+    if never_says_why(member):
+        return Usual.GIVES_NONE
+    return Usual.UNKNOWN if member.client_software_name else Usual.UNNAMED

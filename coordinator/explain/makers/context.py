@@ -1,0 +1,58 @@
+"""What the claims about one generation are made from."""
+
+from functools import cached_property
+
+from coordinator.audit.schema import MemberRef, Trigger
+from coordinator.core.causes import Cause
+from coordinator.explain.generation import Generation, Joining, Removal, Replacement, Resubscription
+from coordinator.explain.history import GroupHistory
+
+
+class Context:
+    """A generation, the stable one before it, and the history of both."""
+
+    def __init__(self, history: GroupHistory, generation: Generation) -> None:
+        self.history = history
+        self.generation = generation
+        self.previous = history.before(generation)
+
+    @cached_property
+    def _removals(self) -> dict[str, Removal]:
+        return {each.member.member_id: each for each in self.generation.changes.removed}
+
+    @cached_property
+    def _joins(self) -> dict[str, Joining]:
+        return {each.member.member_id: each for each in self.generation.changes.joined}
+
+    @cached_property
+    def _resubscriptions(self) -> dict[str, Resubscription]:
+        return {each.member.member_id: each for each in self.generation.changes.resubscribed}
+
+    @cached_property
+    def _replacements(self) -> dict[str, Replacement]:
+        return {each.member.member_id: each for each in self.generation.changes.replaced}
+
+    def removal_of(self, trigger: Trigger) -> Removal:
+        found = None if trigger.member is None else self._removals.get(trigger.member.member_id)
+        return found or Removal(trigger.member or MemberRef(""), trigger.cause, trigger.reason, trigger.at_ms)
+
+    def resubscription_of(self, trigger: Trigger) -> Resubscription | None:
+        return None if trigger.member is None else self._resubscriptions.get(trigger.member.member_id)
+
+    def replacement_of(self, trigger: Trigger) -> Replacement | None:
+        return None if trigger.member is None else self._replacements.get(trigger.member.member_id)
+
+    def event_of(self, trigger: Trigger) -> int | None:
+        """The event that a trigger is told of by; the first one of the rebalance if there is no other."""
+        member_id = None if trigger.member is None else trigger.member.member_id
+        found: Joining | Removal | Resubscription | Replacement | None = None
+        if member_id is not None:
+            if trigger.cause is Cause.NEW_MEMBER:
+                found = self._joins.get(member_id)
+            elif trigger.cause is Cause.METADATA_CHANGED:
+                found = self._resubscriptions.get(member_id)
+            elif trigger.cause is Cause.STATIC_REPLACED:
+                found = self._replacements.get(member_id)
+            else:
+                found = self._removals.get(member_id)
+        return self.generation.first_seq if found is None or found.seq is None else found.seq

@@ -1,0 +1,78 @@
+"""Findings about clients that cannot join, and about members at another coordinator."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Final
+
+from coordinator.audit.schema import REJECTION_APART_MS, MemberRef, RequestRejected
+from coordinator.explain.claims.claim import SEEN, seen
+from coordinator.explain.claims.findings import CannotJoin, HeldByCluster, Kind, Offer
+from coordinator.explain.facts import Facts
+from coordinator.explain.history import GroupHistory
+
+SLACK_MS: Final = 60_000
+"""How long a client may wait between two attempts to join without being taken for one that has given up."""
+
+INCONSISTENT: Final = "INCONSISTENT_GROUP_PROTOCOL"
+UNRELEASED: Final = "UNRELEASED_INSTANCE_ID"
+LASTING: Final = frozenset({INCONSISTENT, "GROUP_MAX_SIZE_REACHED", UNRELEASED, "INVALID_SESSION_TIMEOUT"})
+"""Errors of a request to join that its client meets again and again."""
+
+
+def cannot_join(facts: Facts, now_ms: int) -> Iterator[CannotJoin]:
+    """Those whose last rejection is recent: while they go on, one is told every `REJECTION_APART_MS`."""
+    history = facts.history
+    if not history.members:
+        return  # an empty group takes any assignor
+    by_client: dict[tuple[str, str, str], list[RequestRejected]] = defaultdict(list)
+    for event in history.rejected:
+        if event.error in LASTING and not event.injected and event.created_seq == history.created_seq:
+            by_client[event.member.client_id, event.member.client_host, event.error].append(event)
+    joined_ms: dict[tuple[str, str], int] = defaultdict(int)
+    for known in history.members.values():
+        client = known.member.client_id, known.member.client_host
+        joined_ms[client] = max(joined_ms[client], known.joined_ms or 0)
+    for (client_id, host, error), events in by_client.items():
+        last = events[-1]
+        is_recent = now_ms - last.time_ms <= REJECTION_APART_MS + SLACK_MS
+        if is_recent and joined_ms.get((client_id, host), 0) < last.time_ms and not _is_over(last, history):
+            yield CannotJoin(
+                kind=Kind.REJECTED_CLIENT,
+                from_ms=events[0].time_ms,
+                until_ms=last.time_ms,
+                client=(client_id, host),
+                refusal=last,
+                offers=tuple(_offers(history)) if error == INCONSISTENT else (),
+                evidence=seen(*(each.seq for each in events)),
+            )
+
+
+def _is_over(refusal: RequestRejected, history: GroupHistory) -> bool:
+    """Whether who had the instance id is gone, or the client that was refused has it now."""
+    if refusal.error != UNRELEASED or refusal.holder is None:
+        return False
+    return refusal.holder.member_id not in history.members
+
+
+def _offers(history: GroupHistory) -> Iterator[Offer]:
+    """Which members of the group offer which assignors, as far as that is known."""
+    offers: dict[tuple[str, ...], list[MemberRef]] = defaultdict(list)
+    for known in history.members.values():
+        if known.protocols:
+            offers[known.protocols].append(known.member)
+    for protocols, members in sorted(offers.items()):
+        yield Offer(tuple(members), protocols)
+
+
+def held_by_cluster(facts: Facts, now_ms: int) -> Iterator[HeldByCluster]:
+    """Of a group that nodes in front of a cluster are to coordinate: clients are in it at the cluster."""
+    event = facts.history.held_by_cluster
+    if event is not None:
+        yield HeldByCluster(
+            kind=Kind.COORDINATED_TWICE if event.is_owned else Kind.HELD_BY_CLUSTER,
+            from_ms=event.since_ms,
+            until_ms=now_ms,
+            held=event,
+            members_here=len(facts.history.members),
+            evidence=SEEN,
+        )

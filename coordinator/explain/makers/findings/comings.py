@@ -1,0 +1,160 @@
+"""Findings about clients that come and go."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from coordinator.core.causes import Cause
+from coordinator.explain.claims.claim import derived, unknown
+from coordinator.explain.claims.findings import (
+    ComesAndGoes,
+    Crash,
+    CrashLoop,
+    Departure,
+    Kind,
+    Pause,
+    PausesTooLong,
+    Replaced,
+    RollingRestart,
+    Succession,
+)
+from coordinator.explain.deploys import rolling_deploy
+from coordinator.explain.facts import Facts, densest, identity
+from coordinator.explain.generation import CONSUMER
+from coordinator.explain.leaving import Leaving
+
+WINDOW_MS: Final = 10 * 60_000
+"""Departures within this time of each other belong together."""
+
+FLAPS: Final = 3
+"""How often a member comes and goes in `WINDOW_MS` until it flaps."""
+
+SILENCES: Final = 2
+CRASHES: Final = 2
+"""How often, in `WINDOW_MS`, a client is gone without leaving until that is a loop."""
+
+
+def comes_and_goes(facts: Facts, now_ms: int) -> Iterator[ComesAndGoes]:
+    for who, visits in facts.visits.items():
+        came_back = [each for each in visits if each.back_ms is not None and not each.removal.is_unheard]
+        window = densest(came_back, WINDOW_MS, lambda each: each.removal.at_ms)
+        if len(window) < FLAPS or len(window) < FLAPS * facts.most_at_once[who]:
+            continue
+        if all(each.removal.is_disconnected for each in window):
+            continue  # a crash loop, which says more
+        yield ComesAndGoes(
+            kind=Kind.FLAPPING_MEMBER,
+            from_ms=window[0].removal.at_ms,
+            until_ms=window[-1].removal.at_ms,
+            client=who,
+            departures=tuple(Departure(each.removal.at_ms, each.removal.cause) for each in window),
+            evidence=derived(*(each.removal.seq for each in window)),
+        )
+
+
+def crash_loop(facts: Facts, now_ms: int) -> Iterator[CrashLoop]:
+    """A client that is gone without LeaveGroup, comes back under a new member id, and is gone again."""
+    for who, visits in facts.visits.items():
+        crashes = [each for each in visits if each.removal.is_disconnected]
+        window = densest(crashes, WINDOW_MS, lambda each: each.removal.gone_ms)
+        if len(window) < CRASHES * facts.most_at_once[who] or len(window) < CRASHES:
+            continue
+        yield CrashLoop(
+            kind=Kind.CRASH_LOOP,
+            from_ms=window[0].removal.gone_ms,
+            until_ms=window[-1].removal.at_ms,
+            client=who,
+            crashes=tuple(Crash(each.removal.gone_ms, each.removal.at_ms, each.back_ms) for each in window),
+            may_be_closed=any(each.removal.may_be_closed for each in window),
+            evidence=derived(*(each.removal.seq for each in window)),
+        )
+
+
+def rolling_restart(facts: Facts, now_ms: int) -> Iterator[RollingRestart]:
+    left = [
+        visit
+        for visits in facts.visits.values()
+        for visit in visits
+        if visit.removal.cause is Cause.MEMBER_LEFT
+        and visit.removal.member.group_instance_id is None
+        and visit.back_ms is not None
+        and not Leaving(visit.removal).by_poll_timeout
+    ]
+    left.sort(key=lambda each: each.removal.at_ms)
+    window = densest(left, WINDOW_MS, lambda each: each.removal.at_ms)
+    sizes = [each.member_count or 0 for each in facts.stable]
+    visits = Counter(identity(each.removal.member) for each in window)
+    if any(number >= FLAPS * facts.most_at_once[who] for who, number in visits.items()):
+        return  # a client that comes and goes several times: that is flapping
+    members = sum(min(number, facts.most_at_once[who]) for who, number in visits.items())
+    if members < 2 or members * 2 < max(sizes, default=0):
+        return
+    first, last = window[0].removal.at_ms, max(each.back_ms or 0 for each in window)
+    yield RollingRestart(
+        kind=Kind.ROLLING_RESTART,
+        from_ms=first,
+        until_ms=last,
+        members=members,
+        rebalances=facts.rebalances_between(first, last),
+        evidence=derived(*(each.removal.seq for each in window)),
+    )
+
+
+def replaced(facts: Facts, now_ms: int) -> Iterator[Replaced]:
+    found = rolling_deploy(facts)
+    if not found:
+        return
+    first = min(min(each.came.at_ms, each.gone.gone_ms) for each in found)
+    last = max(max(each.came.at_ms, each.gone.at_ms) for each in found)
+    yield Replaced(
+        kind=Kind.ROLLING_DEPLOY,
+        from_ms=first,
+        until_ms=last,
+        successions=tuple(
+            Succession(each.came.member, each.came.at_ms, each.gone.member, each.gone.gone_ms, each.gone.at_ms)
+            for each in found
+        ),
+        silent=sum(1 for each in found if each.gone.cause is Cause.SESSION_EXPIRED),
+        rebalances=facts.rebalances_between(first, last),
+        evidence=derived(*(each.gone.seq for each in found)),
+    )
+
+
+def pauses_too_long(facts: Facts, now_ms: int) -> Iterator[PausesTooLong]:
+    """A member that is back at once after its session expired on an open connection was alive: it paused.
+
+    Whether its connection was open is unknown in older events; it may have been restarted then.
+    """
+    for who, visits in facts.visits.items():
+        pauses = [
+            each
+            for each in visits
+            if each.removal.cause is Cause.SESSION_EXPIRED
+            and not each.removal.is_disconnected
+            and not each.removal.is_unheard
+            and each.back_ms is not None
+            and each.removal.session_timeout_ms
+        ]
+        if len(pauses) < SILENCES:
+            continue
+        is_known = all(each.removal.connection_open for each in pauses)
+        seqs = [each.removal.seq for each in pauses]
+        yield PausesTooLong(
+            kind=Kind.SHORT_SESSION_TIMEOUT,
+            from_ms=pauses[0].removal.at_ms,
+            until_ms=pauses[-1].removal.at_ms,
+            client=who,
+            pauses=tuple(
+                Pause(
+                    each.removal.at_ms,
+                    each.back_ms or 0,
+                    (each.removal.silent_ms or each.removal.session_timeout_ms or 0)
+                    + (each.back_ms or 0)
+                    - each.removal.at_ms,
+                )
+                for each in pauses
+            ),
+            timeout_ms=min(each.removal.session_timeout_ms or 0 for each in pauses),
+            is_epoch=facts.history.group_type == CONSUMER,
+            evidence=derived(*seqs) if is_known else unknown(*seqs),
+        )

@@ -1,0 +1,62 @@
+"""Findings about group.instance.id."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final
+
+from coordinator.core.causes import Cause
+from coordinator.explain.claims.claim import derived
+from coordinator.explain.claims.findings import Identity, Kind, Leave, SharedInstanceId, Take, WastedInstanceId
+from coordinator.explain.facts import Facts, densest
+from coordinator.explain.generation import Replacement
+from coordinator.explain.makers.findings.comings import WINDOW_MS
+
+TAKEN_BACK: Final = 3
+"""How often, in `WINDOW_MS`, clients take an instance id back from each other until they share it."""
+
+
+def shared_instance_id(facts: Facts, now_ms: int) -> Iterator[SharedInstanceId]:
+    """Of two clients with one instance id, each replaces the other (KIP-345), as long as both are restarted."""
+    for instance_id, replacements in facts.replacements.items():
+        taken_back = [
+            later
+            for earlier, later in pairwise(replacements)
+            if _taker(later) == (earlier.old_client_id, earlier.old_client_host) != _taker(earlier)
+        ]
+        window = densest(taken_back, WINDOW_MS, lambda each: each.at_ms)
+        if len(window) >= TAKEN_BACK:
+            yield SharedInstanceId(
+                kind=Kind.SHARED_INSTANCE_ID,
+                from_ms=window[0].at_ms,
+                until_ms=window[-1].at_ms,
+                instance_id=instance_id,
+                takes=tuple(Take(each.at_ms, _taker(each)) for each in window),
+                evidence=derived(*(each.seq for each in window)),
+            )
+
+
+def _taker(replacement: Replacement) -> Identity:
+    return replacement.member.client_id, replacement.member.client_host
+
+
+def wasted_instance_id(facts: Facts, now_ms: int) -> Iterator[WastedInstanceId]:
+    """A static member that leaves for good gives up what static membership is for: its place while it is restarted."""
+    for who, visits in facts.visits.items():
+        left = [
+            each
+            for each in visits
+            if each.removal.member.group_instance_id is not None
+            and each.removal.cause is Cause.MEMBER_LEFT
+            and each.removal.requested_by is None
+            and each.back_ms is not None
+        ]
+        window = densest(left, WINDOW_MS, lambda each: each.removal.at_ms)
+        if window:
+            yield WastedInstanceId(
+                kind=Kind.WASTED_INSTANCE_ID,
+                from_ms=window[0].removal.at_ms,
+                until_ms=window[-1].back_ms or 0,
+                client=who,
+                leaves=tuple(Leave(each.removal.at_ms, each.back_ms or 0) for each in window),
+                evidence=derived(*(each.removal.seq for each in window)),
+            )

@@ -1,0 +1,134 @@
+"""What the committed offsets of a group say beside the ends of the logs, now: nothing of it is among its events."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, Protocol
+
+from coordinator.explain.claims.claim import SEEN
+from coordinator.explain.claims.findings import (
+    Found,
+    Kind,
+    OutOfRange,
+    PartitionOffsets,
+    UnownedPartitions,
+    WaitingFor,
+    WaitsForTransaction,
+)
+from coordinator.explain.folded_group import STABLE
+
+OPEN_TOLD_MS: Final = 10_000
+"""From this age on a transaction that consumers wait for makes a finding: most end within milliseconds."""
+
+
+class Transaction(Protocol):
+    """A transaction that is open. Times are wall-clock ms since the epoch."""
+
+    @property
+    def transactional_id(self) -> str: ...
+    @property
+    def started_ms(self) -> int | None: ...
+    @property
+    def until_ms(self) -> int | None: ...
+
+
+class Position(Protocol):
+    """A partition of a group, see `client/group_description.py`."""
+
+    @property
+    def topic(self) -> str: ...
+    @property
+    def partition(self) -> int: ...
+    @property
+    def committed_offset(self) -> int | None: ...
+    @property
+    def log_end_offset(self) -> int | None: ...
+    @property
+    def lag(self) -> int | None: ...
+    @property
+    def member_id(self) -> str | None: ...
+    @property
+    def is_subscribed(self) -> bool: ...
+    @property
+    def last_stable_offset(self) -> int | None: ...
+    @property
+    def has_pending_commit(self) -> bool: ...
+    @property
+    def waits_for_transaction(self) -> bool: ...
+    @property
+    def transaction(self) -> Transaction | None: ...
+
+
+def found_in_positions(positions: Iterable[Position], state: str, now_ms: int) -> Iterator[Found]:
+    """What is wrong with these partitions of a group now. `state` is that of the group."""
+    known = list(positions)
+    for found in (out_of_range(known, now_ms), unowned(known, state, now_ms)):
+        if found is not None:
+            yield found
+    waiting = waits_for_transaction([each for each in known if _is_old(each, now_ms)], now_ms)
+    if waiting is not None:
+        yield waiting
+
+
+def out_of_range(positions: Sequence[Position], now_ms: int) -> OutOfRange | None:
+    """Those whose committed offset is beyond the end of the log."""
+    beyond = tuple(_offsets(each) for each in positions if (each.lag or 0) < 0)
+    if not beyond:
+        return None
+    return OutOfRange(kind=Kind.OUT_OF_RANGE, from_ms=now_ms, until_ms=now_ms, partitions=beyond, evidence=SEEN)
+
+
+def unowned(positions: Sequence[Position], state: str, now_ms: int) -> UnownedPartitions | None:
+    """Those that nobody owns. While a group rebalances, partitions are between two owners."""
+    found = [each for each in positions if each.is_subscribed and each.member_id is None] if state == STABLE else []
+    if not found:
+        return None
+    return UnownedPartitions(
+        kind=Kind.UNOWNED_PARTITIONS,
+        from_ms=now_ms,
+        until_ms=now_ms,
+        partitions=tuple(_offsets(each) for each in found),
+        of=len(positions),
+        unread=sum(max(0, each.lag or 0) for each in found),
+        evidence=SEEN,
+    )
+
+
+def waits_for_transaction(positions: Sequence[Position], now_ms: int) -> WaitsForTransaction | None:
+    """Those whose readers wait for the end of a transaction."""
+    waiting = [each for each in positions if each.waits_for_transaction]
+    if not waiting:
+        return None
+    started = [each.transaction.started_ms or now_ms for each in waiting if each.transaction is not None]
+    return WaitsForTransaction(
+        kind=Kind.WAITS_FOR_TRANSACTION,
+        from_ms=min(started, default=now_ms),
+        until_ms=now_ms,
+        waits=tuple(_waiting(each) for each in waiting),
+        evidence=SEEN,
+    )
+
+
+def _is_old(position: Position, now_ms: int) -> bool:
+    """Whether the transaction has been open for long; what no coordinator knows ends by itself never."""
+    found = position.transaction
+    return found is None or (found.started_ms is not None and now_ms - found.started_ms >= OPEN_TOLD_MS)
+
+
+def _waiting(position: Position) -> WaitingFor:
+    found = position.transaction
+    return WaitingFor(
+        _offsets(position),
+        position.has_pending_commit,
+        None if found is None else found.transactional_id,
+        None if found is None else found.started_ms,
+        None if found is None else found.until_ms,
+    )
+
+
+def _offsets(position: Position) -> PartitionOffsets:
+    return PartitionOffsets(
+        position.topic,
+        position.partition,
+        position.committed_offset,
+        position.log_end_offset,
+        position.last_stable_offset,
+    )

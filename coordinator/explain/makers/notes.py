@@ -1,0 +1,71 @@
+"""Claims about what happened to a group beside its rebalances."""
+
+from collections.abc import Iterator
+
+from coordinator.audit.schema import MemberRef
+from coordinator.explain.claims.claim import SEEN, seen
+from coordinator.explain.claims.notes import (
+    AtTheCluster,
+    GroupConverted,
+    GroupGone,
+    Loaded,
+    OffsetsGone,
+    OffsetsSet,
+    PlaceTaken,
+    Refusal,
+)
+from coordinator.explain.claims.silences import CoordinatorAway
+from coordinator.explain.folded_group import STABLE
+from coordinator.explain.generation import CONSUMER, Replacement
+from coordinator.explain.history import GroupHistory
+from coordinator.explain.makers.absences import absences
+
+NoteClaim = (
+    PlaceTaken
+    | OffsetsSet
+    | OffsetsGone
+    | Refusal
+    | Loaded
+    | GroupConverted
+    | GroupGone
+    | AtTheCluster
+    | CoordinatorAway
+)
+
+
+def note_claims(history: GroupHistory) -> list[NoteClaim]:
+    """All of a history, in the order of their times."""
+    is_epoch = history.group_type == CONSUMER
+    found: list[NoteClaim] = [
+        *(_place_taken(each) for each in _replaced_without_rebalance(history)),
+        *(OffsetsSet(at_ms=each.time_ms, event=each, evidence=seen(each.seq)) for each in history.resets),
+        *(OffsetsGone(at_ms=each.time_ms, event=each, evidence=seen(each.seq)) for each in history.deletions),
+        *(
+            Refusal(at_ms=each.time_ms, event=each, is_epoch=is_epoch, evidence=seen(each.seq))
+            for each in history.rejected
+        ),
+        *(Loaded(at_ms=each.time_ms, evidence=seen(each.seq)) for each in history.loads),
+        *(
+            GroupConverted(
+                at_ms=each.time_ms, group_type=each.group_type, members=len(each.members), evidence=seen(each.seq)
+            )
+            for each in history.conversions
+        ),
+        *(GroupGone(at_ms=each.time_ms, event=each, evidence=seen(each.seq)) for each in history.removals),
+        *absences(history),
+        *(AtTheCluster(at_ms=each.time_ms, event=each, evidence=SEEN) for each in history.held),
+    ]
+    return sorted(found, key=lambda note: note.at_ms)
+
+
+def _replaced_without_rebalance(history: GroupHistory) -> Iterator[Replacement]:
+    """Replacements of static members that no generation tells of."""
+    for generation in history.generations:
+        yield from generation.replaced_while_stable
+    if history.state == STABLE:
+        yield from history.pending_changes.replaced
+
+
+def _place_taken(change: Replacement) -> PlaceTaken:
+    before = MemberRef(change.old_member_id, change.old_client_id, change.old_client_host)
+    return PlaceTaken(at_ms=change.at_ms, member=change.member, before=before, evidence=seen(change.seq))

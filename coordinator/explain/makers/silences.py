@@ -1,0 +1,119 @@
+"""Claims about members that were removed for their silence: what their connections tell, and whether they are back."""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import chain, takewhile
+
+from coordinator.audit.schema import MemberRef
+from coordinator.core.causes import Cause
+from coordinator.explain import owners
+from coordinator.explain.claims.claim import Claim, derived, seen
+from coordinator.explain.claims.silences import Back, Closer, ConnectionClosed, ConnectionOpen, MayBeClosed, StoodStill
+from coordinator.explain.facts import RETURN_MS, identity
+from coordinator.explain.generation import Generation, Joining, Removal
+from coordinator.explain.history import GroupHistory
+from coordinator.explain.makers.context import Context
+
+
+def silence_claims(context: Context) -> Iterator[Claim]:
+    """What is known beside the silence itself: pauses, connections, and who is back."""
+    removals = context.generation.changes.removed
+    for each in removals:
+        if each.coordinator_paused_ms and not each.is_unheard:
+            yield StoodStill(
+                member=each.member,
+                paused_ms=each.coordinator_paused_ms,
+                silent_ms=each.silent_ms or 0,
+                evidence=seen(each.seq),
+            )
+    yield from _connections(context, removals)
+    yield from _returns(context.history, context.generation)
+
+
+def _connections(context: Context, removals: list[Removal]) -> Iterator[Claim]:
+    is_streams = runs_streams(context.generation, context.previous)
+    closed = [each for each in removals if each.is_disconnected]
+    in_order = [each for each in closed if each.may_be_closed or is_streams]
+    closer = Closer.KAFKA_STREAMS if is_streams else Closer.STATIC
+    yield from (_closed(each, None) for each in closed if each not in in_order)
+    yield from (_closed(each, closer) for each in in_order)
+    expired = [each for each in removals if each.cause is Cause.SESSION_EXPIRED and not each.is_unheard]
+    for each in expired:
+        if each.may_be_closed and not each.is_disconnected:
+            yield MayBeClosed(member=each.member, evidence=derived(each.seq))
+    for each in expired:
+        if each.connection_open:
+            yield ConnectionOpen(member=each.member, evidence=seen(each.seq))
+
+
+def _closed(removal: Removal, closer: Closer | None) -> ConnectionClosed:
+    assert removal.connection_closed_ms is not None
+    heard_ms, timeout_ms, silent_ms = removal.last_heard_ms, removal.session_timeout_ms, None
+    if heard_ms is not None and timeout_ms and removal.connection_closed_ms - heard_ms > timeout_ms // 2:
+        silent_ms = removal.connection_closed_ms - heard_ms
+    return ConnectionClosed(
+        member=removal.member,
+        at_ms=removal.connection_closed_ms,
+        removed_ms=removal.at_ms,
+        closer=closer,
+        silent_before_ms=silent_ms,
+        evidence=seen(removal.seq),
+    )
+
+
+def runs_streams(generation: Generation, previous: Generation | None) -> bool:
+    """Whether the members belong to Kafka Streams, by their assignor: they send no LeaveGroup when they are closed."""
+    before = previous.protocol_name if previous is not None else ""
+    return (generation.protocol_name or before) == owners.KAFKA_STREAMS
+
+
+def _returns(history: GroupHistory, generation: Generation) -> Iterator[Back]:
+    """Which of those that were silent are back as other members."""
+    removed = [each for each in generation.changes.removed if each.cause is not Cause.MEMBER_LEFT]
+    if not removed:
+        return
+    alone = _identities_of_one(history, generation)
+    joined: dict[tuple[str, ...], list[Joining]] = {}
+    for joining in _joined_from(history, generation):
+        joined.setdefault(identity(joining.member), []).append(joining)
+    for removal in removed:
+        who = identity(removal.member)
+        again = next((each for each in joined.get(who, ()) if _is_back(removal, each)), None) if who in alone else None
+        if again is not None:
+            yield Back(
+                member=removal.member,
+                new_member=again.member,
+                gone_ms=removal.gone_ms,
+                back_ms=again.at_ms,
+                is_closed=removal.gone_ms < removal.at_ms,
+                evidence=derived(removal.seq, again.seq),
+            )
+
+
+def _is_back(removal: Removal, joined: Joining) -> bool:
+    return removal.precedes(joined) and joined.at_ms <= removal.at_ms + RETURN_MS
+
+
+def _joined_from(history: GroupHistory, generation: Generation) -> Iterator[Joining]:
+    """Who joined in this generation's rebalance, and until a client counts as another one, in the next ones."""
+    until_ms = max((each.at_ms for each in generation.changes.removed), default=0) + RETURN_MS
+    newest_first = takewhile(lambda each: each.first_seq >= generation.first_seq, reversed(history.generations))
+    for each in reversed([*newest_first]):
+        if (each.started_ms or 0) > until_ms:
+            return
+        yield from each.changes.joined
+    yield from history.pending_changes.joined
+
+
+def _identities_of_one(history: GroupHistory, generation: Generation) -> set[tuple[str, ...]]:
+    """What clients keep when they are restarted, where one member alone had it: others may share a client id."""
+    before = history.before(generation)
+    known: dict[str, MemberRef] = {}
+    for part in before.members.values() if before is not None else ():
+        known[part.member.member_id] = part.member
+    new = {each.member.member_id for each in generation.changes.joined}
+    stayed = (part.member for part in generation.members.values() if part.member.member_id not in new)
+    for member in chain(stayed, (each.member for each in generation.changes.removed)):
+        known[member.member_id] = member
+    counts = Counter(identity(member) for member in known.values())
+    return {who for who, count in counts.items() if count == 1 and who[0]}

@@ -1,0 +1,1 @@
+"""From claims to words: the only place where sentences about a group are written."""

@@ -1,0 +1,356 @@
+"""Why a rebalance began, in words: each cause as a clause, and what can be known of a member that left."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, Final
+
+from coordinator.audit.schema import MemberRef
+from coordinator.core.causes import Cause
+from coordinator.explain.claims.causes import (
+    AssignmentTooLarge,
+    AssignorChanged,
+    Caused,
+    Change,
+    Evicted,
+    FaultInjected,
+    Guess,
+    Joined,
+    Late,
+    LeaderAsked,
+    Left,
+    LeftUnsaid,
+    Missing,
+    Rejoined,
+    RemovedByAdministrator,
+    Restarted,
+    Resubscribed,
+    TopicChanged,
+    Untold,
+    Usual,
+    Way,
+)
+from coordinator.explain.claims.claim import Claim
+from coordinator.explain.claims.silences import Silent, Unheard
+from coordinator.explain.sentences.silences import silent, unheard, unheard_together
+from coordinator.explain.sentences.telling import Telling
+from coordinator.explain.words import counted, duration, host_of, listed, plain, quoted, requester, were
+
+TOPICS_NAMED: Final = 3
+SAME_CAUSES_NAMED: Final = 3
+
+
+def why(claims: Sequence[Claim], telling: Telling) -> str:
+    """The cause as a clause after "because": `billing-3 (10.0.4.7) was silent for 10.2 s, …`."""
+    changes = topic_changes([each for each in claims if isinstance(each, TopicChanged)])
+    others = [each for each in claims if not isinstance(each, TopicChanged)]
+    if not others:
+        return changes or "unknown"
+    (cause,) = others
+    if changes and isinstance(cause, LeaderAsked):
+        who = telling.names.full(cause.member)
+        return f"{changes}, and the leader, {who}, asked for a new assignment{_said(cause.said)}"
+    return clause(cause, telling)
+
+
+def clause(claim: Claim, telling: Telling) -> str:
+    """One cause as a clause."""
+    return _CLAUSES[type(claim)](claim, telling)
+
+
+def _said(reason: str) -> str:
+    return f", saying {quoted(reason)}" if reason else ""
+
+
+def _joined(claim: Joined, telling: Telling) -> str:
+    return f"{telling.names.full(claim.member)} joined{_said(claim.said)}"
+
+
+def _resubscribed(claim: Resubscribed, telling: Telling) -> str:
+    who, said = telling.names.full(claim.member), _said(claim.said)
+    match claim.change:
+        case Change.UNKNOWN:
+            return f"{who} rejoined with another subscription or other assignors{said}"
+        case Change.PATTERN:
+            return f"{who} subscribed to another regular expression"
+        case Change.NONE_KNOWN:
+            return (
+                f"{who} rejoined with the same topics{said}; whether anything else changed is not known, because the"
+                " coordinator had restarted and stores one assignor of each member only"
+            )
+        case Change.PROTOCOLS:
+            return f"{who} rejoined with other assignors or other data for them{said}"
+    changes = [
+        f"{verb} {topics_named(topics)}"
+        for verb, topics in (("subscribed to", claim.subscribed), ("unsubscribed from", claim.unsubscribed))
+        if topics
+    ]
+    return f"{who} {' and '.join(changes)}{said}"
+
+
+def _leader_asked(claim: LeaderAsked, telling: Telling) -> str:
+    unknown = "" if claim.said else ", with an unchanged subscription and without a reason"
+    if claim.had_no_partitions:
+        unknown = ", after its last one had no partitions"
+    who = telling.names.full(claim.member)
+    return f"the leader, {who}, rejoined to ask for a new assignment{_said(claim.said)}{unknown}"
+
+
+def _rejoined(claim: Rejoined, telling: Telling) -> str:
+    why = ""
+    if claim.assigns_revoked:
+        why = ": the second rebalance of the cooperative protocol, which assigns what the first one revoked"
+    return f"{telling.names.full(claim.member)} rejoined with the same subscription{_said(claim.said)}{why}"
+
+
+def _left(claim: Left, telling: Telling) -> str:
+    who = telling.names.full(claim.member)
+    match claim.way:
+        case Way.POLL_TIMEOUT:
+            limit = f" ({duration(claim.limit_ms)})" if claim.limit_ms else ""
+            return f"{who} left by itself: its application did not call poll() within max.poll.interval.ms{limit}"
+        case Way.UNSUBSCRIBED:
+            return f"{who} unsubscribed from all topics and left"
+        case Way.CLOSED:
+            return f"{who} was closed and left"
+    unsaid = "" if telling.is_epoch else " without giving a reason"  # KIP-848 has no reasons
+    return f"{who} left{_said(claim.said) or unsaid}"
+
+
+def _removed_by_administrator(claim: RemovedByAdministrator, telling: Telling) -> str:
+    by = f", {requester(claim.by)}," if claim.by else ""
+    return f"an administrator{by} removed {telling.names.full(claim.member)}{_said(claim.said)}"
+
+
+_DID_NOT: Final = {
+    Missing.REJOIN: "rejoin",
+    Missing.SYNC: "send SyncGroup",
+    Missing.GIVE_UP: "give up its partitions",
+}
+
+
+def _late(claim: Late, telling: Telling) -> str:
+    limit = f", {duration(claim.limit_ms)}" if claim.limit_ms else ""
+    if claim.has_no_time:
+        limit = f", for which its client asks for {claim.limit_ms} ms: nobody can be in time"
+    who = telling.names.full(claim.member)
+    return f"{who} did not {_DID_NOT[claim.missing]} within the rebalance timeout{limit}"
+
+
+def _restarted(claim: Restarted, telling: Telling) -> str:
+    text = f"the static member {telling.names.full(claim.member)} was restarted{_said(claim.said)}"
+    differences = [
+        f"{what} {plain(now)} instead of {plain(before)}"
+        for what, now, before in (
+            ("client id", claim.member.client_id, claim.client_id_before),
+            ("host", host_of(claim.member.client_host), host_of(claim.host_before)),
+        )
+        if now and before and now != before
+    ]
+    if claim.topics_now and claim.topics_before and claim.topics_now != claim.topics_before:
+        now, before = topics_named(claim.topics_now), topics_named(claim.topics_before)
+        differences.append(f"a subscription to {now} instead of {before}")
+    return f"{text} with {listed(differences)}" if differences else text
+
+
+def _evicted(claim: Evicted, telling: Telling) -> str:
+    return f"{telling.names.full(claim.member)} had to go: group.max.size was reached before it rejoined"
+
+
+def _assignment_too_large(claim: AssignmentTooLarge, telling: Telling) -> str:
+    who = "a member" if claim.member is None else telling.names.full(claim.member)
+    return f"the assignment that the leader, {who}, sent is larger than message.max.bytes allows"
+
+
+def _fault(claim: FaultInjected, telling: Telling) -> str:
+    at = f" at {telling.names.full(claim.member)}" if claim.member else ""
+    return f"a test injected a fault{at}{_said(claim.said)}"
+
+
+_CAUSES: Final = {
+    Cause.NEW_MEMBER: "a member joined",
+    Cause.METADATA_CHANGED: "a member rejoined with another subscription or other assignors",
+    Cause.LEADER_REJOINED: "the leader rejoined to ask for a new assignment",
+    Cause.MEMBER_REJOINED: "a member rejoined with the same subscription",
+    Cause.MEMBER_LEFT: "a member left",
+    Cause.SESSION_EXPIRED: "a member was silent for its session timeout",
+    Cause.REBALANCE_TIMEOUT: "a member did not rejoin within the rebalance timeout",
+    Cause.SYNC_TIMEOUT: "a member did not send SyncGroup within the rebalance timeout",
+    Cause.STATIC_REPLACED: "a static member was restarted",
+    Cause.GROUP_MAX_SIZE_REACHED: "a member had to go: group.max.size was reached before it rejoined",
+    Cause.TOPICS_CHANGED: "the topics that it subscribes to changed",
+    Cause.TOO_MANY_PENDING_MEMBERS: "clients of one address asked for more member ids than they joined with",
+    Cause.GROUP_TOO_LARGE: "the loaded group has more members than group.max.size allows",
+    Cause.OFFSETS_EXPIRED: "its last committed offset expired",
+    Cause.NO_OFFSETS: "it had neither members nor committed offsets",
+    Cause.STORE_FAILED: "the coordinator could not write to its disk and loaded the group again",
+    Cause.NOT_STORED: "the coordinator crashed before the group was stored",
+    Cause.INVARIANT_VIOLATED: "of a defect of the coordinator, which loaded the group again",
+    Cause.ADMIN: "an administrator asked for it",
+    Cause.TOPIC_DELETED: "a topic was deleted",
+    Cause.GROUP_REMOVED: "the group was removed",
+}
+"""Causes of the coordinator itself, and those of a member that the events do not name."""
+
+
+def _caused(claim: Caused, telling: Telling) -> str:
+    return _CAUSES.get(claim.cause, f"of {claim.cause.value}")
+
+
+_CLAUSES: Final[Mapping[type[Claim], Callable[[Any, Telling], str]]] = {
+    Joined: _joined,
+    Resubscribed: _resubscribed,
+    TopicChanged: lambda claim, telling: topic_changes([claim]),
+    LeaderAsked: _leader_asked,
+    Rejoined: _rejoined,
+    Left: _left,
+    RemovedByAdministrator: _removed_by_administrator,
+    Silent: silent,
+    Unheard: unheard,
+    Late: _late,
+    Restarted: _restarted,
+    Evicted: _evicted,
+    AssignmentTooLarge: _assignment_too_large,
+    FaultInjected: _fault,
+    Caused: _caused,
+    Untold: lambda claim, telling: "unknown",
+}
+
+
+# ---- what came together with the cause
+
+
+def also(claims: Sequence[Claim], telling: Telling) -> Iterator[str]:
+    """Other causes of one kind, in a sentence: `Also, billing-4 joined.`"""
+    for _, alike in groupby(claims, key=_kind):
+        few = list(alike)
+        unheard_ones = [each for each in few if isinstance(each, Unheard)]
+        if len(few) == 1:
+            yield f"Also, {clause(few[0], telling)}."
+        elif unheard_ones:
+            yield f"Also, {unheard_together(unheard_ones, telling)}."
+        else:
+            yield f"Also, {_several(few, telling)}."
+
+
+def _kind(claim: Claim) -> tuple[object, ...]:
+    return type(claim), getattr(claim, "missing", None), getattr(claim, "cause", None)
+
+
+_SEVERAL: Final[Mapping[type[Claim], str]] = {
+    Joined: "joined",
+    Resubscribed: "rejoined with another subscription or other assignors",
+    LeaderAsked: "rejoined as leaders",
+    Rejoined: "rejoined with the same subscription",
+    Left: "left",
+    RemovedByAdministrator: "were removed by an administrator",
+    Silent: "were silent for their session timeout",
+    Restarted: "were restarted",
+    Evicted: "had to go because group.max.size was reached",
+}
+"""What several members did, after their names."""
+
+_SEVERAL_DID_NOT: Final = {
+    Missing.REJOIN: "rejoin",
+    Missing.SYNC: "send SyncGroup",
+    Missing.GIVE_UP: "give up their partitions",
+}
+
+
+def _several(claims: Sequence[Any], telling: Telling) -> str:
+    first = claims[0]
+    members = [each.member for each in claims if getattr(each, "member", None) is not None]
+    if not members:
+        return f"{clause(first, telling)} ({len(claims):,} times)"
+    did = _SEVERAL.get(type(first), "caused it")
+    if isinstance(first, Late):
+        did = f"did not {_SEVERAL_DID_NOT[first.missing]} within the rebalance timeout"
+    elif isinstance(first, Resubscribed) and telling.is_epoch:
+        did = "changed their subscriptions"
+    return f"{telling.names.listed(members, SAME_CAUSES_NAMED)} {did}"
+
+
+def untold(claims: Sequence[Untold], telling: Telling) -> Iterator[str]:
+    for each in claims:
+        if each.count:
+            yield f"{counted(each.count, 'further cause')} {were(each.count)} recorded without a name."
+
+
+def topics_changed(claims: Sequence[TopicChanged], telling: Telling) -> Iterator[str]:
+    since = "the last target assignment" if telling.is_epoch else "the generation before"
+    yield f"Since {since}, {topic_changes(claims)}."
+
+
+def topic_changes(claims: Sequence[TopicChanged]) -> str:
+    """`topic orders grew from 4 to 6 partitions`; empty if no topic changed or if it is not known."""
+    parts = [_topic_change(each) for each in claims[:TOPICS_NAMED]]
+    more = max(0, len(claims) - TOPICS_NAMED)
+    return listed(parts + ([counted(more, "other topic") + " changed"] if more else []))
+
+
+def _topic_change(claim: TopicChanged) -> str:
+    name, before, now = plain(claim.topic), claim.partitions_before, claim.partitions_now
+    if claim.is_created_again:
+        differs = f" instead of {before:,}" if now != before else ""
+        return f"topic {name} was deleted and created again with {counted(now, 'partition')}{differs}"
+    if not before:
+        return f"topic {name} appeared with {counted(now, 'partition')}"
+    if not now:
+        return f"topic {name} vanished, which had {counted(before, 'partition')}"
+    return f"topic {name} {'grew' if now > before else 'shrank'} from {before:,} to {now:,} partitions"
+
+
+def assignor_changed(claims: Sequence[AssignorChanged], telling: Telling) -> Iterator[str]:
+    for each in claims:
+        yield f"The assignor changed from {plain(each.before)} to {plain(each.now)}."
+
+
+def topics_named(names: tuple[str, ...]) -> str:
+    """The first of these topics, and how many more there are."""
+    return listed([plain(each) for each in names[:TOPICS_NAMED]], more=max(0, len(names) - TOPICS_NAMED))
+
+
+# ---- members that left without a reason
+
+
+def left_unsaid(claims: Sequence[LeftUnsaid], telling: Telling) -> Iterator[str]:
+    """What can and what cannot be known of members that left without a reason."""
+    for each in claims:
+        if len(each.members) > 1:
+            yield (
+                f"{telling.names.listed(each.members)} gave no reason, so the protocol does not tell whether they were"
+                " closed or their applications exceeded max.poll.interval.ms."
+            )
+        else:
+            yield _one_left_unsaid(each, telling)
+
+
+def _one_left_unsaid(claim: LeftUnsaid, telling: Telling) -> str:
+    (member,) = claim.members
+    limit = f" ({duration(claim.limit_ms)})" if claim.limit_ms else ""
+    unknown = (
+        f"{telling.names.of(member)} gave no reason ({_usual_reason(claim.usual, member)}), so the protocol does not"
+        f" tell whether it was closed or its application exceeded max.poll.interval.ms{limit}."
+    )
+    if claim.idle_ms is None:
+        return f"{unknown} When it last joined or committed is unknown too."
+    did = "committed offsets" if claim.committed else "joined"
+    last = f"It last {did} {duration(claim.idle_ms)} before"
+    match claim.guess:
+        case Guess.CLOSED:
+            return f"{unknown} {last}, which is less: most likely it was closed."
+        case Guess.POLL_TIMEOUT:
+            return f"{unknown} {last}, which is more: an exceeded max.poll.interval.ms would fit."
+    return f"{unknown} {last}."
+
+
+def _usual_reason(usual: Usual, member: MemberRef) -> str:
+    match usual:
+        case Usual.FORGOTTEN:
+            return "what its client is is not known, as the coordinator had restarted since it joined"
+        case Usual.GIVES:
+            return "Java consumers give one since 3.2"
+        case Usual.GIVES_NONE:
+            return f"{plain(member.client_software_name)} gives none"
+        case Usual.UNKNOWN:
+            return f"whether {plain(member.client_software_name)} gives reasons is unknown"
+    return "this client does not say what it is"

@@ -1,0 +1,127 @@
+"""How long a rebalance took and who held it up, in words."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from coordinator.explain.claims.course import (
+    EarlierTarget,
+    GaveUpLate,
+    HeldUp,
+    NeverRejoined,
+    NeverSynced,
+    PendingIds,
+    SlowSync,
+    Took,
+)
+from coordinator.explain.sentences.telling import Telling
+from coordinator.explain.words import counted, duration, listed, plain, were
+
+BRIEF_MS: Final = 500
+"""A shorter rebalance is told without its parts."""
+IDS_NAMED: Final = 3
+PARTITIONS_NAMED: Final = 3
+
+
+def took(claims: Sequence[Took], telling: Telling) -> Iterator[str]:
+    for each in claims:
+        yield _took(each)
+
+
+def _took(claim: Took) -> str:
+    total_ms, count = claim.join_ms + claim.sync_ms, claim.member_count
+    text = f"It took {duration(total_ms)}"
+    if total_ms < BRIEF_MS:
+        return f"{text}."
+    join, sync = duration(claim.join_ms), duration(claim.sync_ms)
+    if claim.is_epoch:
+        whole = {1: "its one member", 2: "both members"}.get(count, f"all {count:,} members")
+        return f"{text}: {join} until the target assignment was computed, {sync} more until {whole} had it."
+    stored = f"{sync} more until the leader's assignment was stored."
+    if claim.waited_for_more:
+        waited = "in which the group, which was empty, waited for further members (group.initial.rebalance.delay.ms)"
+        return f"{text}, {waited}." if claim.sync_ms < BRIEF_MS else f"{text}: {join} {waited}, {stored}"
+    joined = {1: "its one member joined", 2: "both members had joined"}.get(count, f"all {count:,} members had joined")
+    return f"{text}: {join} until {joined}, {stored}"
+
+
+def held_up(claims: Sequence[HeldUp], telling: Telling) -> Iterator[str]:
+    for each in claims:
+        yield f"{telling.names.of(each.member)} held up the join phase for {duration(each.held_up_ms)}."
+
+
+def never_rejoined(claims: Sequence[NeverRejoined], telling: Telling) -> Iterator[str]:
+    for each in claims:
+        limit = f", {duration(each.limit_ms)}" if each.limit_ms and each.limit_ms > 0 else ""
+        waited = f"{',' if limit else ''} for which all others waited" if each.others_waited else ""
+        yield (
+            f"{telling.names.listed(each.members)} never rejoined and {were(len(each.members))} removed after the"
+            f" rebalance timeout{limit}{waited}."
+        )
+
+
+def pending_ids(claims: Sequence[PendingIds], telling: Telling) -> Iterator[str]:
+    for each in claims:
+        count, ids = len(each.member_ids), [plain(member_id) for member_id in each.member_ids[:IDS_NAMED]]
+        yield (
+            f"The join phase also waited for {counted(count, 'member id')} that {were(count)} handed out and never"
+            f" joined: {listed(ids, more=max(0, count - IDS_NAMED))}."
+        )
+
+
+def never_synced(claims: Sequence[NeverSynced], telling: Telling) -> Iterator[str]:
+    for each in claims:
+        were_removed = f"{were(len(each.members))} removed"
+        yield f"{telling.names.listed(each.members)} never sent SyncGroup and {were_removed}."
+
+
+def slow_sync(claims: Sequence[SlowSync], telling: Telling) -> Iterator[str]:
+    for each in claims:
+        role = "The leader, " if each.is_leader else ""
+        yield f"{role}{telling.names.of(each.member)} took {duration(each.sync_ms)} to send SyncGroup."
+
+
+def earlier_target(claims: Sequence[EarlierTarget], telling: Telling) -> Iterator[str]:
+    for each in claims:
+        text = f"At {telling.clock(each.at_ms)} the target assignment of group epoch {each.epoch} was computed"
+        if each.was_used:
+            yield f"{text}, and members reconciled with it first."
+        else:
+            yield f"{text}: members reconcile with it until that of this epoch is there."
+
+
+def gave_up_late(claims: Sequence[GaveUpLate], telling: Telling) -> Iterator[str]:
+    for each in claims:
+        yield _gave_up_late(each, telling)
+
+
+def _gave_up_late(claim: GaveUpLate, telling: Telling) -> str:
+    who, which = telling.names.of(claim.member), _partitions_named(claim)
+    waiting = telling.names.listed(claim.waiting)
+    if claim.gave_up_ms is None:
+        wait = "waited" if claim.is_over else "wait" if len(claim.waiting) > 1 else "waits"
+        if claim.asked_ms is None:
+            return f"{waiting} {wait} for {which}, which {who} still {'had' if claim.is_over else 'has'}."
+        has = "had" if claim.is_over else "has"
+        return f"{who} was asked to give up {which} and {has} not done so. {waiting} {wait} for it."
+    if claim.asked_ms is None:
+        ended = ", which was removed" if claim.was_removed else ""
+        return f"{waiting} waited {duration(claim.waited_ms or 0)} for {which} of {who}{ended}."
+    return f"{who} was asked to give up {which}{_how_it_went(claim)}. {waiting} waited for it."
+
+
+def _how_it_went(claim: GaveUpLate) -> str:
+    """When it was asked, if that was late, and how long it took."""
+    late = claim.asked_after_ms >= BRIEF_MS
+    asked = f" only {duration(claim.asked_after_ms)} later" if late else ""
+    took = duration(claim.took_ms or 0)
+    if claim.was_removed:
+        return f"{asked}, and was removed {took} {'after that' if late else 'later'}"
+    return f"{asked}, and took {took} to do so"
+
+
+def _partitions_named(claim: GaveUpLate) -> str:
+    named = [f"{plain(topic)}-{index}" for topic, indexes in claim.partitions.items() for index in indexes]
+    if not named:
+        return counted(claim.count, "partition")
+    shown = named[:PARTITIONS_NAMED]
+    return listed(shown, more=max(0, claim.count - len(shown)))

@@ -1,0 +1,144 @@
+"""What happened to a group beside its rebalances, in words: each a clause, free of control characters."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from coordinator.audit import schema
+from coordinator.audit.schema import MemberRef
+from coordinator.core.causes import Cause
+from coordinator.explain.claims.claim import Claim
+from coordinator.explain.claims.notes import (
+    AtTheCluster,
+    GroupConverted,
+    GroupGone,
+    Loaded,
+    OffsetsGone,
+    OffsetsSet,
+    PlaceTaken,
+    Refusal,
+)
+from coordinator.explain.claims.silences import CoordinatorAway
+from coordinator.explain.generation import CONSUMER
+from coordinator.explain.sentences.held_groups import held_note
+from coordinator.explain.sentences.rejections import refusal, without_instance
+from coordinator.explain.sentences.silences import absence
+from coordinator.explain.words import Names, counted, listed, plain, requester
+
+PARTITIONS_NAMED: Final = 3
+TOPICS_NAMED: Final = 3
+
+
+def note(claim: Claim) -> str:
+    """A clause about what happened."""
+    return _NOTES[type(claim)](claim)
+
+
+def _place_taken(claim: PlaceTaken) -> str:
+    instance = plain(claim.member.group_instance_id or "")
+    now, before = without_instance(claim.member), claim.before
+    new, old = _client(now), _client(before)
+    if (now.client_id, now.client_host) == (before.client_id, before.client_host):
+        return f"the static member {instance} of {new} was restarted, without a rebalance"
+    return f"{new} took the place of {old} as static member {instance}, without a rebalance"
+
+
+def _client(member: MemberRef) -> str:
+    """A client by its own name, whatever its instance id."""
+    return Names([member]).full(member)
+
+
+def _offsets_set(claim: OffsetsSet) -> str:
+    event = claim.event
+    count = sum(map(len, event.partitions.values())) + event.unnamed_partitions
+    text = f"{requester(event.requested_by)} reset {counted(count, 'committed offset')}"
+    if event.member is not None:
+        text = f"{_client(event.member)} set {counted(count, 'committed offset')} back"
+    moves = list(_moves(event))
+    return f"{text}: {listed(moves[:PARTITIONS_NAMED], more=max(0, count - PARTITIONS_NAMED))}" if moves else text
+
+
+def _moves(event: schema.OffsetsReset) -> Iterator[str]:
+    for topic, partitions in sorted(event.partitions.items()):
+        for index, before, now in partitions:
+            came_from = "none" if before < 0 else f"{before:,}"
+            yield f"{plain(topic)}-{index} from {came_from} to {now:,}"
+
+
+def _offsets_gone(claim: OffsetsGone) -> str:
+    event = claim.event
+    count = sum(map(len, event.partitions.values())) + event.unnamed_partitions
+    topics = sorted(event.partitions)
+    of = f" of {listed([plain(each) for each in topics[:TOPICS_NAMED]], more=max(0, len(topics) - TOPICS_NAMED))}"
+    what = counted(count, "committed offset") + (of if topics else "")
+    if isinstance(event, schema.OffsetsExpired):
+        return f"{what} expired (offsets.retention.minutes)"
+    with_what = _DELETED_WITH.get(event.cause)
+    if with_what is not None:
+        return f"{what} {'was' if count == 1 else 'were'} deleted with {with_what[count > 1]}{_which(event)}"
+    by = requester(event.requested_by) if event.requested_by is not None else "an administrator"
+    return f"{by} deleted {what}{_which(event)}"
+
+
+_DELETED_WITH: Final = {
+    Cause.TOPIC_DELETED: ("its topic", "their topics"),
+    Cause.GROUP_REMOVED: ("the group", "the group"),
+}
+"""Cause → with what one offset was deleted, and with what several."""
+
+
+def _which(event: schema.OffsetsDeleted) -> str:
+    """`: orders-0 at 41 and orders-1 at 7`, as far as the event tells what was deleted."""
+    known = [
+        f"{plain(topic)}-{index} at {offset:,}" if offset >= 0 else f"{plain(topic)}-{index} of an open transaction"
+        for topic, partitions in sorted(event.offsets.items())
+        for index, offset in sorted(partitions)
+    ]
+    count = len(known)
+    return f": {listed(known[:PARTITIONS_NAMED], more=max(0, count - PARTITIONS_NAMED))}" if known else ""
+
+
+def _refusal(claim: Refusal) -> str:
+    return refusal(claim.event, "member epoch" if claim.is_epoch else "generation")
+
+
+def _converted(claim: GroupConverted) -> str:
+    protocol = " (KIP-848)" if claim.group_type == CONSUMER else ""
+    whose = {0: "", 1: ", with its member"}.get(claim.members, f", with its {claim.members:,} members")
+    return f"the group became a {claim.group_type} group{protocol}{whose}"
+
+
+def _loaded(claim: Loaded) -> str:
+    return "the coordinator loaded the group again"
+
+
+def _group_gone(claim: GroupGone) -> str:
+    event = claim.event
+    if event.requested_by is not None:
+        return f"{requester(event.requested_by)} deleted the group"
+    return _REMOVALS.get(event.cause, f"the group was removed: {event.cause.value.replace('_', ' ')}")
+
+
+_REMOVALS: Final = {
+    Cause.ADMIN: "an administrator deleted the group",
+    Cause.OFFSETS_EXPIRED: "the group was removed: it was empty, and its last committed offset had expired",
+    Cause.NO_OFFSETS: "the group was removed: it had neither members nor committed offsets",
+    Cause.NOT_STORED: "the group was removed: the coordinator ended before it was stored",
+    Cause.STORE_FAILED: "the group was removed: the coordinator could not store it",
+}
+
+
+def _at_the_cluster(claim: AtTheCluster) -> str:
+    return held_note(claim.event)
+
+
+_NOTES: Final[Mapping[type[Claim], Callable[[Any], str]]] = {
+    PlaceTaken: _place_taken,
+    OffsetsSet: _offsets_set,
+    OffsetsGone: _offsets_gone,
+    Refusal: _refusal,
+    Loaded: _loaded,
+    GroupConverted: _converted,
+    GroupGone: _group_gone,
+    AtTheCluster: _at_the_cluster,
+    CoordinatorAway: absence,
+}

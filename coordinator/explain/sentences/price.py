@@ -1,0 +1,99 @@
+"""What a rebalance cost, in words."""
+
+from collections.abc import Iterator, Sequence
+
+from coordinator.explain.claims.price import CommitsRefused, Lag, Moved, NothingAssigned, Unowned, UnownedInSum
+from coordinator.explain.sentences.telling import Telling
+from coordinator.explain.words import counted, duration, were
+
+
+def moved(claims: Sequence[Moved], telling: Telling) -> Iterator[str]:
+    for each in claims:
+        yield _moved(each)
+
+
+def _moved(claim: Moved) -> str:
+    total, first, left = claim.partitions, claim.first_owned, claim.without_owner
+    later = f", and {left:,} of them {'has' if left == 1 else 'have'} no owner yet" if left else ""
+    if first == total:
+        whole = {1: "The partition", 2: "Both partitions"}.get(total, f"All {total:,} partitions")
+        return f"{whole} got {_their(total)} first owner."
+    new = f" {first:,} of them got {_their(first)} first owner." if first else ""
+    if not claim.moved:
+        return f"None of {counted(total, 'partition')} moved{later}.{new}"
+    return f"{claim.moved:,} of {counted(total, 'partition')} moved{later}{_needlessly(claim)}.{new}"
+
+
+def _needlessly(claim: Moved) -> str:
+    if claim.needlessly is None:
+        return "" if claim.is_epoch else "; how many of them had to is unknown"
+    if not claim.needlessly:
+        return f", as {'it' if claim.moved == 1 else 'they'} had to"
+    return f", {'all' if claim.needlessly == claim.moved > 1 else f'{claim.needlessly:,}'} needlessly"
+
+
+def _their(count: int) -> str:
+    return "its" if count == 1 else "their"
+
+
+def nothing_assigned(claims: Sequence[NothingAssigned], telling: Telling) -> Iterator[str]:
+    for each in claims:
+        if each.is_epoch:
+            yield "Its target assigns no partitions."
+        else:
+            yield "Its leader assigned no partitions: there are none, or it does not know them yet."
+
+
+def unowned(claims: Sequence[Unowned], telling: Telling) -> Iterator[str]:
+    for each in claims:
+        yield _unowned_before(each, telling) if each.owners else _unowned(each)
+
+
+def longest(claim: Unowned) -> str:
+    """How long the partitions had no owner: `3.1 s`, `up to 3.1 s`."""
+    told = duration(claim.longest_ms)
+    return told if told == duration(claim.shortest_ms) else f"up to {told}"
+
+
+def _unowned(claim: Unowned) -> str:
+    count, total = claim.partitions, claim.of
+    whole = f"All {total:,} partitions" if total > 1 else "The partition"
+    which = whole if count >= total else f"{count:,} of {counted(total, 'partition')}"
+    over = f", over {claim.rebalances} rebalances" if claim.rebalances > 1 else ""
+    return f"{which} had no owner for {longest(claim)}{over}."
+
+
+def _unowned_before(claim: Unowned, telling: Telling) -> str:
+    count, whose = claim.partitions, telling.names.listed(claim.owners)
+    which = "the partition" if count == 1 else f"the {count:,} partitions"
+    if claim.is_at_least:
+        return f"Nobody consumed {which} of {whose} for at least {duration(claim.longest_ms)}."
+    up_to = "up to " if claim.several else ""
+    return (
+        f"Nobody consumed {which} of {whose} for {longest(claim)}: {up_to}{duration(claim.before_ms or 0)} before the"
+        f" rebalance began, and {up_to}{duration(claim.after_ms or 0)} in it."
+    )
+
+
+def unowned_in_sum(claims: Sequence[UnownedInSum], telling: Telling) -> Iterator[str]:
+    for each in claims:
+        if each.before:
+            yield (
+                "Before it began, nobody consumed the partitions of the removed members: in sum"
+                f" {duration(each.partition_ms)} of one partition."
+            )
+        else:
+            yield f"Partitions had no owner in it: in sum {duration(each.partition_ms)} of one partition."
+
+
+def commits_refused(claims: Sequence[CommitsRefused], telling: Telling) -> Iterator[str]:
+    for each in claims:
+        yield f"{counted(each.count, 'offset commit')} {were(each.count)} rejected meanwhile."
+
+
+def lag(claims: Sequence[Lag], telling: Telling) -> Iterator[str]:
+    for each in claims:
+        if each.after is None:
+            yield f"The lag was {each.before:,} when it began."
+        else:
+            yield f"The lag was {each.before:,} before and {each.after:,} after it."

@@ -1,0 +1,193 @@
+"""Members that were not heard, their connections, and the coordinator's own absence, in words."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from coordinator.explain.claims.silences import (
+    AbsenceKind,
+    Back,
+    Closer,
+    ConnectionClosed,
+    ConnectionOpen,
+    CoordinatorAway,
+    End,
+    MayBeClosed,
+    Silent,
+    StoodStill,
+    Unheard,
+    UnheardSinceStart,
+)
+from coordinator.explain.sentences.telling import Telling
+from coordinator.explain.words import NAMES_IN_A_SENTENCE, counted, duration
+
+CLOSERS: Final = {Closer.STATIC: "a static member", Closer.KAFKA_STREAMS: "Kafka Streams"}
+
+
+def silent(claim: Silent, telling: Telling) -> str:
+    """A clause."""
+    who = telling.names.full(claim.member)
+    timeout = duration(claim.timeout_ms) if claim.timeout_ms else ""
+    silent_ms = claim.silent_ms
+    if silent_ms is None:
+        known = f", {timeout}" if timeout else ""
+        return f"nothing was heard of {who} for its session timeout{known}"
+    if not timeout:
+        return f"{who} was silent for {duration(silent_ms)}, longer than its session timeout"
+    if duration(silent_ms) == timeout:
+        return f"{who} was silent for {timeout}, its session timeout"
+    return f"{who} was silent for {duration(silent_ms)}, and its session timeout is {timeout}"
+
+
+def unheard(claim: Unheard, telling: Telling) -> str:
+    """A clause."""
+    who, paused = telling.names.full(claim.member), duration(claim.paused_ms)
+    if claim.found_closed:
+        return f"the coordinator itself stood still for {paused}, and found the connection of {who} closed after that"
+    timeout = f", {duration(claim.timeout_ms)}" if claim.timeout_ms else ""
+    return (
+        f"the coordinator itself stood still for {paused}, and did not hear {who} within its session timeout{timeout}"
+    )
+
+
+def unheard_together(claims: Sequence[Unheard], telling: Telling) -> str:
+    """As `unheard`, of several members together."""
+    whose = telling.names.listed([each.member for each in claims])
+    text = f"the coordinator itself stood still for {duration(max(each.paused_ms for each in claims))}, and"
+    if all(each.found_closed for each in claims):
+        return f"{text} found the connections of {whose} closed after that"
+    return f"{text} did not hear {whose} within their session timeouts"
+
+
+def not_to_blame(claims: Sequence[Unheard], telling: Telling) -> Iterator[str]:
+    """What follows for members whose sessions ended because the coordinator stood still."""
+    whose = telling.names.listed([each.member for each in claims])
+    yield f"The coordinator heard nobody and answered nobody in that time, so it is no fault of {whose}."
+    closed = [each.member for each in claims if each.is_closed]
+    if closed:
+        yield (
+            f"The connections of {telling.names.listed(closed)} closed meanwhile: clients may give up when nobody"
+            " answers."
+        )
+
+
+def stood_still(claims: Sequence[StoodStill], telling: Telling) -> Iterator[str]:
+    for each in claims[:NAMES_IN_A_SENTENCE]:
+        yield (
+            f"The coordinator itself stood still for {duration(each.paused_ms)} of the {duration(each.silent_ms)} in"
+            f" which it did not hear {telling.names.of(each.member)}."
+        )
+
+
+def connections_closed(claims: Sequence[ConnectionClosed], telling: Telling) -> Iterator[str]:
+    for closer in (None, *Closer):
+        alike = [each for each in claims if each.closer is closer]
+        if len(alike) == 1:
+            yield _connection_closed(alike[0], telling)
+        elif alike:
+            in_order = f"they were closed in order ({CLOSERS[closer]} sends no LeaveGroup then), " if closer else ""
+            yield (
+                f"The connections of {telling.names.listed([each.member for each in alike])} closed before they were"
+                f" removed: {in_order}their processes ended, or their hosts or the network closed the connections."
+            )
+
+
+def _connection_closed(claim: ConnectionClosed, telling: Telling) -> str:
+    in_order = f"it was closed in order ({CLOSERS[claim.closer]} sends no LeaveGroup then), " if claim.closer else ""
+    before = duration(max(0, claim.removed_ms - claim.at_ms))
+    text = (
+        f"The connection of {telling.names.of(claim.member)} closed at {telling.clock(claim.at_ms)}, {before} before it"
+        f" was removed: {in_order}its process ended, or its host or the network closed the connection."
+    )
+    if claim.silent_before_ms is not None:
+        text += f" It had been silent for {duration(claim.silent_before_ms)} by then."
+    return text
+
+
+def connections_open(claims: Sequence[ConnectionOpen], telling: Telling) -> Iterator[str]:
+    names = telling.names.listed([each.member for each in claims])
+    if len(claims) == 1:
+        yield (
+            f"The connection of {names} stayed open: its process stood still (SIGSTOP, garbage collection, a suspended"
+            " machine), had no processor or hung, or worked in one long batch where its client sends heartbeats only"
+            " between two calls of poll(), or its host or the network was cut off."
+        )
+        return
+    yield (
+        f"The connections of {names} stayed open: their processes stood still (SIGSTOP, garbage collection, a suspended"
+        " machine), had no processor or hung, or worked in one long batch where their clients send heartbeats only"
+        " between two calls of poll(), or their hosts or the network were cut off."
+    )
+
+
+def may_be_closed(claims: Sequence[MayBeClosed], telling: Telling) -> Iterator[str]:
+    names = telling.names.listed([each.member for each in claims])
+    what, who = ("is a static member, which sends", "it")
+    if len(claims) > 1:
+        what, who = ("are static members, which send", "they")
+    yield f"{names} {what} no LeaveGroup at a shutdown: {who} may have been closed in order."
+
+
+def back(claims: Sequence[Back], telling: Telling) -> Iterator[str]:
+    if len(claims) > NAMES_IN_A_SENTENCE:
+        yield f"{counted(len(claims), 'of them is', 'of them are')} back under new member ids."
+        return
+    for each in claims:
+        after = duration(max(0, each.back_ms - each.gone_ms))
+        what = "its connection closed" if each.is_closed else "it was removed"
+        yield f"{telling.names.of(each.member)} is back under a new member id, {after} after {what}."
+
+
+def unheard_since_start(claims: Sequence[UnheardSinceStart], telling: Telling) -> Iterator[str]:
+    theirs = "its session" if len(claims) == 1 else "their sessions"
+    names = telling.names.listed([each.member for each in claims])
+    yield f"Nothing was heard of {names} since then, when {theirs} began again."
+
+
+# ---- the coordinator itself
+
+PAUSES: Final = {
+    "suspended": "its process was suspended (SIGSTOP, a machine that sleeps)",
+    "without_cpu": "it had no processor",
+    "blocked": "it was busy, or waited in a call",
+}
+"""`pause_kind` → what it was."""
+
+
+def coordinator_away(claims: Sequence[CoordinatorAway], telling: Telling) -> Iterator[str]:
+    for each in claims:
+        yield f"At {telling.clock(each.at_ms)}, {absence(each)}."
+
+
+def absence(claim: CoordinatorAway) -> str:
+    """A clause: `the coordinator was stopped`."""
+    whose = "the coordinator" if claim.node_id is None else f"node {claim.node_id}"
+    away_ms = None if claim.from_ms is None or claim.until_ms is None else max(0, claim.until_ms - claim.from_ms)
+    match claim.kind:
+        case AbsenceKind.PAUSED:
+            kind = f": {PAUSES[claim.pause_kind]}" if claim.pause_kind in PAUSES else ""
+            other = claim.other_node_id
+            lost = "" if other is None else f". That was longer than its lease, and node {other} took the group over"
+            return f"{whose} stood still for {duration(away_ms or 0)}{kind}{lost}"
+        case AbsenceKind.STOPPED:
+            return f"{whose} was stopped"
+        case AbsenceKind.LED:
+            other, away = claim.other_node_id, duration(away_ms or 0)
+            how = f"after node {other}, whose last event here was {away} before"
+            if claim.end is End.IN_ORDER:
+                how = f"{away} after the stop of node {other}"
+            return f"{whose} led the group from here on, {how}"
+    return _started(claim, away_ms)
+
+
+def _started(claim: CoordinatorAway, away_ms: int | None) -> str:
+    if claim.is_first:
+        return "the coordinator started"
+    text = "the coordinator started again"
+    match claim.end:
+        case End.NOT_KNOWN:
+            return text
+        case End.IN_ORDER:
+            return f"{text}, {duration(away_ms or 0)} after its stop"
+    if away_ms is None:
+        return f"{text}: it had ended without a stop, so it is unknown for how long it was away"
+    return f"{text}: it had ended without a stop, at most {duration(away_ms)} before"

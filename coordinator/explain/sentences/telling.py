@@ -1,0 +1,29 @@
+"""What sentences are written with: how members and times are called."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+import msgspec
+
+from coordinator.explain.claims.claim import Claim
+from coordinator.explain.words import Clock, Names
+
+
+class Telling(msgspec.Struct, frozen=True):
+    """Names of members, times of day, and what kind of group it is."""
+
+    names: Names
+    clock: Clock
+    is_epoch: bool = False
+    """Whether the group is one of KIP-848, whose members send no JoinGroup and give no reasons."""
+
+
+Sentences = Callable[[Sequence[Any], Telling], Iterator[str]]
+"""From claims of one type, which follow each other, to sentences."""
+
+
+def told(claims: Iterable[Claim], sentences: Mapping[type[Claim], Sentences], telling: Telling) -> Iterator[str]:
+    """The sentences of all these claims, in order; those of one type that follow each other are told together."""
+    for kind, alike in groupby(claims, key=type):
+        yield from sentences[kind](list(alike), telling)
