@@ -136,9 +136,9 @@ class Network:
 
     def answer(self, request: Request, response: Any, error: ErrorCode) -> None:
         """The coordinator answers; the process has it when it runs, and is still connected."""
+        self._world.recorder.answered(request, response, error)
         if request.connection is not None and not request.connection.is_open:
             return
-        self._world.recorder.answered(request, response, error)
         at_ms = self._world.now_ms + self._delay_ms()
         self._world.schedule.at(at_ms, lambda: self._deliver(request, response, error))
 

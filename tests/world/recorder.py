@@ -72,7 +72,7 @@ class Recorder:
 
     def _committed(self, request: Request, error: ErrorCode) -> None:
         now_ms = self._server.now_ms
-        if error in OUTDATED and request.process is not None:
+        if error in OUTDATED:
             self._truth.refused_commits.append(now_ms)
         elif error is ErrorCode.NONE:
             for topic in request.message.topics:

@@ -7,8 +7,11 @@ from typing import NamedTuple
 from coordinator.explain.claims.claim import Claim, Known
 from coordinator.explain.generation import Generation
 from coordinator.explain.history import GroupHistory
+from coordinator.explain.makers.findings import found_in
+from coordinator.explain.makers.generation import claims_of
+from coordinator.explain.makers.notes import note_claims
 from tests.world.checkers.checks import check
-from tests.world.checkers.context import Context, Contradiction, context_of
+from tests.world.checkers.context import Context, Contradiction, context_of, context_of_group
 from tests.world.checkers.price import untold
 from tests.world.history import History
 from tests.world.playing import Played, play
@@ -17,7 +20,24 @@ Make = Callable[[GroupHistory, Generation], Iterable[Claim]]
 """Makes the claims about one generation."""
 
 
-class False_(NamedTuple):
+class Makers(NamedTuple):
+    """What makes claims; the product's, unless a test looks whether the checkers find what is wrong with others."""
+
+    of_generation: Make = lambda history, generation: claims_of(history, generation).all()
+    of_group: Callable[[GroupHistory, int], Iterable[Claim]] = lambda history, now_ms: (
+        *found_in(history, now_ms),
+        *note_claims(history),
+    )
+
+
+class Told(NamedTuple):
+    """The claims about a generation, or about the group, at one time."""
+
+    context: Context
+    claims: tuple[Claim, ...]
+
+
+class FalseClaim(NamedTuple):
     """A claim that the world contradicts, and what it was told of."""
 
     context: Context
@@ -28,33 +48,28 @@ class Report(NamedTuple):
     """What became of the claims of a history."""
 
     played: Played
-    false: list[False_]
+    false: list[FalseClaim]
     told: Counter[type[Claim]]
     unknown: Counter[type[Claim]]
     missing: Counter[str]
     """What the world had, is worth telling, and is not told."""
 
 
-class _Told(NamedTuple):
-    context: Context
-    claims: tuple[Claim, ...]
-
-
-def told_in(history: History, make: Make) -> Report:
-    """Play a history, make the claims about each generation at each of its times, and check them."""
-    begin_ms, found = 0, []
+def told_in(history: History, makers: Makers = Makers()) -> Report:
+    """Play a history, make the claims about it at each of its times, and check them."""
+    found: list[Told] = []
 
     def tell(folded: GroupHistory, at_ms: int) -> None:
         for generation in folded.generations:
-            claims = tuple(make(folded, generation))
+            claims = tuple(makers.of_generation(folded, generation))
             # The begin of the history is known when it is over.
-            found.append(_Told(context_of(history, 0, at_ms, generation, folded.before(generation), claims), claims))
+            found.append(Told(context_of(history, 0, at_ms, generation, folded.before(generation), claims), claims))
+        found.append(Told(context_of_group(history, 0, at_ms), tuple(makers.of_group(folded, at_ms))))
 
     played = play(history, tell)
-    begin_ms = played.begin_ms
     report = Report(played, [], Counter(), Counter(), Counter())
     for context, claims in found:
-        _check(context._replace(begin_ms=begin_ms), claims, report)
+        _check(context._replace(begin_ms=played.begin_ms), claims, report)
     return report
 
 
@@ -66,7 +81,7 @@ def _check(context: Context, claims: tuple[Claim, ...], report: Report) -> None:
         report.unknown[type(claim)] += claim.evidence.known is Known.UNKNOWN
         contradiction = check(claim, truth, context)
         if contradiction is not None:
-            report.false.append(False_(context, contradiction))
+            report.false.append(FalseClaim(context, contradiction))
     what = untold(truth, context, kinds)
     if what is not None:
         report.missing[what] += 1

@@ -204,7 +204,7 @@ class Truth:
         self.topic_changes: list[TopicChange] = []
         self.log_end_at: Callable[[Partition, int], int | None] = lambda partition, at_ms: None
         self.refused_commits: list[int] = []
-        """When a commit of a member was refused because of its generation or its place in the group."""
+        """When a commit was refused because of the generation, or who is a member; those of administrators, too."""
         self.commits: list[tuple[int, Partition, int]] = []
         """When, and which offset of which partition."""
         self.states: list[StateChange] = []
@@ -268,12 +268,12 @@ class Truth:
 
     # ---- offsets
 
-    def lag_at(self, at_ms: int) -> int | None:
-        """What was behind the committed offsets of the group; None: it had none."""
+    def lag_at(self, at_ms: int, commits_until_ms: int) -> int | None:
+        """What was behind the offsets that the group had committed until then; None: it had none."""
         last: dict[Partition, int] = {}
         since_ms = max((each.at_ms for each in self.states if not each.state and each.at_ms <= at_ms), default=0)
         for committed_ms, partition, offset in self.commits:
-            if since_ms <= committed_ms <= at_ms:
+            if since_ms <= committed_ms <= commits_until_ms:
                 last[partition] = offset
         ends = [(self.log_end_at(each, at_ms), offset) for each, offset in last.items()]
         known = [max(0, end - offset) for end, offset in ends if end is not None]
@@ -341,6 +341,16 @@ class Truth:
                 for each in partitions:
                     found[each] = member_id
         return found
+
+    def is_same_member(self, before: str, now: str) -> bool:
+        """Whether a member is the other one, or took its place as the same static member."""
+        if before == now:
+            return True
+        if self.identity(before) != self.identity(now):
+            return False
+        ends = {each.until_ms for each in self.memberships if each.member_id == before}
+        begins = {each.from_ms for each in self.all_memberships() if each.member_id == now}
+        return bool(ends & begins)
 
     def identity(self, member_id: str) -> str:
         """What a member keeps when it is restarted: its instance id, if it has one."""

@@ -121,11 +121,6 @@ def longer_poll_interval(claim: Given, truth: Truth, context: Context) -> str | 
     return None if Way.POLL_TIMEOUT in ways else "it did not exceed max.poll.interval.ms"
 
 
-def poll_interval_if_not_closed(claim: Given, truth: Truth, context: Context) -> str | None:
-    """It says: if the member was not closed on purpose. Who knows that it was is not misled."""
-    return None
-
-
 def static_membership(claim: Given, truth: Truth, context: Context) -> str | None:
     removal = _removal(claim, truth, context)
     if removal is None or removal.process is None:
@@ -171,7 +166,6 @@ BY_KIND: Final[dict[Try, Callable[[Given, Truth, Context], str | None]]] = {
     Try.LATE_TO_REJOIN: busy,
     Try.LATE_TO_SYNC: busy,
     Try.LONGER_POLL_INTERVAL: longer_poll_interval,
-    Try.POLL_INTERVAL_IF_NOT_CLOSED: poll_interval_if_not_closed,
     Try.STATIC_MEMBERSHIP: static_membership,
     Try.LARGER_GROUP_SIZE: larger_group_size,
     Try.SMALLER_ASSIGNMENT: impossible,

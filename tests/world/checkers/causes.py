@@ -9,8 +9,10 @@ from tests.world.checkers.context import Check, Context
 from tests.world.checkers.course import arrived, started_ms
 from tests.world.checkers.tolerances import BEAT_MS, EXPIRY_MS, INSTANT_MS, NETWORK_MS
 from tests.world.clients import COOPERATIVE
-from tests.world.truth import ProcessTruth, Truth, Way
+from tests.world.truth import Fate, ProcessTruth, Truth, Way
 
+SERVER_ASSIGNORS: Final = ("uniform", "range")
+"""Those of `group.consumer.assignors`."""
 IMPOSSIBLE: Final = frozenset({Cause.INVARIANT_VIOLATED, Cause.FAULT, Cause.ASSIGNMENT_TOO_LARGE})
 """Nothing in this world brings these about."""
 
@@ -138,8 +140,8 @@ def left(claim: claims.Left, truth: Truth, context: Context) -> str | None:
 def _read_after(process: ProcessTruth, at_ms: int) -> int | None:
     """When the coordinator read what a process sent then."""
     goodbyes = ("LeaveGroup", "ConsumerGroupHeartbeat")
-    found = (each.at_ms for each in process.arrivals if each.at_ms > at_ms and each.api in goodbyes)
-    return next(found, None)
+    read = (each for each in process.arrivals if each.fate is Fate.HANDLED and each.at_ms > at_ms)
+    return next((each.at_ms for each in read if each.api in goodbyes), None)
 
 
 def left_unsaid(claim: claims.LeftUnsaid, truth: Truth, context: Context) -> str | None:
@@ -233,6 +235,8 @@ def caused(claim: claims.Caused, truth: Truth, context: Context) -> str | None:
 
 def assignor_changed(claim: claims.AssignorChanged, truth: Truth, context: Context) -> str | None:
     seen = [each.protocol for each in truth.states if each.at_ms <= context.known_ms + INSTANT_MS and each.protocol]
+    if any(each.is_consumer_group for each in truth.states):
+        seen += SERVER_ASSIGNORS  # which one it uses is in no state
     if claim.now not in seen or claim.before not in seen or claim.now == claim.before:
         return f"the group used {list(dict.fromkeys(seen))}"
     return None

@@ -3,7 +3,7 @@
 from typing import Final
 
 from coordinator.explain.claims.claim import Claim
-from tests.world.checkers import advice, causes, course, endings, price, silences
+from tests.world.checkers import advice, causes, course, endings, findings, notes, price, silences
 from tests.world.checkers.context import Check, Context, Contradiction
 from tests.world.truth import Truth
 
@@ -14,6 +14,8 @@ CHECKS: Final[dict[type[Claim], Check]] = {
     **price.CHECKS,
     **endings.CHECKS,
     **advice.CHECKS,
+    **findings.CHECKS,
+    **notes.CHECKS,
 }
 
 

@@ -47,6 +47,11 @@ Check = Callable[[Any, Truth, Context], str | None]
 """Why a claim is false; None: the world does not contradict it."""
 
 
+def context_of_group(history: History, begin_ms: int, told_ms: int) -> Context:
+    """Of claims about the group beyond one generation."""
+    return Context(history, begin_ms, told_ms, -1, False, Outcome.UNKNOWN, begin_ms, begin_ms, None, None)
+
+
 def context_of(
     history: History,
     begin_ms: int,

@@ -230,11 +230,12 @@ def _started(claim: claims.CoordinatorAway, truth: Truth, context: Context) -> s
     away = next((each for each in found if abs(each.until_ms - claim.at_ms) <= NETWORK_MS), None)
     if away is None:
         return "it did not start then"
-    if claim.was_ordered != (away.kind is AwayKind.STOPPED):
+    was_ordered = claim.end is claims.End.IN_ORDER
+    if claim.end is not claims.End.NOT_KNOWN and was_ordered != (away.kind is AwayKind.STOPPED):
         return f"the one before was {away.kind}"
     if claim.from_ms is not None and claim.from_ms > away.from_ms + NETWORK_MS:
         return f"it was away for {away.until_ms - away.from_ms} ms"
-    if claim.was_ordered and claim.from_ms is not None and claim.from_ms < away.from_ms - NETWORK_MS:
+    if was_ordered and claim.from_ms is not None and claim.from_ms < away.from_ms - NETWORK_MS:
         return f"it was away for {away.until_ms - away.from_ms} ms"
     return None
 

@@ -1,0 +1,223 @@
+"""Findings: true by what clients did over a longer time."""
+
+from typing import Final
+
+from coordinator.explain.claims import findings as claims
+from coordinator.explain.claims.claim import Claim
+from tests.world.checkers.context import Check, Context
+from tests.world.checkers.tolerances import EXPIRY_MS, INSTANT_MS, NETWORK_MS
+from tests.world.clients import COOPERATIVE
+from tests.world.truth import Fate, Membership, ProcessTruth, Truth, Way
+
+REBALANCING: Final = frozenset({"PreparingRebalance", "Assigning", "Reconciling", "CompletingRebalance"})
+JOINS: Final = frozenset({"JoinGroup", "ConsumerGroupHeartbeat"})
+NO_COMMITS_MS: Final = 600_000
+
+
+def processes_of(truth: Truth, client: claims.Identity) -> list[ProcessTruth]:
+    """Those of a client: of its instance id, or of its client id and host."""
+    if len(client) == 1:
+        return [each for each in truth.processes if each.instance_id == client[0]]
+    return [each for each in truth.processes if (each.client_id, each.host) == client]
+
+
+def memberships_of(truth: Truth, client: claims.Identity) -> list[Membership]:
+    found = processes_of(truth, client)
+    return [each for each in truth.all_memberships() if each.process in found]
+
+
+def _ended_at(memberships: list[Membership], at_ms: int) -> Membership | None:
+    return next((each for each in memberships if abs(each.until_ms - at_ms) <= EXPIRY_MS), None)
+
+
+def _began_at(memberships: list[Membership], at_ms: int) -> Membership | None:
+    return next((each for each in memberships if abs(each.from_ms - at_ms) <= EXPIRY_MS), None)
+
+
+def comes_and_goes(claim: claims.ComesAndGoes, truth: Truth, context: Context) -> str | None:
+    known = memberships_of(truth, claim.client)
+    for each in claim.departures:
+        if _ended_at(known, each.at_ms) is None:
+            return f"no member of it went at {each.at_ms}"
+    return None
+
+
+def crash_loop(claim: claims.CrashLoop, truth: Truth, context: Context) -> str | None:
+    known = memberships_of(truth, claim.client)
+    for each in claim.crashes:
+        gone = _ended_at(known, each.removed_ms)
+        if gone is None or gone.process is None:
+            return f"no member of it was removed at {each.removed_ms}"
+        if any(departure.member_id == gone.member_id for departure in gone.process.departures):
+            return "it left the group in order"
+        if each.back_ms is not None and _began_at(known, each.back_ms) is None:
+            return f"it was not back at {each.back_ms}"
+    return None
+
+
+def storm(claim: claims.Storm, truth: Truth, context: Context) -> str | None:
+    since_ms, until_ms = claim.from_ms - INSTANT_MS, claim.until_ms + INSTANT_MS
+    generations = {
+        (each.generation_id, each.state)
+        for each in truth.states
+        if each.state in REBALANCING or each.state in ("Stable", "Empty")
+        if since_ms <= each.at_ms <= until_ms
+    }
+    count = len({generation_id for generation_id, _ in generations})
+    if claim.rebalances > count + 1:
+        return f"there were {count} generations"
+    if claim.lost_ms > until_ms - since_ms:
+        return "more time is said to be lost than passed"
+    return None
+
+
+def rolling_restart(claim: claims.RollingRestart, truth: Truth, context: Context) -> str | None:
+    ended = {
+        each.consumer
+        for each in truth.processes
+        if claim.from_ms - NETWORK_MS <= each.ended_ms <= claim.until_ms + NETWORK_MS
+    }
+    others = {
+        each.process.consumer
+        for each in truth.memberships
+        if each.process is not None and claim.from_ms - NETWORK_MS <= each.until_ms <= claim.until_ms + NETWORK_MS
+    }
+    if claim.members > len(ended | others):
+        return f"{len(ended | others)} members left or ended"
+    if not ended:
+        return "no process was restarted"
+    return None
+
+
+def replaced(claim: claims.Replaced, truth: Truth, context: Context) -> str | None:
+    for each in claim.successions:
+        came, gone = truth.process_of(each.came.member_id), truth.process_of(each.gone.member_id)
+        if came is None or gone is None:
+            continue
+        if came is gone:
+            return f"{each.came.member_id} is the same process as {each.gone.member_id}"
+        if gone.lived_at(context.told_ms) and not gone.departures:
+            return f"{each.gone.member_id} lives still"
+    return None
+
+
+def pauses_too_long(claim: claims.PausesTooLong, truth: Truth, context: Context) -> str | None:
+    known = memberships_of(truth, claim.client)
+    for each in claim.pauses:
+        gone, back = _ended_at(known, each.removed_ms), _began_at(known, each.back_ms)
+        if gone is None or back is None:
+            return f"it was not removed at {each.removed_ms} and back at {each.back_ms}"
+        if gone.process is not back.process:
+            return "its process was restarted in between"
+    return None
+
+
+def slow_rejoiner(claim: claims.SlowRejoiner, truth: Truth, context: Context) -> str | None:
+    return None if memberships_of(truth, claim.client) else "it never was a member"
+
+
+def holds_up_others(claim: claims.HoldsUpOthers, truth: Truth, context: Context) -> str | None:
+    return None if memberships_of(truth, claim.client) else "it never was a member"
+
+
+def stopped_for_nothing(claim: claims.StoppedForNothing, truth: Truth, context: Context) -> str | None:
+    return "its members keep what they own" if claim.assignor in COOPERATIVE else None
+
+
+def idle_members(claim: claims.IdleMembers, truth: Truth, context: Context) -> str | None:
+    for member in claim.members:
+        for holding in truth.holdings:
+            start, end = holding.span
+            if holding.member_id == member.member_id and start + NETWORK_MS < claim.from_ms and end > context.told_ms:
+                return f"{member.member_id} has {holding.partition[0]}-{holding.partition[2]}"
+    return None
+
+
+def no_commits(claim: claims.NoCommits, truth: Truth, context: Context) -> str | None:
+    recent = [each for each, _, _ in truth.commits if context.told_ms - NO_COMMITS_MS < each <= context.told_ms]
+    return f"it committed {context.told_ms - recent[-1]} ms before" if recent else None
+
+
+def shared_instance_id(claim: claims.SharedInstanceId, truth: Truth, context: Context) -> str | None:
+    theirs = [each for each in truth.processes if each.instance_id == claim.instance_id]
+    for one in theirs:
+        for other in theirs:
+            if one.number < other.number and one.ended_ms > other.started_ms:
+                return None
+    return "one process alone had it at any time"
+
+
+def wasted_instance_id(claim: claims.WastedInstanceId, truth: Truth, context: Context) -> str | None:
+    found = processes_of(truth, claim.client)
+    left = [each.at_ms for process in found for each in process.departures if each.way is not Way.FOR_A_MOMENT]
+    removed = [each.at_ms for each in truth.acts if each.what == "remove"]
+    for each in claim.leaves:
+        if not any(abs(at_ms - each.left_ms) <= NETWORK_MS for at_ms in (*left, *removed)):
+            return f"it did not leave at {each.left_ms}"
+    return None
+
+
+def cannot_join(claim: claims.CannotJoin, truth: Truth, context: Context) -> str | None:
+    refused_ms = claim.refusal.time_ms
+    found = processes_of(truth, claim.client)
+    for process in found:
+        for answer in process.answers:
+            is_in = answer.error == "NONE" and answer.api in JOINS and answer.generation_id > 0
+            if is_in and refused_ms + INSTANT_MS < answer.at_ms < context.told_ms - INSTANT_MS:
+                return f"it has joined {answer.at_ms - refused_ms} ms after it was refused"
+    if claim.refusal.error == "UNRELEASED_INSTANCE_ID" and len(claim.client) == 1:
+        holders = [each for each in memberships_of(truth, claim.client) if each.from_ms <= refused_ms < each.until_ms]
+        if holders and max(each.until_ms for each in holders) < context.told_ms - INSTANT_MS:
+            return "who had its group.instance.id is gone"
+    tried = any(
+        each.fate is Fate.HANDLED and abs(each.at_ms - refused_ms) <= NETWORK_MS
+        for process in found or truth.processes
+        for each in process.arrivals
+    )
+    return None if tried else "nothing of it arrived then"
+
+
+def impossible(claim: Claim, truth: Truth, context: Context) -> str | None:
+    return "nothing in this world brings it about"
+
+
+def out_of_range(claim: claims.OutOfRange, truth: Truth, context: Context) -> str | None:
+    for each in claim.partitions:
+        topic_id, _ = truth.topic_at(each.topic, context.told_ms)
+        end = truth.log_end_at((each.topic, topic_id, each.partition), context.told_ms)
+        if end is not None and each.committed_offset is not None and each.committed_offset <= end:
+            return f"{each.topic}-{each.partition} ends at {end}"
+    return None
+
+
+def unowned_partitions(claim: claims.UnownedPartitions, truth: Truth, context: Context) -> str | None:
+    for each in claim.partitions:
+        for holding in truth.holdings:
+            name, _, index = holding.partition
+            start, end = holding.span
+            is_it = (name, index) == (each.topic, each.partition)
+            if is_it and start + NETWORK_MS < context.told_ms < end - NETWORK_MS and truth.rightful(holding):
+                return f"{holding.member_id} has {name}-{index}"
+    return None
+
+
+CHECKS: Final[dict[type[Claim], Check]] = {
+    claims.ComesAndGoes: comes_and_goes,
+    claims.CrashLoop: crash_loop,
+    claims.Storm: storm,
+    claims.RollingRestart: rolling_restart,
+    claims.Replaced: replaced,
+    claims.PausesTooLong: pauses_too_long,
+    claims.SlowRejoiner: slow_rejoiner,
+    claims.HoldsUpOthers: holds_up_others,
+    claims.StoppedForNothing: stopped_for_nothing,
+    claims.IdleMembers: idle_members,
+    claims.NoCommits: no_commits,
+    claims.SharedInstanceId: shared_instance_id,
+    claims.WastedInstanceId: wasted_instance_id,
+    claims.CannotJoin: cannot_join,
+    claims.HeldByCluster: impossible,
+    claims.OutOfRange: out_of_range,
+    claims.UnownedPartitions: unowned_partitions,
+    claims.WaitsForTransaction: impossible,
+}

@@ -1,0 +1,93 @@
+"""What happened beside the rebalances: true by what administrators and the coordinator did."""
+
+from typing import Final
+
+from coordinator.core.causes import Cause
+from coordinator.explain.claims import notes as claims
+from coordinator.explain.claims.claim import Claim
+from tests.world.checkers.context import Check, Context
+from tests.world.checkers.tolerances import EXPIRY_MS, INSTANT_MS, NETWORK_MS
+from tests.world.truth import Truth
+
+
+def place_taken(claim: claims.PlaceTaken, truth: Truth, context: Context) -> str | None:
+    process = truth.process_of(claim.member.member_id)
+    if process is None:
+        return None
+    if process.instance_id is None:
+        return "it is no static member"
+    before = truth.process_of(claim.before.member_id)
+    if before is not None and before.instance_id != process.instance_id:
+        return f"{claim.before.member_id} has another instance id"
+    return None
+
+
+def offsets_set(claim: claims.OffsetsSet, truth: Truth, context: Context) -> str | None:
+    if any(each.what == "reset" and each.at_ms <= claim.at_ms for each in truth.acts):
+        return None
+    earlier: dict[object, int] = {}
+    for at_ms, partition, offset in truth.commits:
+        if at_ms <= claim.at_ms and offset < earlier.get((partition[0], partition[2]), 0):
+            return None  # a member went back, such as after its topic was made again
+        earlier[partition[0], partition[2]] = offset
+    return "nobody set any, and none went back"
+
+
+def offsets_gone(claim: claims.OffsetsGone, truth: Truth, context: Context) -> str | None:
+    acts = [each for each in truth.acts if each.what.startswith("delete") and each.at_ms <= claim.at_ms]
+    gone = [each for each in truth.topic_changes if not each.partitions and each.at_ms <= claim.at_ms]
+    return None if acts or gone else "no administrator deleted any, and no topic is gone"
+
+
+def refusal(claim: claims.Refusal, truth: Truth, context: Context) -> str | None:
+    answers = (
+        each for process in truth.processes for each in process.answers if abs(each.at_ms - claim.at_ms) <= NETWORK_MS
+    )
+    if any(each.error not in ("NONE", "MEMBER_ID_REQUIRED") for each in answers):
+        return None
+    by_administrator = any(
+        0 <= claim.at_ms - each.at_ms <= NETWORK_MS + truth.was_away(each.at_ms, claim.at_ms) for each in truth.acts
+    )
+    return None if by_administrator else "no request was refused then"
+
+
+def loaded(claim: claims.Loaded, truth: Truth, context: Context) -> str | None:
+    if truth.starts(claim.at_ms - EXPIRY_MS, claim.at_ms + EXPIRY_MS):
+        return None
+    # A coordinator that could not write loads again until it can: at most ten seconds later.
+    return None if truth.disk_failed_within(context.begin_ms, claim.at_ms + EXPIRY_MS) else "it was not loaded then"
+
+
+def group_converted(claim: claims.GroupConverted, truth: Truth, context: Context) -> str | None:
+    found = [each for each in truth.states if each.state and abs(each.at_ms - claim.at_ms) <= EXPIRY_MS]
+    wanted = claim.group_type == "consumer"
+    return None if any(each.is_consumer_group == wanted for each in found) else "it was not converted then"
+
+
+def group_gone(claim: claims.GroupGone, truth: Truth, context: Context) -> str | None:
+    is_gone = any(not each.state and abs(each.at_ms - claim.at_ms) <= EXPIRY_MS for each in truth.states)
+    restarted = truth.starts(claim.at_ms - EXPIRY_MS, claim.at_ms + EXPIRY_MS)
+    if not is_gone and not restarted and not truth.disk_failed_within(context.begin_ms, claim.at_ms):
+        return "the group was there"
+    by_administrator = any(
+        each.what == "delete group" and -INSTANT_MS <= claim.at_ms - each.at_ms <= context.told_ms for each in truth.acts
+    )
+    if claim.event.cause is Cause.ADMIN and not by_administrator:
+        return "nobody deleted it"
+    return None
+
+
+def impossible(claim: Claim, truth: Truth, context: Context) -> str | None:
+    return "nothing in this world brings it about"
+
+
+CHECKS: Final[dict[type[Claim], Check]] = {
+    claims.PlaceTaken: place_taken,
+    claims.OffsetsSet: offsets_set,
+    claims.OffsetsGone: offsets_gone,
+    claims.Refusal: refusal,
+    claims.Loaded: loaded,
+    claims.GroupConverted: group_converted,
+    claims.GroupGone: group_gone,
+    claims.AtTheCluster: impossible,
+}
