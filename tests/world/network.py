@@ -37,6 +37,8 @@ class Request:
         self.api, self.message, self.version = api, message, version
         self.received = received
         self.is_over = False
+        self.number = 0
+        """In the order in which the coordinator reads them."""
         self.sent_ms = world.now_ms
         self.connection: ClientConnection | None = None
         if process is None:
@@ -65,6 +67,7 @@ class Network:
         self._world = world
         self.unread: list[Request] = []
         """In the sockets of a coordinator that stands still."""
+        self._read = 0
         self._last: dict[int, int] = {}
         """Process → when what it sent last arrives: a connection keeps the order."""
 
@@ -114,6 +117,8 @@ class Network:
 
     def handle(self, request: Request) -> None:
         """The coordinator reads a request."""
+        self._read += 1
+        request.number = self._read
         process = request.process
         if process is not None and process.truth.refused.is_on:
             self._note(request, Fate.REFUSED)

@@ -78,7 +78,7 @@ class Recorder:
             for topic in request.message.topics:
                 for each in topic.partitions:
                     partition = self._topics.partition(topic.name, each.partition_index)
-                    self._truth.commits.append((now_ms, partition, each.committed_offset))
+                    self._truth.commits.append((now_ms, request.number, partition, each.committed_offset))
 
     # ---- the group itself
 

@@ -137,6 +137,11 @@ class Plan(NamedTuple):
     """Member id → partitions, of all members; in a consumer group of one."""
     is_whole: bool
 
+    @property
+    def is_synced(self) -> bool:
+        """It is the answer to a SyncGroup, in which the protocol has a name."""
+        return bool(self.protocol)
+
 
 class Membership(NamedTuple):
     """A member of the group, as the coordinator has it."""
@@ -205,8 +210,8 @@ class Truth:
         self.log_end_at: Callable[[Partition, int], int | None] = lambda partition, at_ms: None
         self.refused_commits: list[int] = []
         """When a commit was refused because of the generation, or who is a member; those of administrators, too."""
-        self.commits: list[tuple[int, Partition, int]] = []
-        """When, and which offset of which partition."""
+        self.commits: list[tuple[int, int, Partition, int]] = []
+        """When, by which request, and which offset of which partition."""
         self.states: list[StateChange] = []
         self.ended_ms = FOREVER
         self.by_member: dict[str, ProcessTruth] = {}
@@ -272,7 +277,7 @@ class Truth:
         """What was behind the offsets that the group had committed until then; None: it had none."""
         last: dict[Partition, int] = {}
         since_ms = max((each.at_ms for each in self.states if not each.state and each.at_ms <= at_ms), default=0)
-        for committed_ms, partition, offset in self.commits:
+        for committed_ms, _, partition, offset in sorted(self.commits):
             if since_ms <= committed_ms <= commits_until_ms:
                 last[partition] = offset
         ends = [(self.log_end_at(each, at_ms), offset) for each, offset in last.items()]

@@ -50,22 +50,22 @@ def resubscribed(claim: claims.Resubscribed, truth: Truth, context: Context) -> 
 
 
 def topic_changed(claim: claims.TopicChanged, truth: Truth, context: Context) -> str | None:
-    known = [each for each in truth.topic_changes if each.name == claim.topic and each.at_ms <= context.known_ms + INSTANT_MS]
+    changes = [each for each in truth.topic_changes if each.name == claim.topic]
+    known = [each for each in changes if each.at_ms <= context.known_ms + INSTANT_MS]
     counts = [0, *(each.partitions for each in known)]
     if claim.partitions_now not in counts or claim.partitions_before not in counts:
         return f"its partitions were {counts}"
-    if (known[-1].partitions if known else 0) != claim.partitions_now and not any(
-        each.partitions == claim.partitions_now and each.at_ms >= _since(context) for each in known
-    ):
+    # Some are claimed as they were when the rebalance began, some as they were when it was over.
+    begun = [each for each in known if each.at_ms <= context.began_ms + INSTANT_MS]
+    now = {found[-1].partitions if found else 0 for found in (begun, known)}
+    if claim.partitions_now not in now:
         return f"it has {counts[-1]} partitions"
-    made = {each.topic_id for each in known}
-    if claim.is_created_again and len(made) < 2:
-        return "it was created once"
-    recent = [each for each in known if each.at_ms >= _since(context)]
-    if not claim.is_created_again and claim.partitions_before and claim.partitions_now and any(
-        not each.partitions for each in recent
-    ):
+    recent = [each for each in begun if each.at_ms >= _since(context)]
+    is_again = any(not each.partitions for each in recent) and recent[-1].partitions > 0
+    if is_again and not claim.is_created_again and claim.partitions_before:
         return "it was deleted and created again"
+    if claim.is_created_again and len({each.topic_id for each in known}) < 2:
+        return "it was created once"
     return None
 
 

@@ -26,7 +26,7 @@ def offsets_set(claim: claims.OffsetsSet, truth: Truth, context: Context) -> str
     if any(each.what == "reset" and each.at_ms <= claim.at_ms for each in truth.acts):
         return None
     earlier: dict[object, int] = {}
-    for at_ms, partition, offset in truth.commits:
+    for at_ms, _, partition, offset in sorted(truth.commits):
         if at_ms <= claim.at_ms and offset < earlier.get((partition[0], partition[2]), 0):
             return None  # a member went back, such as after its topic was made again
         earlier[partition[0], partition[2]] = offset

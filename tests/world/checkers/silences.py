@@ -154,6 +154,8 @@ def connection_open(claim: claims.ConnectionOpen, truth: Truth, context: Context
     is_gone = process.ended is not None and process.ended_ms < removed_ms - NETWORK_MS
     if is_gone and process.ended is not Ended.POWER and not process.cut.at(process.ended_ms):
         return f"its process had ended {removed_ms - process.ended_ms} ms before, and so had its connection"
+    if process.cut.at(removed_ms):
+        return None  # whatever closed its connection, the coordinator could not see it
     if process.proxied.at(removed_ms) and process.proxied.within(removed_ms - 2 * NETWORK_MS, removed_ms) > NETWORK_MS:
         return "something between had closed its connections"
     return None

@@ -11,8 +11,8 @@ INSTANT_MS: Final = 2
 """What the coordinator does and tells itself: the ms in which it is written down may be the next one."""
 BEAT_MS: Final = HEARTBEAT_MS + NETWORK_MS
 """A process may have lived that long after its last request: the next one would have come then."""
-IN_POLL_MS: Final = 300
-"""Between a lost connection and the next one (`process.RECONNECT_MS`)."""
+SYNC_MS: Final = NETWORK_MS
+"""A member sends SyncGroup at once when it has the answer to its JoinGroup."""
 EXPIRY_MS: Final = 50
 """Timers of sessions are not more exact than the wheel."""
 WORTH_TELLING_MS: Final = 1_000
