@@ -127,8 +127,8 @@ def static_membership(claim: Given, truth: Truth, context: Context) -> str | Non
         return None
     if removal.process.instance_id is not None:
         return "it has a group.instance.id"
-    back = [each for each in truth.processes if each.consumer == removal.process.consumer and each.started_ms >= removal.until_ms - NETWORK_MS]
-    if not back:
+    consumer, number = removal.process.consumer, removal.process.number
+    if not any(each.consumer == consumer and each.number > number for each in truth.processes):
         return None if removal.process.lived_at(removal.until_ms) else "it was not restarted"
     if not static_membership_helps(context.history, removal):
         return "with it the group would have rebalanced, too"

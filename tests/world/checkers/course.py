@@ -41,9 +41,9 @@ def took(claim: claims.Took, truth: Truth, context: Context) -> str | None:
     told_ms = claim.join_ms + claim.sync_ms
     if abs(context.began_ms + told_ms - context.ended_ms) > NETWORK_MS:
         return f"it took {context.ended_ms - context.began_ms} ms"
-    stable = state_at(truth, context.ended_ms)
-    if stable is not None and stable.generation_id == context.generation_id and stable.members != claim.member_count:
-        return f"it has {stable.members} members"
+    stable = [each for each in truth.states if each.state == STABLE and each.at_ms == context.ended_ms]
+    if stable and claim.member_count not in {each.members for each in stable}:
+        return f"it has {stable[0].members} members"
     started = started_ms(truth, context)
     if started is not None and not claim.is_epoch and abs(started - context.began_ms - claim.join_ms) > NETWORK_MS:
         return f"all had joined after {started - context.began_ms} ms"
