@@ -167,27 +167,46 @@ class Actions(World):
 
     # ---- topics
 
+    def _when_served(self, callback: Callable[[], None]) -> None:
+        """The coordinator's process serves the requests about topics, too."""
+        if self.server.listens:
+            callback()
+        else:
+            self._later(RESTART_MS, lambda: self._when_served(callback))
+
     def create_topic(self, consumer: Consumer, value: int) -> None:
         """`u`, with `value` partitions."""
-        if not self.topics.partition_count("u"):
-            self.topics.create("u", max(1, value % 12))
+
+        def create() -> None:
+            if not self.topics.partition_count("u"):
+                self.topics.create("u", max(1, value % 12))
+
+        self._when_served(create)
 
     def grow_topic(self, consumer: Consumer, value: int) -> None:
         """`t` gets `value` partitions more."""
-        if count := self.topics.partition_count("t"):
-            self.topics.create("t", count + max(1, value % 12))
+
+        def grow() -> None:
+            if count := self.topics.partition_count("t"):
+                self.topics.create("t", count + max(1, value % 12))
+
+        self._when_served(grow)
 
     def delete_topic(self, consumer: Consumer, value: int) -> None:
         """`t`; it is made again after `value` ms, if that is not 0."""
-        if count := self.topics.partition_count("t"):
-            self.topics.delete("t")
-            for process in self.processes():
-                process.give_up([each for each in process.held if each[0] == "t"])
-            if self.server.is_up:
-                self.server.coordinator.topics_deleted(["t"])
-            self.iterate()
-            if value:
-                self._later(value, lambda: self.topics.create("t", count))
+        self._when_served(lambda: self._delete_topic(value))
+
+    def _delete_topic(self, value: int) -> None:
+        count = self.topics.partition_count("t")
+        if not count:
+            return
+        self.topics.delete("t")
+        for process in self.processes():
+            process.give_up([each for each in process.held if each[0] == "t"])
+        self.server.coordinator.topics_deleted(["t"])
+        self.iterate()
+        if value:
+            self._later(value, lambda: self._when_served(lambda: self.topics.create("t", count)))
 
     # ---- administrators
 
@@ -251,6 +270,9 @@ class Actions(World):
         self.coordinator_ended()
 
         def start() -> None:
+            if self.server.disk.is_full:
+                self._later(RESTART_MS, start)  # it cannot start, and is started again
+                return
             self.server.start(clean=clean)
             self.away(kind, from_ms)
             self.recorder.watch()

@@ -107,6 +107,7 @@ class ClassicConsumer(Process):
             self.commit()
             self.give_up(self.held)
         self.phase, self._reason = Phase.JOINING, reason
+        self.truth.out.end(self.world.now_ms)
         protocols = [
             JoinGroupRequestProtocol(
                 name=name, metadata=metadata_of(name, self.member_id, self.topics, self.held, self.generation_id)
@@ -282,6 +283,7 @@ class ClassicConsumer(Process):
             self.send("LeaveGroup", message, 5 if self.kind.says_why else 3, lambda response, error: None)
         self._attempt += 1
         self._forget()
+        self.truth.out.begin(self.world.now_ms)
         if way is Way.UNSUBSCRIBED:
             self.topics = ()
 

@@ -11,8 +11,8 @@ from tests.world.truth import Fate, Membership, ProcessTruth, Truth
 
 LONG_SESSION_MS: Final = 60_000
 """Longer than any session of a history, and than most of what happens to a process."""
-AT_ONCE_MS: Final = 1_000
-"""A rebalance that begins that soon after a change of a member is one for it."""
+BEGUN: Final = frozenset({"PreparingRebalance", "Assigning", "Reconciling"})
+"""States in which a rebalance has begun."""
 REPLAYS_KEPT: Final = 64
 
 
@@ -55,13 +55,14 @@ def static_membership_helps(history: History, left: Membership) -> bool:
     process = _same(truth, left.process)
     if process is None or process.ended_ms == FOREVER:
         return False
-    rebalances = [
-        each.at_ms
-        for each in truth.states
-        if each.state in ("PreparingRebalance", "Assigning", "Reconciling")
-        and process.ended_ms <= each.at_ms <= process.ended_ms + AT_ONCE_MS
-    ]
-    return not rebalances
+    ended = [each for each in truth.memberships if each.process is process and each.until_ms >= process.ended_ms]
+    if not ended:
+        return True  # it is a member still
+    gone_ms = ended[0].until_ms
+    back = [each for each in truth.all_memberships() if each.from_ms == gone_ms and each.process is not process]
+    is_replaced = any(each.process is not None and each.process.consumer == consumer for each in back)
+    began = [each.at_ms for each in truth.states if each.state in BEGUN and each.at_ms == gone_ms]
+    return is_replaced and not began
 
 
 def moved_with(history: History, assignor: str, is_of: Callable[[int], bool]) -> int:

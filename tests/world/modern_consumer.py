@@ -66,6 +66,7 @@ class ModernConsumer(Process):
                 self.disconnect()
             self._heartbeat_after(self._interval_ms)
             return
+        self.truth.out.end(self.world.now_ms)
         message = self.member.next_message()
         if message.subscribed_topic_names is not None:
             self.truth.subscriptions.append(Subscribed(self.world.now_ms, self.topics, (), ""))
@@ -127,6 +128,7 @@ class ModernConsumer(Process):
             self.departs(self.member.member_id, way, "")
             self.send(API, message, 1, lambda response, error: None)
         self.is_out = True
+        self.truth.out.begin(self.world.now_ms)
         self._round += 1
         self.member.lose()
         self._follow()

@@ -98,6 +98,8 @@ class ProcessTruth:
         self.proxied = Spans()
         """Something between closed its connections, and lets it open none."""
         self.refused, self.muted = Spans(), Spans()
+        self.out = Spans()
+        """Its client has left by itself, whether it said so or not: as a static member it does not."""
         self.disconnections: list[int] = []
         """When a connection of it was closed from its side: by itself, its system, or something between."""
         self.arrivals: list[Arrival] = []
@@ -281,7 +283,7 @@ class Truth:
             if since_ms <= committed_ms <= commits_until_ms:
                 last[partition] = offset
         ends = [(self.log_end_at(each, at_ms), offset) for each, offset in last.items()]
-        known = [max(0, end - offset) for end, offset in ends if end is not None]
+        known = [end - offset for end, offset in ends if end is not None]
         return sum(known) if known else None
 
     # ---- the coordinator

@@ -1,7 +1,9 @@
 """All checkers, by the class of claim."""
 
+from collections.abc import Iterator
 from typing import Final
 
+from coordinator.audit.schema import MemberRef
 from coordinator.explain.claims.claim import Claim
 from tests.world.checkers import advice, causes, course, endings, findings, notes, price, silences
 from tests.world.checkers.context import Check, Context, Contradiction
@@ -21,5 +23,17 @@ CHECKS: Final[dict[type[Claim], Check]] = {
 
 def check(claim: Claim, truth: Truth, context: Context) -> Contradiction | None:
     """What in the world contradicts a claim; None: nothing does."""
-    why = CHECKS[type(claim)](claim, truth, context)
+    why = CHECKS[type(claim)](claim, truth, context) or next(strangers(claim, truth), None)
     return None if why is None else Contradiction(claim, why)
+
+
+def strangers(claim: Claim, truth: Truth) -> Iterator[str]:
+    """Members that a claim names as they are not: with another client id or host than that of their process."""
+    for name in claim.__struct_fields__:
+        value = getattr(claim, name)
+        for member in value if isinstance(value, tuple) else (value,):
+            if isinstance(member, MemberRef):
+                process = truth.process_of(member.member_id)
+                is_known = process is not None and member.client_id
+                if is_known and (member.client_id, member.client_host) != (process.client_id, process.host):
+                    yield f"{member.member_id} is {process.client_id} at {process.host}"

@@ -21,10 +21,10 @@ def _came_to(truth: Truth, state: str, at_ms: int) -> bool:
 def stable(claim: claims.Stable, truth: Truth, context: Context) -> str | None:
     if claim.at_ms is None:
         return None
+    # Of several states in one iteration of the event loop the last one alone is written down.
     was_so = any(
-        each.state == "Stable"
-        and each.generation_id == context.generation_id
-        and each.at_ms <= claim.at_ms + INSTANT_MS
+        (each.state == "Stable" and each.generation_id == context.generation_id and each.at_ms <= claim.at_ms)
+        or (each.at_ms == claim.at_ms and each.generation_id > context.generation_id)
         for each in truth.states
     )
     return None if was_so else "the group was not stable in this generation"

@@ -92,7 +92,7 @@ def replaced(claim: claims.Replaced, truth: Truth, context: Context) -> str | No
             continue
         if came is gone:
             return f"{each.came.member_id} is the same process as {each.gone.member_id}"
-        if gone.lived_at(context.told_ms) and not gone.departures:
+        if gone.lived_at(context.told_ms) and not gone.out.at(context.told_ms):
             return f"{each.gone.member_id} lives still"
     return None
 
@@ -103,7 +103,7 @@ def pauses_too_long(claim: claims.PausesTooLong, truth: Truth, context: Context)
         gone, back = _ended_at(known, each.removed_ms), _began_at(known, each.back_ms)
         if gone is None or back is None:
             return f"it was not removed at {each.removed_ms} and back at {each.back_ms}"
-        if gone.process is not back.process:
+        if gone.process is not back.process and claim.is_known:
             return "its process was restarted in between"
     return None
 

@@ -52,9 +52,7 @@ def own_fault(process: ProcessTruth, truth: Truth, from_ms: int, until_ms: int) 
     faults.append((process.ended_ms, FOREVER))
     if not process.kind.beats_alone:
         faults += process.blocked.all
-    silent_by_itself = [each for each in process.departures if each.at_ms < until_ms]
-    if silent_by_itself:
-        faults.append((silent_by_itself[-1].at_ms, FOREVER))
+    faults += process.out.all
     healthy = without([(from_ms, until_ms)], faults)
     faulty = without([(from_ms, until_ms)], healthy)
     away = [(each.from_ms, each.until_ms) for each in truth.away]
