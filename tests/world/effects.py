@@ -61,6 +61,13 @@ def static_membership_helps(history: History, left: Membership) -> bool:
     gone_ms = ended[0].until_ms
     back = [each for each in truth.all_memberships() if each.from_ms == gone_ms and each.process is not process]
     is_replaced = any(each.process is not None and each.process.consumer == consumer for each in back)
+    others = [
+        each
+        for each in truth.all_memberships()
+        if each.process is not None and each.process.consumer != consumer and gone_ms in (each.from_ms, each.until_ms)
+    ]
+    if others:
+        return True  # the group may rebalance for them
     began = [each.at_ms for each in truth.states if each.state in BEGUN and each.at_ms == gone_ms]
     return is_replaced and not began
 

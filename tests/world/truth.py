@@ -217,6 +217,8 @@ class Truth:
         self.states: list[StateChange] = []
         self.ended_ms = FOREVER
         self.by_member: dict[str, ProcessTruth] = {}
+        self._memberships_of: dict[str, list[Span]] = defaultdict(list)
+        """When it is over: member id → when there was a member with it."""
 
     # ---- members
 
@@ -275,14 +277,22 @@ class Truth:
 
     # ---- offsets
 
-    def lag_at(self, at_ms: int, commits_until_ms: int) -> int | None:
-        """What was behind the offsets that the group had committed until then; None: it had none."""
+    def lags_at(self, at_ms: int) -> list[int]:
+        """What was behind the offsets that the group had committed in a ms, after each commit in it; none: it had none."""
         last: dict[Partition, int] = {}
+        found: list[int | None] = []
         since_ms = max((each.at_ms for each in self.states if not each.state and each.at_ms <= at_ms), default=0)
-        for committed_ms, _, partition, offset in sorted(self.commits):
-            if since_ms <= committed_ms <= commits_until_ms:
-                last[partition] = offset
-        ends = [(self.log_end_at(each, at_ms), offset) for each, offset in last.items()]
+        commits = [each for each in sorted(self.commits) if since_ms <= each[0] <= at_ms]
+        for _, _, partition, offset in (each for each in commits if each[0] < at_ms):
+            last[partition] = offset
+        found.append(self._lag_of(last, at_ms))
+        for _, _, partition, offset in (each for each in commits if each[0] == at_ms):
+            last[partition] = offset
+            found.append(self._lag_of(last, at_ms))
+        return [each for each in found if each is not None]
+
+    def _lag_of(self, committed: dict[Partition, int], at_ms: int) -> int | None:
+        ends = [(self.log_end_at(each, at_ms), offset) for each, offset in committed.items()]
         known = [end - offset for end, offset in ends if end is not None]
         return sum(known) if known else None
 
@@ -308,10 +318,23 @@ class Truth:
 
     def rightful(self, holding: Holding) -> list[Span]:
         """When it was a member by right: none is from when the coordinator has removed it."""
-        membership = self.membership(holding.member_id)
-        until_ms = FOREVER if membership is None else membership.until_ms + RIGHTFUL_SLACK_MS
         start, end = holding.span
-        return [(start, min(end, until_ms))] if start < min(end, until_ms) else []
+        found: list[Span] = []
+        for from_ms, until_ms in self._membership_spans(holding.member_id):
+            first, last = max(start, from_ms), min(end, until_ms + RIGHTFUL_SLACK_MS)
+            if first < last:
+                found.append((first, last))
+        return found
+
+    def _membership_spans(self, member_id: str) -> list[Span]:
+        if not self._memberships_of:
+            for each in self.all_memberships():
+                self._memberships_of[each.member_id].append((each.from_ms, each.until_ms))
+        return self._memberships_of.get(member_id, [])
+
+    def gone_between(self, from_ms: int, until_ms: int) -> bool:
+        """Whether the group itself was gone at some time."""
+        return any(not each.state and from_ms <= each.at_ms <= until_ms for each in self.states)
 
     def surely_processed(self, partition: Partition) -> list[Span]:
         """When a member by right ran, was connected, and its application was not amid one long batch."""

@@ -31,7 +31,11 @@ def assigned_in(truth: Truth, context: Context) -> Assigned:
     """What the members of a generation were assigned, up to when it was stable."""
     found = Assigned()
     owners: dict[Partition, str] = {}
+    last_ms = context.begin_ms
     for plan in plans_until(truth, context):
+        if truth.gone_between(last_ms, plan.at_ms):
+            owners = {}  # another group of the same name
+        last_ms = plan.at_ms
         is_of_it = plan.at_ms >= context.disturbed_ms
         for member_id, partitions in plan.assigned.items():
             for each in partitions:
@@ -58,8 +62,8 @@ def assigned_at_the_end(truth: Truth, context: Context) -> dict[Partition, str]:
 def gaps(truth: Truth, context: Context) -> dict[Partition, tuple[int, int]]:
     """Partition → how long nobody processed it before its member of this generation had it: at least, and at most."""
     found: dict[Partition, tuple[int, int]] = {}
-    for partition, (_, at_ms, _) in assigned_in(truth, context).items():
-        gap = truth.gap_before(partition, at_ms)
+    for partition, (_, at_ms, before) in assigned_in(truth, context).items():
+        gap = None if before is None else truth.gap_before(partition, at_ms)
         if gap is not None:
             found[partition] = gap
     return found
@@ -155,7 +159,7 @@ def lag(claim: claims.Lag, truth: Truth, context: Context) -> str | None:
         if told is None or at_ms is None:
             continue
         # Of commits in the same ms, some may have come before and some after.
-        known = [each for each in (truth.lag_at(at_ms, at_ms), truth.lag_at(at_ms, at_ms - 1)) if each is not None]
+        known = truth.lags_at(at_ms)
         if not known or not min(known) - slack <= told <= max(known) + slack:
             return f"it was {known} {when}"
     return None

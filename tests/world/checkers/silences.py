@@ -21,7 +21,7 @@ def silent(claim: claims.Silent, truth: Truth, context: Context) -> str | None:
         return blame
     heard = [
         each
-        for each in truth.arrivals(member_id, since_ms + INSTANT_MS, until_ms - INSTANT_MS)
+        for each in truth.arrivals(member_id, since_ms + NETWORK_MS, until_ms - INSTANT_MS)
         if each.fate is Fate.HANDLED and each.member_id == member_id
     ]
     if heard:
