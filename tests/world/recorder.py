@@ -25,6 +25,7 @@ class Recorder:
         self._truth, self._topics, self._server = truth, topics, server
         self._connections: dict[int, tuple[object, ProcessTruth]] = {}
         self._state = ("", 0)
+        self._starts = 0
 
     def held(self, holding: Holding) -> None:
         self._truth.holdings.append(holding)
@@ -100,7 +101,10 @@ class Recorder:
                     present[member_id] = process, now_ms
         state = ("", 0) if group is None else (str(group.membership.state), group.membership.generation_id)
         if state != self._state:
-            self._state = state
+            is_another = self._server.starts == self._starts and state[1] < self._state[1]
+            if is_another and group is not None and not self._server.disk.is_full:
+                self._truth.states.append(StateChange(now_ms, "", 0, 0, "", is_consumer_group=False))
+            self._state, self._starts = state, self._server.starts
             protocol = "" if group is None else group.membership.protocol_name or ""
             kind = "" if group is None else type(group.membership).__name__
             self._truth.states.append(StateChange(now_ms, *state, len(members), protocol, kind == "ConsumerGroup"))

@@ -60,7 +60,9 @@ def topic_changed(claim: claims.TopicChanged, truth: Truth, context: Context) ->
     now = {found[-1].partitions if found else 0 for found in (begun, known)}
     if claim.partitions_now not in now:
         return f"it has {counts[-1]} partitions"
-    recent = [each for each in begun if each.at_ms >= _since(context)]
+    assigned = [each.at_ms for each in truth.states if each.generation_id < context.generation_id]
+    since_ms = max((each for each in assigned if each < context.began_ms), default=_since(context))
+    recent = [each for each in begun if each.at_ms >= since_ms]
     is_again = any(not each.partitions for each in recent) and recent[-1].partitions > 0
     if is_again and not claim.is_created_again and claim.partitions_before:
         return "it was deleted and created again"

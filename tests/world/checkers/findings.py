@@ -26,11 +26,13 @@ def memberships_of(truth: Truth, client: claims.Identity) -> list[Membership]:
 
 
 def _ended_at(memberships: list[Membership], at_ms: int) -> Membership | None:
-    return next((each for each in memberships if abs(each.until_ms - at_ms) <= EXPIRY_MS), None)
+    near = [each for each in memberships if abs(each.until_ms - at_ms) <= EXPIRY_MS]
+    return min(near, key=lambda each: abs(each.until_ms - at_ms), default=None)
 
 
 def _began_at(memberships: list[Membership], at_ms: int) -> Membership | None:
-    return next((each for each in memberships if abs(each.from_ms - at_ms) <= EXPIRY_MS), None)
+    near = [each for each in memberships if abs(each.from_ms - at_ms) <= EXPIRY_MS]
+    return min(near, key=lambda each: abs(each.from_ms - at_ms), default=None)
 
 
 def comes_and_goes(claim: claims.ComesAndGoes, truth: Truth, context: Context) -> str | None:

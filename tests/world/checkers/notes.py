@@ -60,6 +60,9 @@ def loaded(claim: claims.Loaded, truth: Truth, context: Context) -> str | None:
 
 def group_converted(claim: claims.GroupConverted, truth: Truth, context: Context) -> str | None:
     found = [each for each in truth.states if each.state and abs(each.at_ms - claim.at_ms) <= EXPIRY_MS]
+    before = [each.generation_id for each in truth.states if each.at_ms < claim.at_ms]
+    if any(each.generation_id > (before[-1] if before else 0) + 1 for each in found):
+        return None  # of several states in one iteration of the event loop the last one alone is written down
     wanted = claim.group_type == "consumer"
     return None if any(each.is_consumer_group == wanted for each in found) else "it was not converted then"
 

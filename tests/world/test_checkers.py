@@ -1,0 +1,221 @@
+"""Each claim has a checker, and each checker finds what is wrong: it contradicts a true claim that was made false."""
+
+import inspect
+from collections.abc import Callable, Iterable
+from types import ModuleType
+from typing import Any, Final
+
+import msgspec
+import pytest
+
+from coordinator.explain.claims import (
+    advice,
+    causes,
+    course,
+    endings,
+    findings,
+    notes,
+    price,
+    silences,
+)
+from coordinator.explain.claims.advice import Advice, Try
+from coordinator.explain.claims.claim import Claim
+from coordinator.explain.generation import Generation
+from coordinator.explain.history import GroupHistory
+from coordinator.explain.makers.generation import claims_of
+from tests.world.checkers.checks import CHECKS
+from tests.world.history import Action, ConsumerSetup, History, Setup
+from tests.world.telling import Makers, told_in
+
+MODULES: Final[tuple[ModuleType, ...]] = (advice, causes, course, endings, findings, notes, price, silences)
+JAVA: Final = ConsumerSetup()
+COOPERATIVE: Final = ConsumerSetup(assignors=("cooperative-sticky",))
+MODERN: Final = ConsumerSetup("modern", ())
+
+Change = Callable[[Any], Claim]
+
+
+def claims() -> set[type[Claim]]:
+    """All classes of claims that are made."""
+    found = {
+        each
+        for module in MODULES
+        for _, each in inspect.getmembers(module, inspect.isclass)
+        if issubclass(each, Claim) and each is not Claim
+    }
+    return found - {findings.Found}
+
+
+def test_each_claim_has_a_checker():
+    assert claims() == set(CHECKS)
+
+
+# ---- histories in which claims are told
+
+
+def of(consumers: Iterable[ConsumerSetup], *actions: Action, **setup: Any) -> History:
+    return History(Setup(tuple(consumers), **setup), actions, 50_000)
+
+
+KILLED: Final = of([JAVA, JAVA, JAVA], Action(20_000, "kill", 1))
+KILLED_AND_BACK: Final = of([JAVA, JAVA], Action(20_000, "kill", 1, 12_000))
+HOST_LOST: Final = of([JAVA, JAVA], Action(20_000, "lose_host", 1))
+CLOSED: Final = of([JAVA, JAVA], Action(20_000, "close", 1, 3_000))
+UNSAID: Final = of([JAVA, ConsumerSetup("librdkafka")], Action(20_000, "close", 1))
+BUSY: Final = of([JAVA, ConsumerSetup(max_poll_interval_ms=12_000)], Action(20_000, "block", 1, 20_000))
+REMOVED: Final = of([JAVA, JAVA], Action(20_000, "remove_member", 1))
+GROWN: Final = of([JAVA, JAVA], Action(20_000, "grow_topic", 0, 3))
+STATIC: Final = of(
+    [JAVA, JAVA._replace(instance_id="i-1")], Action(19_500, "close"), Action(20_000, "kill", 1, 500)
+)
+RESUBSCRIBED: Final = of([JAVA, JAVA], Action(20_000, "subscribe", 1, 1), topics=(("t", 6), ("u", 2)))
+TURNED: Final = of([COOPERATIVE, COOPERATIVE], Action(20_000, "close", 1, 3_000))
+PATIENT: Final = ConsumerSetup(session_timeout_ms=28_000, max_poll_interval_ms=12_000)
+LATE: Final = of([PATIENT, PATIENT], Action(18_000, "suspend", 1), Action(18_500, "close", 0, 500))
+PAUSED: Final = of([JAVA, JAVA], Action(20_000, "kill", 1), Action(21_000, "pause_coordinator", 0, 2_000))
+STOPPED: Final = of([JAVA, JAVA], Action(20_000, "kill", 1), Action(22_000, "stop_coordinator", 0, 3_000))
+ENDED: Final = of([JAVA, JAVA], Action(20_000, "kill", 1), Action(22_000, "kill_coordinator", 0, 3_000))
+EMPTY: Final = of([JAVA], Action(20_000, "close"))
+MODERN_CLOSED: Final = of([MODERN, MODERN], Action(20_000, "close", 1, 4_000))
+MODERN_BUSY: Final = of([MODERN, MODERN], Action(2_000, "block", 0, 5_000), Action(2_500, "close", 1, 500))
+MODERN_SOON: Final = of([MODERN, MODERN, MODERN], Action(20_000, "close", 1, 300))
+LOOPING: Final = of([JAVA, JAVA], Action(12_000, "crash_loop", 1, 6))
+NONE_LEFT: Final = of([JAVA, JAVA], topics=(("t", 1),))
+OFFSETS: Final = of([JAVA], Action(20_000, "close"), Action(24_000, "reset_offsets", 0, 3))
+GONE: Final = of([JAVA], Action(20_000, "close"), Action(24_000, "delete_group"))
+
+
+def later(field: str, ms: int = 2_000) -> Change:
+    return lambda claim: msgspec.structs.replace(claim, **{field: (getattr(claim, field) or 0) + ms})
+
+
+def with_(**fields: object) -> Change:
+    return lambda claim: msgspec.structs.replace(claim, **fields)
+
+
+STRANGER: Final = msgspec.convert({"member_id": "nobody"}, causes.Joined.__annotations__["member"])
+
+FALSE: Final[tuple[tuple[type[Claim], History, Change], ...]] = (
+    (causes.Joined, KILLED, with_(member=STRANGER)),
+    (causes.Resubscribed, RESUBSCRIBED, with_(subscribed=("v",))),
+    (causes.TopicChanged, GROWN, with_(partitions_now=7)),
+    (causes.TopicChanged, GROWN, with_(is_created_again=True)),
+    (causes.LeaderAsked, GROWN, with_(said="for no reason")),
+    (causes.Left, CLOSED, with_(way=causes.Way.POLL_TIMEOUT)),
+    (causes.Left, CLOSED, later("at_ms")),
+    (causes.Left, BUSY, with_(way=causes.Way.CLOSED)),
+    (causes.Left, BUSY, later("limit_ms")),
+    (causes.LeftUnsaid, UNSAID, with_(guess=causes.Guess.POLL_TIMEOUT)),
+    (causes.LeftUnsaid, UNSAID, with_(usual=causes.Usual.UNNAMED)),
+    (causes.RemovedByAdministrator, REMOVED, with_(member=STRANGER)),
+    (causes.Late, LATE, later("limit_ms", 10_000)),
+    (causes.Late, LATE, with_(has_no_time=True)),
+    (course.Took, KILLED, later("sync_ms", 100)),
+    (course.Took, KILLED, later("member_count", 1)),
+    (course.HeldUp, KILLED, later("held_up_ms", -100)),
+    (course.GaveUpLate, MODERN_BUSY, later("gave_up_ms", -2_000)),
+    (price.Moved, KILLED, later("moved", 1)),
+    (price.Moved, KILLED, later("first_owned", 1)),
+    (price.Unowned, KILLED, later("from_ms", 9_000)),
+    (price.Unowned, KILLED, later("from_ms", -9_000)),
+    (price.Unowned, KILLED, later("partitions", 6)),
+    (price.Unowned, TURNED, later("from_ms", -9_000)),
+    (price.Lag, KILLED, later("before", 200)),
+    (price.Lag, KILLED, later("after", 200)),
+    (endings.Superseded, MODERN_SOON, later("after_ms", 1_000)),
+    (endings.Emptied, EMPTY, later("at_ms", -3_000)),
+    (silences.Silent, KILLED, later("since_ms", 5_000)),
+    (silences.Silent, KILLED, later("since_ms", -5_000)),
+    (silences.ConnectionClosed, KILLED, later("at_ms", 100)),
+    (silences.ConnectionClosed, KILLED, with_(closer=silences.Closer.STATIC)),
+    (silences.Back, KILLED_AND_BACK, later("back_ms")),
+    (silences.Back, KILLED_AND_BACK, later("gone_ms")),
+    (silences.CoordinatorAway, STOPPED, later("at_ms")),
+    (silences.CoordinatorAway, PAUSED, later("from_ms")),
+    (silences.CoordinatorAway, ENDED, with_(end=silences.End.IN_ORDER)),
+    (silences.UnheardSinceStart, ENDED, later("start_ms")),
+)
+"""A claim that is true in a history, and how it is made false."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "history", "change"), FALSE, ids=[f"{kind.__name__}-{number}" for number, (kind, _, _) in enumerate(FALSE)]
+)
+def test_a_claim_that_was_made_false_is_found(kind, history, change):
+    changed: list[Claim] = []
+
+    def with_a_false_one(folded: GroupHistory, generation: Generation) -> Iterable[Claim]:
+        for claim in claims_of(folded, generation).all():
+            if type(claim) is kind and not isinstance(claim, Advice):
+                claim = change(claim)
+                changed.append(claim)
+            yield claim
+
+    report = told_in(history, Makers(with_a_false_one, lambda folded, now_ms: ()))
+    assert changed, f"no {kind.__name__} is told in this history"
+    assert any(type(each.contradiction.claim) is kind for each in report.false)
+
+
+# ---- advice
+
+
+def advised(kind: Try, history: History) -> list[str]:
+    """Why an advice is false that is given whatever happened."""
+
+    def with_advice(folded: GroupHistory, generation: Generation) -> Iterable[Claim]:
+        told = list(claims_of(folded, generation).all())
+        yield from told
+        about = [each for each in told if isinstance(each, silences.Silent | silences.ConnectionClosed | causes.Left)]
+        yield from (Advice(kind=kind, because=(each,), member=each.member) for each in about)
+
+    report = told_in(history, Makers(with_advice, lambda folded, now_ms: ()))
+    found = [each.contradiction for each in report.false if isinstance(each.contradiction.claim, Advice)]
+    return [each.why for each in found if each.claim.kind is kind]
+
+
+PROXIED: Final = of([JAVA, JAVA], Action(20_000, "proxy_all", 0, 12_000))
+REFUSED: Final = of([JAVA, JAVA], Action(20_000, "refuse", 1, 15_000))
+
+
+@pytest.mark.parametrize(
+    ("kind", "history"),
+    [
+        (Try.PROCESS_ENDED, PROXIED),
+        (Try.PROCESS_ENDED, REFUSED),
+        (Try.SILENT, REFUSED),
+        (Try.COORDINATOR_STOOD_STILL, KILLED),
+        (Try.RIGHT_IS_MISSING, KILLED),
+        (Try.QUOTA_IS_TOO_SMALL, KILLED),
+        (Try.CONNECTION_LOST, KILLED),
+        (Try.LONGER_POLL_INTERVAL, CLOSED),
+        (Try.STATIC_MEMBERSHIP, UNSAID),
+        (Try.STATIC_IS_GONE_FOR_GOOD, KILLED),
+        (Try.LARGER_GROUP_SIZE, KILLED),
+    ],
+)
+def test_advice_that_would_not_have_helped_is_found(kind, history):
+    assert advised(kind, history)
+
+
+@pytest.mark.parametrize(
+    ("kind", "history"),
+    [
+        (Try.PROCESS_ENDED, KILLED),
+        (Try.SILENT, HOST_LOST),
+        (Try.RIGHT_IS_MISSING, REFUSED),
+        (Try.CONNECTION_LOST, PROXIED),
+        (Try.LONGER_POLL_INTERVAL, BUSY),
+        (Try.STATIC_MEMBERSHIP, CLOSED),
+    ],
+)
+def test_advice_that_would_have_helped_is_true(kind, history):
+    assert not advised(kind, history)
+
+
+def test_an_advice_follows_from_claims_that_are_told():
+    def alone(folded: GroupHistory, generation: Generation) -> Iterable[Claim]:
+        told = [each for each in claims_of(folded, generation).all() if isinstance(each, silences.Silent)]
+        return [Advice(kind=Try.SILENT, because=tuple(told))] if told else []
+
+    report = told_in(KILLED, Makers(alone, lambda folded, now_ms: ()))
+    assert "which is not told" in report.false[0].contradiction.why
