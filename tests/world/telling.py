@@ -12,7 +12,7 @@ from coordinator.explain.makers.generation import claims_of
 from coordinator.explain.makers.notes import note_claims
 from tests.world.checkers.checks import check
 from tests.world.checkers.context import Context, Contradiction, context_of, context_of_group
-from tests.world.checkers.price import untold
+from tests.world.weak import not_told
 from tests.world.history import History
 from tests.world.playing import Played, play
 
@@ -82,6 +82,4 @@ def _check(context: Context, claims: tuple[Claim, ...], report: Report) -> None:
         contradiction = check(claim, truth, context)
         if contradiction is not None:
             report.false.append(FalseClaim(context, contradiction))
-    what = untold(truth, context, kinds)
-    if what is not None:
-        report.missing[what] += 1
+    report.missing.update(not_told(truth, context, kinds))

@@ -1,13 +1,12 @@
 """What a rebalance cost: true by who processed what when, and by what leaders assigned."""
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
 from coordinator.explain.claims import price as claims
 from coordinator.explain.claims.claim import Claim
 from tests.world.checkers.context import Check, Context
-from tests.world.checkers.tolerances import BEAT_MS, INSTANT_MS, NETWORK_MS, SYNC_MS, WORTH_TELLING_MS
+from tests.world.checkers.tolerances import BEAT_MS, INSTANT_MS, NETWORK_MS, SYNC_MS
 from tests.world.topics import RECORDS_PER_SECOND, Partition
 from tests.world.truth import Plan, Truth
 
@@ -163,14 +162,6 @@ def lag(claim: claims.Lag, truth: Truth, context: Context) -> str | None:
         if not known or not min(known) - slack <= told <= max(known) + slack:
             return f"it was {known} {when}"
     return None
-
-
-def untold(truth: Truth, context: Context, told: Counter[type[Claim]]) -> str | None:
-    """What the world had and no claim says: partitions without an owner for a time that is worth it."""
-    if told[claims.Unowned] or told[claims.UnownedInSum] or context.ended_ms is None:
-        return None
-    least = max((least for least, _ in gaps(truth, context).values()), default=0)
-    return "Unowned" if least >= WORTH_TELLING_MS else None
 
 
 CHECKS: Final[dict[type[Claim], Check]] = {
