@@ -39,7 +39,11 @@ def main() -> int:
             break
     took, count = time.monotonic() - began, seed - first
     show(told, unknown, missing, false)
-    print(f"{count} histories in {took:.1f} s: {count / took:.0f} a second, {count / took * 3600:,.0f} an hour")
+    busy = time.process_time()
+    print(
+        f"{count} histories in {took:.1f} s: {count / took * 3600:,.0f} an hour,"
+        f" {count / busy:.0f} for each second of a core"
+    )
     for kind, examples in false.items():
         tell(kind, *examples[0], shrinks=chosen.shrink or not chosen.goes_on)
     return 1 if false else 0

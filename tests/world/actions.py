@@ -5,6 +5,7 @@ consumer in the right state, so that any other action can be left out of a histo
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
@@ -39,8 +40,8 @@ class Actions(World):
         consumer = self.consumers[action.who % len(self.consumers)]
         self.schedule.at(self.begin_ms + action.at_ms, lambda: kind(consumer, action.value))
 
-    def _later(self, ms: int, callback: Callable[[], object]) -> None:
-        self.schedule.at(self.now_ms + ms, lambda: callback() and None)
+    def _later(self, ms: int, callback: Callable[[], None]) -> None:
+        self.schedule.at(self.now_ms + ms, callback)
 
     # ---- processes
 
@@ -81,7 +82,7 @@ class Actions(World):
         """All are closed and started again, one each `value` ms, on other hosts if `value` is odd."""
         running = [each for each in self.consumers if each.is_running]
         for position, each in enumerate(running):
-            self._later(position * value, lambda each=each: self._replace(each, value))
+            self._later(position * value, partial(self._replace, each, value))
 
     def _replace(self, consumer: Consumer, value: int) -> None:
         consumer.host += value % 2
@@ -119,7 +120,7 @@ class Actions(World):
 
     def unsubscribe(self, consumer: Consumer, value: int) -> None:
         if consumer.process is not None and consumer.process.is_alive and not consumer.process.is_blocked:
-            consumer.process.run(lambda: consumer.process and consumer.process.leave(Way.UNSUBSCRIBED) and None)
+            consumer.process.run(partial(consumer.process.leave, Way.UNSUBSCRIBED))
 
     def subscribe(self, consumer: Consumer, value: int) -> None:
         if consumer.process is not None and consumer.process.is_alive:
@@ -243,9 +244,7 @@ class Actions(World):
 
     def delete_offsets(self, consumer: Consumer, value: int) -> None:
         parts = [OffsetDeleteRequestPartition(partition_index=0)]
-        message = OffsetDeleteRequest(
-            group_id=GROUP_ID, topics=[OffsetDeleteRequestTopic(name="t", partitions=parts)]
-        )
+        message = OffsetDeleteRequest(group_id=GROUP_ID, topics=[OffsetDeleteRequestTopic(name="t", partitions=parts)])
         self._administer("delete offsets", "OffsetDelete", message, 0)
 
     def delete_group(self, consumer: Consumer, value: int) -> None:

@@ -115,9 +115,7 @@ class ClassicConsumer(Process):
             for name in self.setup.assignors
         ]
         says = reason if self.kind.says_why else ""
-        self.truth.subscriptions.append(
-            Subscribed(self.world.now_ms, self.topics, self.setup.assignors, says)
-        )
+        self.truth.subscriptions.append(Subscribed(self.world.now_ms, self.topics, self.setup.assignors, says))
         message = JoinGroupRequest(
             group_id=GROUP_ID,
             session_timeout_ms=self.setup.session_timeout_ms,

@@ -93,8 +93,6 @@ def moved_with(history: History, assignor: str, is_of: Callable[[int], bool]) ->
 def _same(truth: Truth, process: ProcessTruth) -> ProcessTruth | None:
     """The same process in another course of the history: the same consumer's, started at the same time."""
     found = (
-        each
-        for each in truth.processes
-        if each.consumer == process.consumer and each.started_ms == process.started_ms
+        each for each in truth.processes if each.consumer == process.consumer and each.started_ms == process.started_ms
     )
     return next(found, None)

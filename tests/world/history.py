@@ -77,9 +77,7 @@ def as_code(history: History) -> str:
 
 
 def _fields(found: ConsumerSetup, plain: ConsumerSetup) -> str:
-    different = (
-        f"{name}={value!r}" for name, value in found._asdict().items() if value != getattr(plain, name)
-    )
+    different = (f"{name}={value!r}" for name, value in found._asdict().items() if value != getattr(plain, name))
     return f"ConsumerSetup({', '.join(different)})"
 
 

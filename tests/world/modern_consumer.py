@@ -33,9 +33,7 @@ class ModernConsumer(Process):
             session_timeout_ms=setup.session_timeout_ms,
             protocol="consumer",
         )
-        self.member = ConsumerProtocolMember(
-            f"m{truth.consumer}", truth.number, client, lambda: (self.topics, "")
-        )
+        self.member = ConsumerProtocolMember(f"m{truth.consumer}", truth.number, client, lambda: (self.topics, ""))
         self.is_out = False
         """It has left, and is not to join."""
         self._beat: Request | None = None

@@ -195,9 +195,7 @@ class Process:
         self.world.connected(self, connection)
         return connection
 
-    def send(
-        self, api: str, message: Any, version: int, received: Callable[[Any, ErrorCode], None]
-    ) -> Request | None:
+    def send(self, api: str, message: Any, version: int, received: Callable[[Any, ErrorCode], None]) -> Request | None:
         """Send a request; None while it has no connection."""
         if self.is_reconnecting:
             return None

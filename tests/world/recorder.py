@@ -107,7 +107,9 @@ class Recorder:
             self._state, self._starts = state, self._server.starts
             protocol = "" if group is None else group.membership.protocol_name or ""
             kind = "" if group is None else type(group.membership).__name__
-            self._truth.states.append(StateChange(now_ms, *state, len(members), protocol, kind == "ConsumerGroup"))
+            self._truth.states.append(
+                StateChange(now_ms, state[0], state[1], len(members), protocol, kind == "ConsumerGroup")
+            )
 
     def _process_of(self, member_id: str, connection: object) -> ProcessTruth | None:
         known = self._connections.get(id(connection))

@@ -84,9 +84,7 @@ class WorldServer(SimulatedServer):
         super().start(clean=clean)
         self.is_up, self.is_paused = True, False
         self.coordinator.announce(
-            CoordinatorStarted(
-                time_ms=0, node_id=NODE_ID, coordinator_epoch=self.starts, software_version="simulated"
-            )
+            CoordinatorStarted(time_ms=0, node_id=NODE_ID, coordinator_epoch=self.starts, software_version="simulated")
         )
         self.end_iteration()
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from tests.simulation.shrinking import fewest
 from tests.world.history import Action, ConsumerSetup, History, Setup
-from tests.world.telling import FalseClaim, Makers, told_in
+from tests.world.telling import PRODUCT, FalseClaim, Makers, told_in
 
 Kind = tuple[str, str]
 """The class of a claim, and of an advice its kind."""
@@ -15,12 +15,12 @@ def kind_of(found: FalseClaim) -> Kind:
     return type(claim).__name__, str(getattr(claim, "kind", ""))
 
 
-def is_told_falsely(history: History, kind: Kind, makers: Makers = Makers()) -> bool:
+def is_told_falsely(history: History, kind: Kind, makers: Makers = PRODUCT) -> bool:
     """Whether a claim of this kind is false in a history."""
     return any(kind_of(each) == kind for each in told_in(history, makers).false)
 
 
-def shrink(history: History, kind: Kind, makers: Makers = Makers()) -> History:
+def shrink(history: History, kind: Kind, makers: Makers = PRODUCT) -> History:
     """A smaller history in which a claim of the same kind is false. In the given one there must be one."""
 
     def fails(other: History) -> bool:
@@ -51,9 +51,7 @@ def _without_consumers(history: History) -> Iterator[History]:
     consumers = history.setup.consumers
     for number in range(len(consumers) if len(consumers) > 1 else 0):
         left = consumers[:number] + consumers[number + 1 :]
-        actions = tuple(
-            each._replace(who=_moved(each.who % len(consumers), number)) for each in history.actions
-        )
+        actions = tuple(each._replace(who=_moved(each.who % len(consumers), number)) for each in history.actions)
         yield history._replace(setup=history.setup._replace(consumers=left), actions=actions)
 
 
@@ -80,4 +78,3 @@ def _with_simpler_consumers(history: History) -> Iterator[History]:
             changed = consumer._replace(**{name: value})
             left = (*consumers[:number], changed, *consumers[number + 1 :])
             yield history._replace(setup=history.setup._replace(consumers=left))
-

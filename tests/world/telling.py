@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from coordinator.explain.claims.claim import Claim, Known
 from coordinator.explain.generation import Generation
@@ -12,9 +12,9 @@ from coordinator.explain.makers.generation import claims_of
 from coordinator.explain.makers.notes import note_claims
 from tests.world.checkers.checks import check
 from tests.world.checkers.context import Context, Contradiction, context_of, context_of_group
-from tests.world.weak import not_told
 from tests.world.history import History
 from tests.world.playing import Played, play
+from tests.world.weak import not_told
 
 Make = Callable[[GroupHistory, Generation], Iterable[Claim]]
 """Makes the claims about one generation."""
@@ -55,7 +55,10 @@ class Report(NamedTuple):
     """What the world had, is worth telling, and is not told."""
 
 
-def told_in(history: History, makers: Makers = Makers()) -> Report:
+PRODUCT: Final = Makers()
+
+
+def told_in(history: History, makers: Makers = PRODUCT) -> Report:
     """Play a history, make the claims about it at each of its times, and check them."""
     found: list[Told] = []
 

@@ -21,14 +21,18 @@ MODERN: Final = ConsumerSetup("modern", ())
 UNTIL_MS: Final = 60_000
 
 
-def history(consumers: Iterable[ConsumerSetup], *actions: Action, told_ms: tuple[int, ...] = (), **setup: Any) -> History:
+def history(
+    consumers: Iterable[ConsumerSetup], *actions: Action, told_ms: tuple[int, ...] = (), **setup: Any
+) -> History:
     return History(Setup(tuple(consumers), **setup), actions, UNTIL_MS, told_ms)
 
 
 FOUND: Final[dict[str, History]] = {
     # ---- what the coordinator did to a member
     "the right to read the group is revoked": history([JAVA, JAVA], Action(20_000, "refuse", 1, 28_000)),
-    "the right of a member of a consumer group is revoked": history([MODERN, MODERN], Action(20_000, "refuse", 1, 28_000)),
+    "the right of a member of a consumer group is revoked": history(
+        [MODERN, MODERN], Action(20_000, "refuse", 1, 28_000)
+    ),
     "the right is revoked, and its client does not say what it is": history(
         [ConsumerSetup("kafkajs", ("range",)), JAVA], Action(20_000, "refuse", 0, 28_000)
     ),
@@ -113,7 +117,9 @@ FOUND: Final[dict[str, History]] = {
     "a member of the new protocol crashes again and again": history(
         [MODERN, MODERN], Action(12_000, "crash_loop", 1, 6), consumer_session_ms=6_000
     ),
-    "an administrator removes a member of the new protocol": history([MODERN, MODERN], Action(20_000, "remove_member", 1)),
+    "an administrator removes a member of the new protocol": history(
+        [MODERN, MODERN], Action(20_000, "remove_member", 1)
+    ),
     "an administrator removes a member, and the epoch rises at once": history(
         [JAVA, MODERN], Action(20_320, "proxy_all", 0, 4_779), Action(21_102, "remove_member", 1)
     ),
@@ -162,7 +168,9 @@ FOUND: Final[dict[str, History]] = {
     # ---- the plain cases
     "a host is lost": history([JAVA, JAVA], Action(20_000, "lose_host", 1, 5_000)),
     "a process is suspended": history([JAVA, JAVA], Action(20_000, "suspend", 1, 14_000)),
-    "an application is busy": history([JAVA, JAVA._replace(max_poll_interval_ms=12_000)], Action(20_000, "block", 1, 20_000)),
+    "an application is busy": history(
+        [JAVA, JAVA._replace(max_poll_interval_ms=12_000)], Action(20_000, "block", 1, 20_000)
+    ),
     "an application is busy, and poll() sends the heartbeats": history(
         [ConsumerSetup("kafka-python"), JAVA], Action(20_000, "block", 0, 20_000)
     ),

@@ -1,4 +1,4 @@
-"""What really happened: who lived, processed, sent and did what when. Nothing here is read from the coordinator's events.
+"""What really happened: who lived, processed, sent and did what when. Nothing here is read from events.
 
 Times are those of the virtual clock, which is the wall clock, too: ms since the epoch.
 """
@@ -87,7 +87,14 @@ class ProcessTruth:
     """One process of a client, from its start to its end."""
 
     def __init__(
-        self, number: int, consumer: int, kind: ClientKind, client_id: str, host: str, instance_id: str | None, at_ms: int
+        self,
+        number: int,
+        consumer: int,
+        kind: ClientKind,
+        client_id: str,
+        host: str,
+        instance_id: str | None,
+        at_ms: int,
     ) -> None:
         self.number, self.consumer, self.kind = number, consumer, kind
         self.client_id, self.host, self.instance_id = client_id, host, instance_id
@@ -278,7 +285,7 @@ class Truth:
     # ---- offsets
 
     def lags_at(self, at_ms: int) -> list[int]:
-        """What was behind the offsets that the group had committed in a ms, after each commit in it; none: it had none."""
+        """What was behind the committed offsets of the group in a ms, after each commit in it; none: it had none."""
         last: dict[Partition, int] = {}
         found: list[int | None] = []
         since_ms = max((each.at_ms for each in self.states if not each.state and each.at_ms <= at_ms), default=0)

@@ -7,12 +7,12 @@ from typing import Final
 from coordinator.explain.claims.claim import Claim
 from coordinator.explain.claims.findings import CannotJoin
 from coordinator.explain.claims.price import Unowned, UnownedInSum
-from coordinator.explain.claims.silences import Back, Refused
+from coordinator.explain.claims.silences import Back, Refused, Silent
 from coordinator.explain.facts import RETURN_MS
 from coordinator.explain.generation import Outcome
 from tests.world.checkers.context import Context
 from tests.world.checkers.price import gaps
-from tests.world.checkers.tolerances import NETWORK_MS, WORTH_TELLING_MS
+from tests.world.checkers.tolerances import WORTH_TELLING_MS
 from tests.world.truth import Fate, Membership, ProcessTruth, Truth
 
 REFUSED_MS: Final = 4_000
@@ -30,13 +30,16 @@ def not_told(truth: Truth, context: Context, told: Counter[type[Claim]]) -> Iter
         least = max((least for least, _ in gaps(truth, context).values()), default=0)
         if least >= WORTH_TELLING_MS:
             yield Unowned.__name__
-    removed = [each for each in truth.memberships if context.began_ms - NETWORK_MS <= each.until_ms <= context.known_ms]
-    for each in removed:
-        if each.process is not None and not any(left.member_id == each.member_id for left in each.process.departures):
-            if not told[Refused] and _was_refused(each.process, each):
-                yield Refused.__name__
-            if not told[Back] and _is_back(truth, each, context):
-                yield Back.__name__
+    silent = {each.member.member_id for each in context.told if isinstance(each, Silent)}
+    back = {each.member.member_id for each in context.told if isinstance(each, Back)}
+    for member_id in silent:
+        removed = truth.removal(member_id, context.known_ms)
+        if removed is None or removed.process is None:
+            continue
+        if _was_refused(removed.process, removed):
+            yield Refused.__name__
+        if member_id not in back and _is_back(truth, removed, context):
+            yield Back.__name__
 
 
 def _was_refused(process: ProcessTruth, membership: Membership) -> bool:

@@ -83,7 +83,9 @@ def silent(claim: Given, truth: Truth, context: Context) -> str | None:
     if why:
         return why
     consumer = context.history.setup.consumers[removal.process.consumer]
-    timeout_ms = context.history.setup.consumer_session_ms if removal.process.kind.is_modern else consumer.session_timeout_ms
+    timeout_ms = (
+        context.history.setup.consumer_session_ms if removal.process.kind.is_modern else consumer.session_timeout_ms
+    )
     if claim.above_ms is not None and not context.is_epoch and claim.above_ms != timeout_ms:
         return f"its session timeout is {timeout_ms} ms"
     return None
@@ -104,7 +106,13 @@ def busy(claim: Given, truth: Truth, context: Context) -> str | None:
     process = _process(claim, truth, context)
     if process is None:
         return None
-    hindered = [*process.blocked.all, *process.suspended.all, *process.starved.all, *process.cut.all, *process.proxied.all]
+    hindered = [
+        *process.blocked.all,
+        *process.suspended.all,
+        *process.starved.all,
+        *process.cut.all,
+        *process.proxied.all,
+    ]
     hindered.append((process.ended_ms, context.known_ms + 1))
     from_ms = context.disturbed_ms - BEAT_MS
     able = without([(from_ms, context.known_ms)], hindered)

@@ -1,5 +1,6 @@
 """Why a rebalance began: true by what processes said and did, and by what administrators did."""
 
+from itertools import pairwise
 from typing import Final
 
 from coordinator.core.causes import Cause
@@ -40,7 +41,7 @@ def resubscribed(claim: claims.Resubscribed, truth: Truth, context: Context) -> 
     if not said:
         return "it has said nothing"
     if claim.change is claims.Change.TOPICS:
-        pairs = [(set(a.topics), set(b.topics)) for a, b in zip(said, said[1:], strict=False)]
+        pairs = [(set(a.topics), set(b.topics)) for a, b in pairwise(said)]
         wanted = set(claim.subscribed), set(claim.unsubscribed)
         if not any((now - before, before - now) == wanted for before, now in pairs):
             return f"it did not: {[each.topics for each in said]}"
@@ -123,7 +124,7 @@ def left(claim: claims.Left, truth: Truth, context: Context) -> str | None:
     found = [
         each
         for each in process.departures
-        if each.member_id == claim.member.member_id and -INSTANT_MS <= claim.at_ms - each.at_ms
+        if each.member_id == claim.member.member_id and claim.at_ms - each.at_ms >= -INSTANT_MS
     ]
     if not found:
         return "it did not leave by itself"
@@ -170,9 +171,7 @@ def left_unsaid(claim: claims.LeftUnsaid, truth: Truth, context: Context) -> str
     return None
 
 
-def removed_by_administrator(
-    claim: claims.RemovedByAdministrator, truth: Truth, context: Context
-) -> str | None:
+def removed_by_administrator(claim: claims.RemovedByAdministrator, truth: Truth, context: Context) -> str | None:
     removals = [each for each in truth.acts if each.what == "remove" and each.at_ms <= context.known_ms]
     mine = truth.identity(claim.member.member_id)
     named = {truth.identity(member_id) for each in removals for member_id in each.member_ids}
@@ -188,7 +187,9 @@ def late(claim: claims.Late, truth: Truth, context: Context) -> str | None:
     from_ms, until_ms = context.disturbed_ms, removal.until_ms - INSTANT_MS
     match claim.missing:
         case claims.Missing.REJOIN:
-            begun = [each.at_ms for each in truth.states if each.state == "PreparingRebalance" and each.at_ms < until_ms]
+            begun = [
+                each.at_ms for each in truth.states if each.state == "PreparingRebalance" and each.at_ms < until_ms
+            ]
             since_ms = begun[-1] if begun else from_ms
             if joins := arrived(truth, claim.member, "JoinGroup", since_ms + INSTANT_MS, until_ms):
                 return f"its JoinGroup arrived after {joins[0] - since_ms} ms"
@@ -213,7 +214,9 @@ def restarted(claim: claims.Restarted, truth: Truth, context: Context) -> str | 
         return None
     if process.instance_id is None:
         return "it is no static member"
-    earlier = [each for each in truth.processes if each.instance_id == process.instance_id and each.number <= process.number]
+    earlier = [
+        each for each in truth.processes if each.instance_id == process.instance_id and each.number <= process.number
+    ]
     hosts = {each.host for each in earlier}
     if claim.host_before and claim.host_before not in hosts:
         return f"it was at {hosts} before"

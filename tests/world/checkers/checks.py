@@ -34,6 +34,7 @@ def strangers(claim: Claim, truth: Truth) -> Iterator[str]:
         for member in value if isinstance(value, tuple) else (value,):
             if isinstance(member, MemberRef):
                 process = truth.process_of(member.member_id)
-                is_known = process is not None and member.client_id
-                if is_known and (member.client_id, member.client_host) != (process.client_id, process.host):
+                if process is None or not member.client_id:
+                    continue
+                if (member.client_id, member.client_host) != (process.client_id, process.host):
                     yield f"{member.member_id} is {process.client_id} at {process.host}"

@@ -141,9 +141,10 @@ def gave_up_late(claim: claims.GaveUpLate, truth: Truth, context: Context) -> st
         start, end = holding.span
         if claim.asked_ms is not None and start < claim.asked_ms and end < claim.asked_ms - BEAT_MS:
             continue  # an earlier holding
-        if claim.gave_up_ms is not None and not was_removed and start < claim.gave_up_ms - BEAT_MS:
-            if end > claim.gave_up_ms + NETWORK_MS:
-                return f"it used {name}-{index} for {end - claim.gave_up_ms} ms more"
+        if claim.gave_up_ms is None or was_removed or start >= claim.gave_up_ms - BEAT_MS:
+            continue
+        if end > claim.gave_up_ms + NETWORK_MS:
+            return f"it used {name}-{index} for {end - claim.gave_up_ms} ms more"
     return None
 
 

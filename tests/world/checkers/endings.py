@@ -41,9 +41,9 @@ def superseded(claim: claims.Superseded, truth: Truth, context: Context) -> str 
     if was_stable:
         return f"it was stable after {was_stable[0].at_ms - context.began_ms} ms"
     ended_ms = context.ended_ms
-    if claim.after_ms is not None and ended_ms is not None:
-        if abs(context.began_ms + claim.after_ms - ended_ms) > NETWORK_MS:
-            return f"it was superseded after {ended_ms - context.began_ms} ms"
+    is_known = claim.after_ms is not None and ended_ms is not None
+    if is_known and abs(context.began_ms + (claim.after_ms or 0) - (ended_ms or 0)) > NETWORK_MS:
+        return f"it was superseded after {(ended_ms or 0) - context.began_ms} ms"
     return _had_synced(claim, truth, context)
 
 
@@ -76,7 +76,11 @@ def emptied(claim: claims.Emptied, truth: Truth, context: Context) -> str | None
 def cut_short(claim: claims.CutShort, truth: Truth, context: Context) -> str | None:
     from_ms = context.began_ms - INSTANT_MS
     starts = truth.starts(from_ms, context.told_ms + INSTANT_MS)
-    return None if starts or truth.disk_failed_within(from_ms, context.told_ms) else "the coordinator never loaded it again"
+    return (
+        None
+        if starts or truth.disk_failed_within(from_ms, context.told_ms)
+        else "the coordinator never loaded it again"
+    )
 
 
 def in_progress(claim: claims.InProgress, truth: Truth, context: Context) -> str | None:
@@ -94,9 +98,7 @@ def end_unknown(claim: claims.EndUnknown, truth: Truth, context: Context) -> str
     return None
 
 
-def came_back_with_other_topics(
-    claim: claims.CameBackWithOtherTopics, truth: Truth, context: Context
-) -> str | None:
+def came_back_with_other_topics(claim: claims.CameBackWithOtherTopics, truth: Truth, context: Context) -> str | None:
     process = truth.process_of(claim.member.member_id)
     if process is None:
         return None

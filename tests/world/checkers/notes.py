@@ -73,7 +73,8 @@ def group_gone(claim: claims.GroupGone, truth: Truth, context: Context) -> str |
     if not is_gone and not restarted and not truth.disk_failed_within(context.begin_ms, claim.at_ms):
         return "the group was there"
     by_administrator = any(
-        each.what == "delete group" and -INSTANT_MS <= claim.at_ms - each.at_ms <= context.told_ms for each in truth.acts
+        each.what == "delete group" and -INSTANT_MS <= claim.at_ms - each.at_ms <= context.told_ms
+        for each in truth.acts
     )
     if claim.event.cause is Cause.ADMIN and not by_administrator:
         return "nobody deleted it"

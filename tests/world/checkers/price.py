@@ -10,7 +10,6 @@ from tests.world.checkers.tolerances import BEAT_MS, INSTANT_MS, NETWORK_MS, SYN
 from tests.world.topics import RECORDS_PER_SECOND, Partition
 from tests.world.truth import Plan, Truth
 
-
 FORGETS: Final = frozenset({"delete offsets", "delete group"})
 
 
@@ -19,7 +18,7 @@ class Assigned(dict[Partition, tuple[str, int, str | None]]):
 
 
 def plans_until(truth: Truth, context: Context) -> Iterator[Plan]:
-    """Those until the generation was stable. A classic member of a consumer group asks for its own with SyncGroup later."""
+    """Those until the generation was stable. A classic member of a consumer group sends SyncGroup after that."""
     for plan in truth.plans:
         is_late = context.is_epoch and plan.is_synced and plan.generation_id == context.generation_id
         if plan.at_ms <= context.known_ms or (is_late and plan.at_ms <= context.known_ms + SYNC_MS):
@@ -69,7 +68,7 @@ def gaps(truth: Truth, context: Context) -> dict[Partition, tuple[int, int]]:
 
 
 def unowned(claim: claims.Unowned, truth: Truth, context: Context) -> str | None:
-    """There is one claim for the partitions of members that had stopped before, which it names, and one for the rest."""
+    """There is one claim for the partitions of members that had stopped before, by name, and one for the rest."""
     known = _meant(claim, truth, context)
     if not known:
         return "no such partition had an owner before"

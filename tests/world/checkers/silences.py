@@ -79,7 +79,9 @@ def refused(claim: claims.Refused, truth: Truth, context: Context) -> str | None
     process = truth.process_of(claim.member.member_id)
     if process is None:
         return None
-    found = [each for each in process.arrivals if each.fate is Fate.REFUSED and each.at_ms >= claim.since_ms - NETWORK_MS]
+    found = [
+        each for each in process.arrivals if each.fate is Fate.REFUSED and each.at_ms >= claim.since_ms - NETWORK_MS
+    ]
     if not found:
         return "nothing of it was refused then"
     if claim.api not in {each.api for each in found}:
@@ -134,7 +136,7 @@ def connection_closed(claim: claims.ConnectionClosed, truth: Truth, context: Con
 
 
 def _may_be_seen_at(closed_ms: int, seen_ms: int, hidden: list[tuple[int, int]]) -> bool:
-    """Whether the coordinator may have seen a connection close then: while it stands still, or is cut off, it cannot."""
+    """Whether the coordinator may have seen a connection close then: while it stands still or is cut off it cannot."""
     if -INSTANT_MS <= seen_ms - closed_ms <= NETWORK_MS:
         return True
     return any(start - NETWORK_MS <= closed_ms <= end and abs(seen_ms - end) <= NETWORK_MS for start, end in hidden)
