@@ -149,7 +149,7 @@ def expire(sim: Simulation, member_id: str) -> None:
 
 
 def test_a_removed_member_that_asks_again_is_told_of_once(sim):
-    a, b = sim.stable_with("a", "b")
+    _, b = sim.stable_with("a", "b")
     expire(sim, b)
     assert sim.heartbeat(b).error is ErrorCode.UNKNOWN_MEMBER_ID
     assert sim.heartbeat(b).error is ErrorCode.UNKNOWN_MEMBER_ID
@@ -158,7 +158,7 @@ def test_a_removed_member_that_asks_again_is_told_of_once(sim):
 
 
 def test_invented_member_ids_and_those_that_left_are_not_told_of(sim):
-    a, b = sim.stable_with("a", "b")
+    _, b = sim.stable_with("a", "b")
     sim.leave(b)
     for member_id in (b, "invented", ""):
         assert sim.heartbeat(member_id).error is ErrorCode.UNKNOWN_MEMBER_ID

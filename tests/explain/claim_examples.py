@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
+import msgspec
+
 from coordinator.audit import schema
 from coordinator.audit.schema import GroupHeldByCluster, MemberRef, Requester
 from coordinator.core.causes import Cause
@@ -10,7 +12,7 @@ from coordinator.explain.claims import causes, course, endings, findings, notes,
 from coordinator.explain.claims.advice import Advice, AssignorChange, Try
 from coordinator.explain.claims.claim import Claim
 from coordinator.explain.sentences.advice import advice
-from coordinator.explain.sentences.causes import clause
+from coordinator.explain.sentences.causes import also, clause
 from coordinator.explain.sentences.findings import finding_words
 from coordinator.explain.sentences.notes import note
 from coordinator.explain.sentences.story import SENTENCES
@@ -36,6 +38,22 @@ ENVELOPE: Final[Any] = {
     "state_before": "Stable",
     "state": "Stable",
 }
+REFUSED_MEMBER: Final = silences.Refused(
+    member=ONE,
+    api="Heartbeat",
+    operation="READ",
+    resource_type="GROUP",
+    resource_name="billing",
+    since_ms=AT - 9_000,
+    count=3,
+)
+STATIC: Final = MemberRef("other-id", "billing-9", "/10.0.0.8", "pod-0")
+
+
+def refused(api: str, error: str, member: MemberRef = ONE, **fields: Any) -> schema.RequestRejected:
+    return schema.RequestRejected(**ENVELOPE, api=api, error=error, member=member, **fields)
+
+
 REFUSED: Final = schema.RequestRejected(
     **ENVELOPE,
     api="JoinGroup",
@@ -90,10 +108,14 @@ STORY: Final[tuple[Claim, ...]] = (
     causes.Untold(count=2),
     SILENT,
     silences.Unheard(member=ONE, paused_ms=11_000, timeout_ms=10_000),
+    REFUSED_MEMBER,
+    silences.Muted(member=ONE, muted_ms=12_000, timeout_ms=10_000),
     silences.StoodStill(member=ONE, paused_ms=2_000, silent_ms=10_000),
     silences.ConnectionClosed(member=ONE, at_ms=AT - 9_000, removed_ms=AT),
     silences.ConnectionClosed(member=POD, at_ms=AT - 9_000, removed_ms=AT, closer=silences.Closer.STATIC),
     silences.ConnectionOpen(member=ONE),
+    silences.ConnectionClosed(member=ONE, at_ms=AT - 9_000, removed_ms=AT, lives=True),
+    silences.CameAgain(member=ONE, at_ms=AT + 1_200, removed_ms=AT, silent_ms=11_200),
     silences.MayBeClosed(member=POD),
     silences.Back(member=ONE, new_member=TWO, gone_ms=AT, back_ms=AT + 3_000),
     silences.UnheardSinceStart(member=ONE, start_ms=AT - 10_000),
@@ -190,7 +212,7 @@ SEVERAL: Final[tuple[tuple[Claim, ...], ...]] = (
 TRIES: Final[tuple[Advice, ...]] = tuple(
     Advice(
         kind=kind,
-        because=(SILENT,),
+        because=(REFUSED_MEMBER,) if kind is Try.RIGHT_IS_MISSING else (SILENT,),
         member=ONE,
         above_ms=10_000,
         joins_in_poll=True,
@@ -281,10 +303,16 @@ NOTES: Final[tuple[Claim, ...]] = (
     ),
     notes.OffsetsGone(at_ms=AT, event=schema.OffsetsExpired(**ENVELOPE, partitions={"orders": [0]})),
     notes.Refusal(at_ms=AT, event=REFUSED),
+    notes.Refusal(at_ms=AT, event=refused("ConsumerGroupHeartbeat", "FENCED_MEMBER_EPOCH", request_generation_id=6)),
+    notes.Refusal(at_ms=AT, event=refused("ConsumerGroupHeartbeat", "GROUP_MAX_SIZE_REACHED")),
+    notes.Refusal(at_ms=AT, event=refused("ConsumerGroupHeartbeat", "UNRELEASED_INSTANCE_ID", POD, holder=STATIC)),
+    notes.Refusal(at_ms=AT, event=refused("OffsetCommit", "STALE_MEMBER_EPOCH", request_generation_id=6)),
+    notes.Refusal(at_ms=AT, event=refused("Heartbeat", "UNKNOWN_MEMBER_ID")),
     notes.Loaded(at_ms=AT),
     notes.GroupConverted(at_ms=AT, group_type="consumer", members=3),
     notes.GroupGone(at_ms=AT, event=schema.GroupRemoved(**ENVELOPE, cause=Cause.ADMIN, requested_by=OPS)),
     notes.AtTheCluster(at_ms=AT, event=HELD),
+    notes.AtTheCluster(at_ms=AT, event=msgspec.structs.replace(HELD, members=[])),
 )
 
 
@@ -304,12 +332,14 @@ def told(claim: Claim) -> list[str]:
     return [note(claim)]
 
 
-def causes_told() -> Iterator[str]:
-    """The headline of a generation with each cause."""
+def told_together(claims: tuple[Claim, ...]) -> list[str]:
+    """As `told`, of several claims of one type. In a group of KIP-848."""
+    return list(SENTENCES[type(claims[0])](list(claims), Telling(Names([ONE, TWO, POD]), utc_clock, True)))
+
+
+def headlines() -> Iterator[str]:
+    """A headline with each claim that may be the cause of a rebalance."""
     for claim in STORY:
-        if type(claim) in (causes.TopicChanged, causes.Untold):
-            continue
-        try:
-            yield f"generation 7 began 22:13:20 UTC because {clause(claim, telling(claim))}"
-        except KeyError:
-            continue
+        if SENTENCES[type(claim)] is also:
+            name = "group epoch 7" if getattr(claim, "change", None) is causes.Change.PATTERN else "generation 7"
+            yield f"{name} began 22:13:20 UTC because {clause(claim, telling(claim))}"
