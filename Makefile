@@ -258,7 +258,7 @@ testing-examples: build ## tests of a Go, a Node and a Java consumer against `co
 	@if command -v mvn > /dev/null; then cd interop/testing/java && mvn -q -B test; else echo "left out: mvn is missing"; fi
 
 docs: build ## generate the pages of docs that are made from the code: commands, settings, messages, metrics, events, protocol, states, the list of decisions
-	@for page in protocol configuration states audit metrics commands messages decisions; do $(BIN)/python "docs/make_$$page.py"; done
+	@for page in protocol configuration states audit claims metrics commands messages decisions; do $(BIN)/python "docs/make_$$page.py"; done
 
 # MkDocs has packages of its own: the server needs none of them.
 SITE := $(VENV)/site

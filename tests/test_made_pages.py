@@ -11,7 +11,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 
 
 @pytest.mark.parametrize(
-    "name", ["audit", "commands", "configuration", "decisions", "messages", "metrics", "protocol", "states"]
+    "name", ["audit", "claims", "commands", "configuration", "decisions", "messages", "metrics", "protocol", "states"]
 )
 def test_the_page_is_up_to_date(name: str) -> None:
     maker = maker_of(name)

@@ -3,7 +3,7 @@
 from typing import Any, Final, cast
 
 from coordinator.audit import schema
-from coordinator.audit.fields import Fields
+from coordinator.audit.fields import Fields, connection_fields
 from coordinator.audit.group_state import GroupAuditState, KnownMember
 from coordinator.audit.kind_audit import KindAudit, Projection, ms_between
 from coordinator.audit.world import World
@@ -91,10 +91,7 @@ def _removed(
         "last_joined_ms": member.joined_ms,
         "last_committed_ms": member.committed_ms,
         "requested_by": event.requested_by,
-        "connection_open": event.connection_open,
-        "connection_closed_ms": event.connection_closed_ms,
-        "coordinator_paused_ms": event.coordinator_paused_ms,
-        "connection_closed_in_pause_ms": event.connection_closed_in_pause_ms,
+        **connection_fields(event.connection, event.coordinator_paused_ms),
     }
 
 

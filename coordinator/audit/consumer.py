@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Final, cast
 
 from coordinator.audit import classic, consumer_epochs, schema
-from coordinator.audit.fields import Fields
+from coordinator.audit.fields import Fields, connection_fields
 from coordinator.audit.group_state import (
     GroupAuditState,
     KnownMember,
@@ -123,10 +123,7 @@ def _removed(
         "last_joined_ms": member.joined_ms,
         "last_committed_ms": member.committed_ms,
         "requested_by": event.requested_by,
-        "connection_open": event.connection.is_open,
-        "connection_closed_ms": event.connection.closed_ms,
-        "coordinator_paused_ms": event.coordinator_paused_ms,
-        "connection_closed_in_pause_ms": event.connection.closed_in_pause_ms,
+        **connection_fields(event.connection, event.coordinator_paused_ms),
     }
 
 

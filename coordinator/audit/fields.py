@@ -2,9 +2,34 @@
 
 from typing import Any
 
+from coordinator.audit import schema
+from coordinator.core.groups.connection_at_removal import ConnectionAtRemoval
+
 Fields = dict[str, Any]
 """The fields of an event without those of the envelope, in the order of its struct.
 
 A member may be a `KnownMember`, or any object with the attributes of `schema.MemberRef`. In a list of
 `schema.MemberSnapshot`, a `KnownMember` stands for its snapshot.
 """
+
+
+def connection_fields(connection: ConnectionAtRemoval, coordinator_paused_ms: int | None) -> Fields:
+    """What `member.removed` tells of the connection of the member."""
+    denials = connection.denials
+    return {
+        "connection_open": connection.is_open,
+        "connection_closed_ms": connection.closed_ms,
+        "coordinator_paused_ms": coordinator_paused_ms,
+        "connection_closed_in_pause_ms": connection.closed_in_pause_ms,
+        "connection_muted_ms": connection.muted_ms,
+        "denied": None
+        if denials is None
+        else schema.DeniedRequests(
+            denials.api,
+            denials.operation,
+            denials.resource_type,
+            denials.resource_name,
+            denials.first_ms,
+            denials.count,
+        ),
+    }

@@ -58,6 +58,7 @@ cdef class GroupAuditState:
     cdef public object reset_by         # the client that committed last without being a member,
     cdef public int64_t reset_ms        # and when
     cdef dict rejections                # what a rejection is counted by → how many there were
+    cdef dict gone                      # ids of members that were removed for their silence, the newest → None
     cdef readonly int64_t commits
     cdef readonly int64_t committed_partitions
 

@@ -208,6 +208,12 @@ class GroupAuditState:
         """
 
     def count_rejected_commit(self) -> None: ...
+    def is_gone(self, member_id: str) -> bool:
+        """Whether a member was removed for its silence that asks again under its old id; True once for each.
+
+        The newest 100 of a group are remembered, since the start of the coordinator.
+        """
+
     def count_rejection(self, rejection: tuple[object, ...], at_ms: int) -> int:
         """How often requests were rejected like this, with this time; 0 if this time needs no event.
 

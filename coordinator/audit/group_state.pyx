@@ -18,6 +18,7 @@ cdef dict NO_ENTRIES = {}
 cdef list NO_ITEMS = []
 
 cdef enum:
+    GONE_MAX = 100                      # removed members that are remembered, to know them when they come again
     REJECTIONS_MAX = 1000               # kinds of rejections that are counted for a group; clients choose their names
     NEVER = -1
 
@@ -75,7 +76,7 @@ cdef class GroupAuditState:
         self.seq = seq
         self.created_seq = created_seq
         self.members = self.owners = self.waited_for = self.topics = self.had = self.rejections = NO_ENTRIES
-        self.released = NO_ENTRIES
+        self.released = self.gone = NO_ENTRIES
         self.triggers = self.epoch_triggers = self.never_synced = self.silent = NO_ITEMS
         self.nameable_partitions = PARTITIONS_NAMED_MAX
         self.stored_member_ids = ()
@@ -201,6 +202,12 @@ cdef class GroupAuditState:
 
     def note_removal(self, KnownMember known not None, last_heard_ms, rebalance_runs):
         cdef Py_ssize_t partitions = len(known.owned) + known.unnamed_partitions
+        if last_heard_ms is not None:
+            if self.gone is NO_ENTRIES:
+                self.gone = {}
+            elif len(self.gone) == GONE_MAX:
+                del self.gone[next(iter(self.gone))]
+            self.gone[known.member.member_id] = None
         if last_heard_ms is not None and partitions:
             if rebalance_runs:
                 self.silent_partition_ms += max(self.rebalance_started_ms - <int64_t>last_heard_ms, 0) * partitions
@@ -309,6 +316,12 @@ cdef class GroupAuditState:
 
     def count_rejected_commit(self):
         self.commits_rejected += 1
+
+    def is_gone(self, str member_id not None):
+        if member_id not in self.gone:
+            return False
+        del self.gone[member_id]
+        return True
 
     def count_rejection(self, tuple rejection not None, int64_t at_ms):
         if self.rejections is NO_ENTRIES:

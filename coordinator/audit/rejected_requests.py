@@ -15,6 +15,7 @@ from coordinator.core.groups.membership import Membership
 from coordinator.core.groups.states import GroupState
 
 COMMITS: Final = frozenset({"OffsetCommit", "TxnOffsetCommit"})
+HEARTBEATS: Final = frozenset({"Heartbeat", "ConsumerGroupHeartbeat"})
 STALE_COMMIT: Final = frozenset(
     {
         ErrorCode.FENCED_INSTANCE_ID,
@@ -36,6 +37,10 @@ def rejected(
     """The fields of `schema.RequestRejected`; None for a rejection that is only counted."""
     if event.injected:
         return _rejection(event, group, 1)
+    if event.error is ErrorCode.UNKNOWN_MEMBER_ID and event.api in HEARTBEATS and state.is_gone(event.member_id):
+        return _rejection(event, group, 1)
+    if event.api == "Heartbeat" and event.error is ErrorCode.UNKNOWN_MEMBER_ID:
+        return None
     if event.api == "OffsetCommit":
         state.count_rejected_commit()
     if event.api in COMMITS and event.error not in STALE_COMMIT:

@@ -11,9 +11,12 @@ from coordinator.client.groups import DEAD
 from coordinator.dashboard import lag_views
 from coordinator.dashboard.board import HOUR_MS, MS_PER_MINUTE, Board, GroupRow
 from coordinator.dashboard.names import MemberNames
+from coordinator.explain.claims.notes import GroupGone
 from coordinator.explain.findings import Finding
 from coordinator.explain.generation import Generation, MemberPart, Outcome
 from coordinator.explain.history import GroupHistory
+from coordinator.explain.notes import notes
+from coordinator.explain.ownership import flat_owners, owner_spans
 from coordinator.explain.sentences.storms import headline
 from coordinator.explain.storms import Storm
 from coordinator.explain.story import story_of
@@ -118,6 +121,7 @@ def group(board: Board, history: GroupHistory) -> Json:
         "newest_ms": board.newest_ms,
         "begins_in_the_middle": history.begins_in_the_middle,
         "has_events": history.last_seq >= 0,
+        "gone": _gone(history),
         "gaps": [[gap.first_seq, gap.last_seq, gap.before_ms] for gap in history.gaps],
         "topics": topics_of(board, history),
         "members_now": [_member_now(history, member_id, names) for member_id in sorted(history.members)],
@@ -127,6 +131,14 @@ def group(board: Board, history: GroupHistory) -> Json:
         "resets": [msgspec.to_builtins(each) for each in history.resets],
         "rejected": [msgspec.to_builtins(each) for each in history.rejected],
     }
+
+
+def _gone(history: GroupHistory) -> str | None:
+    """How the group went, if it is gone; None: it is there, or the events do not tell it."""
+    if history.state != DEAD or not history.removals:
+        return None
+    (told,) = [each.text for each in notes(history) if isinstance(each.claim, GroupGone)][-1:]
+    return told
 
 
 def topics_of(board: Board, history: GroupHistory) -> list[str]:
@@ -209,8 +221,8 @@ def storm_json(storm: Storm) -> Json:
 
 def moves(before: Generation | None, after: Generation, names: MemberNames) -> Json:
     """Partitions whose owner differs between two generations: [topic, partition, from, to], None for nobody."""
-    owned_before = {} if before is None else _flat_owners(before)
-    owned_after = _flat_owners(after) if after.outcome is Outcome.STABLE else {}
+    owned_before = {} if before is None else flat_owners(before)
+    owned_after = flat_owners(after) if after.outcome is Outcome.STABLE else {}
     if after.outcome is not Outcome.STABLE:
         return {"total": 0, "moves": []}
     changed = [
@@ -257,28 +269,19 @@ def ownership(history: GroupHistory) -> Json:
     generations = list(history.generations)[-GENERATIONS_SHOWN:]
     following = _next_starts(generations)
     names = MemberNames.of_history(history)
-    lanes: dict[tuple[str, int], list[list[Any]]] = {}
-    latest_owners: dict[tuple[str, int], str] = {}
-    for each in generations:
-        if each.outcome is not Outcome.STABLE or each.ended_ms is None:
-            continue
-        for place, member_id in _flat_owners(each).items():
-            spans = lanes.setdefault(place, [])
-            if spans and each.is_epoch:
-                spans[-1][1] = max(spans[-1][1], _held_until_ms(each, latest_owners[place], member_id))
-            if spans and each.is_epoch and spans[-1][1:] == [each.ended_ms, names.by_id(member_id)]:
-                spans[-1][1] = following[id(each)]
-            else:
-                spans.append([each.ended_ms, following[id(each)], names.by_id(member_id)])
-            latest_owners[place] = member_id
-    if any("cooperative" in each.protocol_name for each in generations):
-        for spans in lanes.values():
-            _join_kept(spans)
+    lanes = owner_spans(history, generations)
     shown = sorted(lanes)[:PARTITIONS_SHOWN]
     return {
         "total": len(lanes),
         "empty": [[each.ended_ms, following[id(each)]] for each in generations if each.outcome is Outcome.EMPTIED],
-        "partitions": [{"topic": topic, "partition": index, "spans": lanes[topic, index]} for topic, index in shown],
+        "partitions": [
+            {
+                "topic": topic,
+                "partition": index,
+                "spans": [[each.from_ms, each.until_ms, names.by_id(each.member_id)] for each in lanes[topic, index]],
+            }
+            for topic, index in shown
+        ],
     }
 
 
@@ -344,38 +347,8 @@ def _member_now(history: GroupHistory, member_id: str, names: MemberNames) -> Js
     }
 
 
-def _flat_owners(one: Generation) -> dict[tuple[str, int], str]:
-    return {
-        (topic, partition): member_id
-        for topic, of_topic in one.owners().items()
-        for partition, member_id in of_topic.items()
-    }
-
-
 def _next_starts(generations: Iterable[Generation]) -> dict[int, int | None]:
     """Identity of a generation → when the next rebalance of the group started; None for the last one."""
     ordered = [each for each in generations if each.started_ms is not None]
     starts = [*(each.started_ms for each in ordered[1:]), None]
     return {id(each): start for each, start in zip(ordered, starts, strict=False)}
-
-
-def _held_until_ms(epoch: Generation, member_id: str, next_id: str) -> int:
-    """Until when a member kept a partition that it had before a group epoch: it consumes while others reconcile."""
-    is_new = any(each.member.member_id == member_id for each in epoch.changes.joined)
-    if member_id not in epoch.members or is_new:
-        return 0
-    if member_id == next_id:
-        return epoch.ended_ms or 0
-    stopped_ms = (each.stopped_ms for each in epoch.absences if each.member.member_id == member_id)
-    return min(stopped_ms, default=epoch.ended_ms or 0)
-
-
-def _join_kept(spans: list[list[Any]]) -> None:
-    """Members of the cooperative protocol keep their partitions during a rebalance: two spans of one owner are one."""
-    joined: list[list[Any]] = []
-    for span in spans:
-        if joined and joined[-1][2] == span[2]:
-            joined[-1][1] = span[1]
-        else:
-            joined.append(span)
-    spans[:] = joined

@@ -35,7 +35,7 @@ def rolling_deploy(facts: Facts) -> list[Succession]:
         if visit.back_ms is None
         and visit.removal.cause in (Cause.MEMBER_LEFT, Cause.SESSION_EXPIRED)
         and visit.removal.requested_by is None
-        and not visit.removal.is_unheard
+        and not visit.removal.is_by_coordinator
     ]
     gone.sort(key=lambda each: each.gone_ms)
     old = {identity(each.member) for each in gone}

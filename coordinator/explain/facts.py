@@ -53,6 +53,15 @@ class Facts:
         return sum(1 for each in self.complete if from_ms <= (each.rebalance_started_ms or 0) <= until_ms)
 
     @cached_property
+    def came_again(self) -> set[str]:
+        """The ids of removed members whose clients asked again under them: their processes lived."""
+        return {
+            each.member.member_id
+            for each in self.history.rejected
+            if each.error == "UNKNOWN_MEMBER_ID" and each.api.endswith("Heartbeat") and not each.injected
+        }
+
+    @cached_property
     def visits(self) -> dict[Identity, list[Visit]]:
         """Identity → its removals in order; by an administrator or a rebalance timeout too."""
         joins: dict[Identity, deque[Joining]] = defaultdict(deque)

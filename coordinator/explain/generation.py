@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from coordinator.audit.schema import (
+    DeniedRequests,
     GenerationStable,
     GenerationStarted,
     GroupEmptied,
@@ -70,12 +71,16 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
     """The coordinator had restarted since the member's last JoinGroup, with which its client says what it is."""
     seq: int | None = None
     """The event that told of it, as of the other changes."""
+    muted_ms: int | None = None
+    """For how long of its silence the coordinator read nothing from its connection, because of a quota."""
+    denied: DeniedRequests | None = None
+    """Its requests in that time that the authorizer refused."""
 
     @property
     def is_disconnected(self) -> bool:
         """Whether its client's side closed the connection before it was removed for its silence."""
         is_closed = self.connection_open is False and self.connection_closed_ms is not None
-        return is_closed and not self.is_unheard
+        return is_closed and not self.is_by_coordinator
 
     @property
     def is_unheard(self) -> bool:
@@ -92,6 +97,23 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
         if not self.coordinator_paused_ms or self.silent_ms is None:
             return False
         return 2 * (self.silent_ms - self.coordinator_paused_ms) < (self.session_timeout_ms or 0)
+
+    @property
+    def is_muted(self) -> bool:
+        """Whether its session ended because the coordinator read nothing from its connection; as `is_unheard`."""
+        if self.cause is not Cause.SESSION_EXPIRED or not self.muted_ms or self.silent_ms is None:
+            return False
+        return 2 * (self.silent_ms - self.muted_ms) < (self.session_timeout_ms or 0)
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether it sent requests that were refused for want of a right, and so renewed no session."""
+        return self.cause is Cause.SESSION_EXPIRED and self.denied is not None
+
+    @property
+    def is_by_coordinator(self) -> bool:
+        """Whether its session ended by what the coordinator itself did: nothing may be guessed about its process."""
+        return self.is_unheard or self.is_refused or self.is_muted
 
     @property
     def has_no_time(self) -> bool:

@@ -1,68 +1,111 @@
-"""Who owned which partition at some time."""
+"""Who owned which partition when: spans of time, as what `Owners` knows of a generation and what came after it tell."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
-from coordinator.explain.generation import Generation, Outcome
+from coordinator.audit.schema import MemberRef
+from coordinator.explain.generation import Generation, Outcome, Removal, Replacement
 from coordinator.explain.history import GroupHistory
+from coordinator.explain.owners import Partition, is_cooperative
 
 
-@dataclass(frozen=True, slots=True)
-class Ownership:
-    """Topic → partition → member id at some time. During a rebalance: the partitions that their members kept.
+class Span(NamedTuple):
+    """A partition had this owner, from a wall-clock time until another one in ms; None: it still has it."""
 
-    `generation_id` is None if it is not known, or if the group had none.
+    from_ms: int
+    until_ms: int | None
+    member: MemberRef
+
+    @property
+    def member_id(self) -> str:
+        return self.member.member_id
+
+
+def owner_spans(history: GroupHistory, generations: Iterable[Generation]) -> dict[Partition, list[Span]]:
+    """Topic and index → who owned the partition, in order; nobody did between two spans.
+
+    A member owns its partitions from the generation that assigns them to it until it rejoins for the next one; until it
+    left, or was heard for the last time, if it was removed; and through a rebalance if it is of the cooperative
+    protocol. `generations` are some of `history`, in order.
     """
-
-    owners: dict[str, dict[int, str]]
-    generation_id: int | None
-    is_rebalancing: bool
-
-
-def owners_at(history: GroupHistory, time_ms: int) -> Ownership:
-    """Who owned which partition at a wall-clock time, in ms since the epoch."""
-    last: Generation | None = None
-    for each in history.generations:
-        if each.started_ms is not None and each.started_ms > time_ms:
-            break
-        if last is not None and last.created_seq != each.created_seq:
-            last = None
-        if each.ended_ms is None or each.ended_ms > time_ms:
-            return _during(each, last)
-        if each.outcome is not Outcome.CUT_SHORT:
-            last = each if each.outcome is Outcome.STABLE else None
-    if last is None or any(last.last_seq < each.seq and each.time_ms <= time_ms for each in history.removals):
-        return Ownership({}, None, False)
-    return Ownership(_owners_of(last, time_ms), last.generation_id, False)
+    known = [each for each in generations if each.started_ms is not None]
+    following = {id(each): after for each, after in zip(known, [*known[1:], None], strict=True)}
+    removals = _removals(history, known)
+    spans: dict[Partition, list[Span]] = {}
+    for each in known:
+        if each.outcome is not Outcome.STABLE or each.ended_ms is None:
+            continue
+        after = following[id(each)]
+        replaced = {change.old_member_id: change for change in _replacements(history, each)}
+        for place, member_id in flat_owners(each).items():
+            of_place, from_ms, member = spans.setdefault(place, []), each.ended_ms, each.members[member_id].member
+            while (change := replaced.get(member.member_id)) is not None and change.at_ms >= from_ms:
+                _add(of_place, Span(from_ms, change.at_ms, member), each)
+                from_ms, member = change.at_ms, change.member
+            until_ms = _until_ms(each, after, member.member_id, removals)
+            _add(of_place, Span(from_ms, until_ms, member), each)
+    return spans
 
 
-def _during(rebalance: Generation, last: Generation | None) -> Ownership:
-    """Cooperative members keep what they own during a rebalance; eager ones give up everything before they join."""
-    if last is None or "cooperative" not in last.protocol_name:
-        return Ownership({}, rebalance.generation_id, True)
-    gone = {each.member.member_id for each in rebalance.changes.removed}
-    owners = {
-        topic: {
-            partition: member_id
-            for partition, member_id in of_topic.items()
-            if member_id not in gone and not _loses(rebalance, member_id, topic, partition)
-        }
-        for topic, of_topic in _owners_of(last, rebalance.started_ms or 0).items()
+def _replacements(history: GroupHistory, generation: Generation) -> list[Replacement]:
+    """The static members that were replaced in a generation, without a rebalance."""
+    if generation is history.latest:
+        return [*generation.replaced_while_stable, *history.pending_changes.replaced]
+    return generation.replaced_while_stable
+
+
+def flat_owners(generation: Generation) -> dict[Partition, str]:
+    """Topic and index → member id, as a generation assigned them."""
+    return {
+        (topic, partition): member_id
+        for topic, of_topic in generation.owners().items()
+        for partition, member_id in of_topic.items()
     }
-    return Ownership(owners, rebalance.generation_id, True)
 
 
-def _owners_of(generation: Generation, time_ms: int) -> dict[str, dict[int, str]]:
-    """Who owned the partitions at a time in it, after the replacements until then."""
-    owners = generation.owners()
-    for change in generation.replaced_while_stable:
-        if change.at_ms <= time_ms:
-            for of_topic in owners.values():
-                for partition, member_id in of_topic.items():
-                    if member_id == change.old_member_id:
-                        of_topic[partition] = change.member.member_id
-    return owners
+def _removals(history: GroupHistory, generations: Iterable[Generation]) -> dict[str, Removal]:
+    """Member id → how it was removed: an id belongs to one membership."""
+    found = {each.member.member_id: each for generation in generations for each in generation.changes.removed}
+    found.update({each.member.member_id: each for each in history.pending_changes.removed})
+    return found
 
 
-def _loses(rebalance: Generation, member_id: str, topic: str, partition: int) -> bool:
-    part = rebalance.members.get(member_id)
-    return part is not None and partition in part.lost.get(topic, ())
+def _until_ms(
+    generation: Generation, after: Generation | None, member_id: str, removals: Mapping[str, Removal]
+) -> int | None:
+    """When a member stopped to consume what a generation assigned to it; None: it has not."""
+    removal = removals.get(member_id)
+    if removal is not None and (after is None or member_id not in after.members):
+        return max(generation.ended_ms or 0, removal.stopped_ms)
+    if after is None or after.started_ms is None:
+        return None
+    part = after.members.get(member_id)
+    return after.started_ms + (part.join_ms or 0 if part is not None else 0)
+
+
+def _add(spans: list[Span], span: Span, generation: Generation) -> None:
+    """Add a span. One of the same owner goes on through a rebalance of the cooperative protocol, and of KIP-848."""
+    last = spans[-1] if spans else None
+    if last is None or last.until_ms is None:
+        spans.append(span)
+        return
+    keeps = generation.is_epoch or is_cooperative(generation.protocol_name)
+    if keeps and last.member_id == span.member_id and _was_there(generation, span.member_id):
+        spans[-1] = last._replace(until_ms=span.until_ms)
+        return
+    if generation.is_epoch:
+        spans[-1] = last._replace(until_ms=max(last.until_ms, _held_until_ms(generation, last.member_id)))
+    spans.append(span)
+
+
+def _was_there(generation: Generation, member_id: str) -> bool:
+    """Whether a member was in the group before the rebalance."""
+    return not any(each.member.member_id == member_id for each in generation.changes.joined)
+
+
+def _held_until_ms(epoch: Generation, member_id: str) -> int:
+    """Until when a member kept a partition that it had before a group epoch: it consumes while others reconcile."""
+    if member_id not in epoch.members or not _was_there(epoch, member_id):
+        return 0
+    stopped_ms = (each.stopped_ms for each in epoch.absences if each.member.member_id == member_id)
+    return min(stopped_ms, default=epoch.ended_ms or 0)

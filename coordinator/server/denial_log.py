@@ -103,6 +103,10 @@ class DenialLog:
 
     def denied(self, call: RequestContext, operation: AclOperation, resource_type: ResourceType, name: str) -> None:
         """An operation was denied to the client of a request."""
+        if resource_type is ResourceType.GROUP and call.connection.client_connection is not None:
+            call.connection.client_connection.deny(
+                call.route.api.name, operation.name, resource_type.name, name, self._now_ms()
+            )
         self.counts[operation.name, resource_type.name] += 1
         denial = _Denial(call.principal, operation, resource_type, name[:NAME_CHARACTERS_MAX])
         last = self._last.get(denial)

@@ -113,6 +113,9 @@ class Throttling:
 
     def mute(self, connection: Connection, throttle_time_ms: int) -> None:
         """Let a connection wait; called when its response has been buffered."""
+        if connection.client_connection is not None:
+            now_ms = self._now_ms()
+            connection.client_connection.mute(now_ms, now_ms + throttle_time_ms)
         connection.mute(self._start(MuteKey(connection), throttle_time_ms))
 
     def due(self, key: object, now_ms: int) -> None:

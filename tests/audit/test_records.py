@@ -51,6 +51,7 @@ VALUES: dict[Any, st.SearchStrategy[Any]] = {
     list[schema.MemberRef]: st.lists(MEMBERS, max_size=3),
     schema.Requester: REQUESTERS,
     schema.Requester | None: st.none() | REQUESTERS,
+    schema.DeniedRequests | None: st.none() | st.builds(schema.DeniedRequests, *[st.text()] * 4, INT64, INT32),
     list[schema.Trigger]: st.lists(
         st.builds(schema.Trigger, st.sampled_from(Cause), st.none() | MEMBERS, TEXT, INT64), max_size=3
     ),

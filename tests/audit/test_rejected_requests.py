@@ -134,3 +134,32 @@ def test_of_very_many_assignors_of_a_group_some_are_searched(sim, monkeypatch):
     sim.join("b", protocols=("range",))
     (event,) = rejected(sim)
     assert len(event.group_protocols) == 3
+
+
+# ---- members that were removed and live
+
+
+def expire(sim: Simulation, member_id: str) -> None:
+    """The others send heartbeats, and rejoin, until this one is removed."""
+    others = [each for each in sim.group.members if each != member_id]
+    while member_id in sim.group.members:
+        sim.advance(1_000)
+        for each in others:
+            sim.heartbeat(each)
+
+
+def test_a_removed_member_that_asks_again_is_told_of_once(sim):
+    _, b = sim.stable_with("a", "b")
+    expire(sim, b)
+    assert sim.heartbeat(b).error is ErrorCode.UNKNOWN_MEMBER_ID
+    assert sim.heartbeat(b).error is ErrorCode.UNKNOWN_MEMBER_ID
+    (event,) = rejected(sim)
+    assert (event.api, event.error, event.member.member_id) == ("Heartbeat", "UNKNOWN_MEMBER_ID", b)
+
+
+def test_invented_member_ids_and_those_that_left_are_not_told_of(sim):
+    _, b = sim.stable_with("a", "b")
+    sim.leave(b)
+    for member_id in (b, "invented", ""):
+        assert sim.heartbeat(member_id).error is ErrorCode.UNKNOWN_MEMBER_ID
+    assert rejected(sim) == []

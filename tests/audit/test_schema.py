@@ -28,6 +28,7 @@ SAMPLES: dict[Any, Any] = {
     Cause | None: Cause.STORE_FAILED,
     list[schema.MemberRef]: [MEMBER],
     schema.Requester: schema.Requester("admin", "/127.0.0.1", "User:ANONYMOUS"),
+    schema.DeniedRequests | None: schema.DeniedRequests("Heartbeat", "READ", "GROUP", "billing", 1, 3),
     schema.Requester | None: schema.Requester("admin", "/127.0.0.1", "User:ANONYMOUS"),
     list[schema.Trigger]: [schema.Trigger(Cause.NEW_MEMBER, MEMBER, "why", 5)],
     dict[str, list[list[int]]]: {"orders": [[0, -1, 17]]},

@@ -69,7 +69,7 @@ def test_a_group_is_watched_from_its_first_member_on(server, tmp_path):
         slider = page.get_by_label("moment")
         slider.focus()
         page.keyboard.press("Home")
-        expect(page.get_by_text("partitions had no owner then")).to_be_visible()
+        expect(page.get_by_role("cell", name="nobody")).to_be_visible()
 
         page.get_by_role("link", name="billing-1").last.click()
         expect(page.get_by_text("In the group, with")).to_be_visible()

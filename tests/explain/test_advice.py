@@ -30,7 +30,8 @@ STOP_ALL = (
 )
 CRASHED = (
     "look at why the process of the silent member ended (its exit code, its log, the memory limit), or what closed its"
-    " connection; a longer session.timeout.ms would not help: only its partitions would wait longer"
+    " connection; a longer session.timeout.ms would not help if its process ended: only its partitions would wait"
+    " longer"
 )
 STANDS_STILL = (
     "look at what stopped the silent member (pause, GC, network); only if it pauses and comes back, raise"

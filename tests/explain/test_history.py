@@ -12,9 +12,20 @@ from coordinator.core.causes import Cause
 from coordinator.explain.difference import compare
 from coordinator.explain.generation import Outcome
 from coordinator.explain.history import GroupHistory
-from coordinator.explain.ownership import owners_at
+from coordinator.explain.ownership import owner_spans
 from tests.explain.consumers import Consumers
 from tests.simulation.simulation import GROUP_ID
+
+
+def owners_at(history: GroupHistory, time_ms: int) -> dict[str, dict[int, str]]:
+    """Topic → partition → member id at a time."""
+    found: dict[str, dict[int, str]] = {}
+    for (topic, partition), spans in owner_spans(history, history.generations).items():
+        for span in spans:
+            if span.from_ms <= time_ms and (span.until_ms is None or time_ms < span.until_ms):
+                assert partition not in found.get(topic, {}), "two owners"
+                found.setdefault(topic, {})[partition] = span.member_id
+    return found
 
 
 @cache
@@ -143,12 +154,25 @@ def test_who_owned_what_at_a_time():
     group.quiet(500)
     group.settle()
     history = group.history()
-    both = owners_at(history, stable_ms + 1)
-    assert both.owners == {"t": {0: group.ids["a"], 1: next(m for m in history.generations[1].members if m[0] == "b")}}
+    b = next(m for m in history.generations[1].members if m[0] == "b")
+    assert owners_at(history, stable_ms + 1) == {"t": {0: group.ids["a"], 1: b}}
     during = owners_at(history, stable_ms + 5_200)
-    assert (during.owners, during.is_rebalancing) == ({}, True), "eager members give up everything"
-    assert owners_at(history, group.sim.now_ms).owners == {"t": {0: group.ids["a"], 1: group.ids["a"]}}
-    assert owners_at(history, 0).owners == {}
+    assert during == {"t": {0: group.ids["a"]}}, "who has not learned of the rebalance goes on until it rejoins"
+    assert owners_at(history, group.sim.now_ms) == {"t": {0: group.ids["a"], 1: group.ids["a"]}}
+    assert owners_at(history, 0) == {}
+
+
+def test_a_member_that_was_killed_owns_nothing_from_its_last_sign_on():
+    group = Consumers(partitions=2).group_of("a", "b")
+    group.quiet(3_000)
+    heard_ms = group.sim.now_ms
+    a, b = group.ids["a"], group.ids["b"]
+    group.vanish("b")
+    group.settle()
+    history = group.history()
+    assert owners_at(history, heard_ms - 1) == {"t": {0: a, 1: b}}
+    assert owners_at(history, heard_ms + 2_000) == {"t": {0: a}}
+    assert owners_at(history, group.sim.now_ms) == {"t": {0: a, 1: a}}
 
 
 def test_a_replaced_static_member_owns_what_it_owned():
@@ -162,8 +186,8 @@ def test_a_replaced_static_member_owns_what_it_owned():
     group.join("b")
     group.settle()
     history = group.history()
-    assert set(owners_at(history, before_ms).owners["t"].values()) == {old}
-    assert set(owners_at(history, before_ms + 1_500).owners["t"].values()) == {group.ids["s"]}
+    assert set(owners_at(history, before_ms)["t"].values()) == {old}
+    assert set(owners_at(history, before_ms + 1_500)["t"].values()) == {group.ids["s"]}
 
 
 def test_what_changed_between_two_generations():

@@ -250,13 +250,13 @@ class ShardTwins:
         """
         who = event.group_id, event.member_id
         came_by = self.came_by.pop(who, [])
-        if event.connection_open:
+        if event.connection.is_open:
             assert not came_by or any(each.is_open for each in came_by), event
-        if event.connection_closed_ms is None:
-            assert event.connection_open is not False, event
+        if event.connection.closed_ms is None:
+            assert event.connection.is_open is not False, event
         else:
-            closed_ms = event.connection_closed_ms - self._step_ms()
-            assert event.connection_open is False, event
+            closed_ms = event.connection.closed_ms - self._step_ms()
+            assert event.connection.is_open is False, event
             assert not came_by or closed_ms in [each.closed_ms for each in came_by], event
             lived_ms = self.lived_ms.get(who, closed_ms)
             assert lived_ms <= closed_ms or lived_ms + self._step_ms() == answered_ms, event
@@ -264,7 +264,7 @@ class ShardTwins:
             assert event.coordinator_paused_ms is not None, event
             assert 0 <= event.coordinator_paused_ms <= event.at_ms - event.last_heard_ms, event
             self.seen["the coordinator stood still in a silence"] += event.coordinator_paused_ms > 0
-        self.seen[f"connection of a removed member is open: {event.connection_open}"] += 1
+        self.seen[f"connection of a removed member is open: {event.connection.is_open}"] += 1
 
     # ---- the logs
 

@@ -1,7 +1,14 @@
 """Events of a group and its members: created, converted, joined, rejoined, removed, replaced."""
 
 from coordinator.audit.schema.event import AuditEvent
-from coordinator.audit.schema.values import MemberProgress, MemberRef, MemberSnapshot, Requester, Trigger
+from coordinator.audit.schema.values import (
+    DeniedRequests,
+    MemberProgress,
+    MemberRef,
+    MemberSnapshot,
+    Requester,
+    Trigger,
+)
 from coordinator.core.causes import Cause
 
 
@@ -99,6 +106,10 @@ class MemberRemoved(AuditEvent, frozen=True, kw_only=True, tag="member.removed")
     `connection_closed_in_pause_ms` is how long such a pause was, if the coordinator found the connection closed within
     a second after it: the client may have closed it because nobody answered. What it had sent before was read after the
     pause too, and counts for `last_heard_ms`.
+
+    What the coordinator did to the member since `last_heard_ms`: `connection_muted_ms` is for how long it read nothing
+    from that connection, because a quota was exceeded (KIP-219); `denied` are its requests that the authorizer refused,
+    which renew no session.
     """
 
     member: MemberRef
@@ -113,6 +124,8 @@ class MemberRemoved(AuditEvent, frozen=True, kw_only=True, tag="member.removed")
     connection_closed_ms: int | None = None
     coordinator_paused_ms: int | None = None
     connection_closed_in_pause_ms: int | None = None
+    connection_muted_ms: int | None = None
+    denied: DeniedRequests | None = None
 
 
 class StaticMemberReplaced(AuditEvent, frozen=True, kw_only=True, tag="static_member.replaced"):

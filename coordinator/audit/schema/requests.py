@@ -71,9 +71,10 @@ class RequestRejected(AuditEvent, frozen=True, kw_only=True, tag="request.reject
     """A request was answered with an error that its client cannot put right by sending it again.
 
     JoinGroup and SyncGroup with any error but MEMBER_ID_REQUIRED and REBALANCE_IN_PROGRESS; ConsumerGroupHeartbeat
-    with any error; Heartbeat with FENCED_INSTANCE_ID; OffsetCommit and TxnOffsetCommit with FENCED_INSTANCE_ID,
-    UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION or STALE_MEMBER_EPOCH, and TxnOffsetCommit with INVALID_PRODUCER_EPOCH;
-    DeleteGroups with NON_EMPTY_GROUP, whose `member` has no member id.
+    with any error; Heartbeat with FENCED_INSTANCE_ID, and with UNKNOWN_MEMBER_ID the first time that a member asks
+    again after it was removed for its silence: its process lives; OffsetCommit and TxnOffsetCommit with
+    FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION or STALE_MEMBER_EPOCH, and TxnOffsetCommit with
+    INVALID_PRODUCER_EPOCH; DeleteGroups with NON_EMPTY_GROUP, whose `member` has no member id.
     `error` is Kafka's name of it. `member` is the client that asked, under the member id that it sent. `holder` is the
     member that has the instance id, with FENCED_INSTANCE_ID and UNRELEASED_INSTANCE_ID. `count` is how often this
     happened with the same API, error, client id and instance id in this incarnation of the group, or since it was

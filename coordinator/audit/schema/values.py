@@ -71,6 +71,17 @@ class Requester(msgspec.Struct, frozen=True):
     principal: str = ""
 
 
+class DeniedRequests(msgspec.Struct, frozen=True):
+    """Requests of a member that the authorizer refused, from `since_ms` on (wall clock). The names are Kafka's."""
+
+    api: str
+    operation: str
+    resource_type: str
+    resource_name: str
+    since_ms: int
+    count: int = 1
+
+
 class Trigger(msgspec.Struct, frozen=True):
     """One thing that made a rebalance necessary, or that changed in its join phase who is in it.
 

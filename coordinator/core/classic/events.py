@@ -13,6 +13,7 @@ from coordinator.core.classic.group import ClassicGroup, Member, Protocol, Rebal
 from coordinator.core.classic.states import REBALANCES_FROM
 from coordinator.core.client_connection import ClientConnection
 from coordinator.core.client_details import UNKNOWN_CLIENT, ClientDetails
+from coordinator.core.groups.connection_at_removal import UNKNOWN, ConnectionAtRemoval
 from coordinator.core.groups.event import GroupEvent
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
@@ -136,8 +137,8 @@ class MemberRejoined(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
 class MemberRemoved(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """A member was removed: it left, its session expired, it was too late or it was rejected.
 
-    `last_heard_ms`, what is told of its connection, and for how long of its silence the coordinator itself stood still
-    are told of a member that did not go by itself, as far as they are known; `requested_by` only if another client
+    `last_heard_ms`, `connection`, and for how long of its silence the coordinator itself stood still are told of a
+    member that did not go by itself, as far as they are known; `requested_by` only if another client
     removed it.
     `found_no_room`: its JoinGroup was rejected because the group is full.
     """
@@ -148,10 +149,8 @@ class MemberRemoved(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     cause: Cause
     reason: str
     last_heard_ms: int | None = None
-    connection_open: bool | None = None
-    connection_closed_ms: int | None = None
     coordinator_paused_ms: int | None = None
-    connection_closed_in_pause_ms: int | None = None
+    connection: ConnectionAtRemoval = UNKNOWN
     requested_by: Requester | None = None
     found_no_room: bool = False
 

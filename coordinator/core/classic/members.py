@@ -164,6 +164,10 @@ def prepare_heartbeat(request: HeartbeatRequest, context: OperationContext) -> H
     return request if request.group_id else Answer(HeartbeatResponse(error_code=ErrorCode.INVALID_GROUP_ID))
 
 
+TOLD_OF_HEARTBEATS: Final = frozenset({ErrorCode.FENCED_INSTANCE_ID, ErrorCode.UNKNOWN_MEMBER_ID})
+"""A fenced instance id, and a member that was removed and lives: its client asks again under its old member id."""
+
+
 def heartbeat(group: Group[ClassicGroup] | None, request: HeartbeatRequest, context: OperationContext) -> Decision:
     """Renew the session of a member. During a join phase the response tells it to rejoin."""
     if group is None:
@@ -174,7 +178,7 @@ def heartbeat(group: Group[ClassicGroup] | None, request: HeartbeatRequest, cont
         error = ErrorCode.ILLEGAL_GENERATION
     if error is not NONE:
         decision = replying(context, HeartbeatResponse(error_code=error))
-        if error is ErrorCode.FENCED_INSTANCE_ID:
+        if error in TOLD_OF_HEARTBEATS:
             return rejecting(group, "Heartbeat", request, error, decision, context)
         return decision
     if classic.state is PREPARING_REBALANCE:
@@ -308,9 +312,7 @@ def removal(
         reason=reason,
         last_heard_ms=heard_ms,
         coordinator_paused_ms=paused_ms,
-        connection_open=connection.is_open,
-        connection_closed_ms=connection.closed_ms,
-        connection_closed_in_pause_ms=connection.closed_in_pause_ms,
+        connection=connection,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import msgspec
 
-from coordinator.core.client_connection import ClientConnection
+from coordinator.core.client_connection import ClientConnection, Denials
 from coordinator.core.decision import OperationContext
 
 
@@ -33,6 +33,10 @@ class ConnectionAtRemoval(msgspec.Struct, frozen=True):
     """When its client's side closed it, in wall-clock milliseconds."""
     closed_in_pause_ms: int | None = None
     """How long the pause of the coordinator was in which it may have been closed; None: it was closed in none."""
+    muted_ms: int | None = None
+    """For how long of the member's silence nothing was read from it, because a quota was exceeded."""
+    denials: Denials | None = None
+    """The requests in the member's silence that were refused because a right on its group is missing."""
 
 
 UNKNOWN = ConnectionAtRemoval()
@@ -48,13 +52,39 @@ def connection_at_removal(group_id: str, member: ConnectedMember, context: Opera
     connection = member.client_connection
     if connection is None:
         return UNKNOWN
+    renewed_ms = context.environment.sessions.last_renewed_ms(group_id, member.member_id)
+    found = _open_or_closed(connection, renewed_ms, member, context)
+    if renewed_ms is None or not (connection.denials or connection.muted_until_ms):
+        return found
+    return msgspec.structs.replace(
+        found,
+        muted_ms=max(0, min(connection.muted_until_ms, context.now_ms) - max(connection.muted_from_ms, renewed_ms))
+        or None,
+        denials=_denials_since(renewed_ms, connection, group_id, context),
+    )
+
+
+def _denials_since(
+    renewed_ms: int, connection: ClientConnection, group_id: str, context: OperationContext
+) -> Denials | None:
+    """Those after the last sign of the member, with wall-clock times."""
+    found, wall = connection.denials, context.environment.wall
+    if found is None or found.last_ms <= renewed_ms or found.resource_name != group_id:
+        return None
+    return msgspec.structs.replace(
+        found, first_ms=wall.at(max(found.first_ms, renewed_ms)), last_ms=wall.at(found.last_ms)
+    )
+
+
+def _open_or_closed(
+    connection: ClientConnection, renewed_ms: int | None, member: ConnectedMember, context: OperationContext
+) -> ConnectionAtRemoval:
     if connection.is_open:
         return ConnectionAtRemoval(is_open=True)
     if connection.closed_ms is None:
         return UNKNOWN
     environment = context.environment
     closed_ms = environment.wall.at(connection.closed_ms)
-    renewed_ms = environment.sessions.last_renewed_ms(group_id, member.member_id)
     # The answer to a request that waited renews a session too, when its client may be gone.
     if renewed_ms is None or environment.wall.at(renewed_ms) == member.answered_ms:
         renewed_ms = connection.closed_ms

@@ -41,7 +41,7 @@ export async function groupPage(groupId, chosen, parameters) {
     el("div", { class: "cards" }, lagCards, facts(group)),
     generations.length ? null : commandLine(group.command),
     warnings(group),
-    group.state === "Dead" ? el("p", { class: "quiet" }, "The group was deleted. Its last event was ", moment(group.last_ms, ago(group.last_ms, now())), ".") : null,
+    group.state === "Dead" ? el("p", { class: "quiet" }, group.gone ? `Gone: ${group.gone}. ` : "", "Its last event was ", moment(group.last_ms, ago(group.last_ms, now())), ".") : null,
     el("h2", {}, "Lag"), lag,
     group.findings_list.length ? el("section", { id: "findings" }, el("h2", {}, "Findings"), findings(group.findings_list, false)) : null,
     history ? history.content : el("p", { class: "quiet" }, group.has_events ? "The group has not rebalanced yet." : "The audit topic has no events of this group, so nothing is known of its rebalances."),

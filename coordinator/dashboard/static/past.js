@@ -26,19 +26,18 @@ export function slider(groupId, generations, ownership, end) {
 
 function ownersAt(partitions, at, end) {
   const owners = new Map();
-  let nobody = 0;
+  const nobody = [];
   for (const each of partitions) {
     const span = each.spans.find((one) => one[0] <= at && at <= (one[1] ?? end));
-    if (!span) nobody += 1;
+    if (!span) nobody.push(`${each.topic}-${each.partition}`);
     else if (owners.has(span[2])) owners.get(span[2]).push(`${each.topic}-${each.partition}`);
     else owners.set(span[2], [`${each.topic}-${each.partition}`]);
   }
   return [
     table([
-      { head: "member", name: true, cell: ([name]) => short(name) },
+      { head: "member", name: true, cell: ([name]) => (name ? short(name) : el("span", { class: "bad" }, "nobody")) },
       { head: "partitions", number: true, cell: ([, own]) => count(own.length) },
       { head: "which", name: true, cell: ([, own]) => el("span", { class: "quiet" }, names(own, PARTITIONS_NAMED)) },
-    ], [...owners].sort(([one], [other]) => (one < other ? -1 : 1))),
-    el("p", { class: nobody ? "bad" : "quiet" }, nobody ? `${count(nobody)} partitions had no owner then.` : "Every partition had an owner then."),
+    ], [...owners].sort(([one], [other]) => (one < other ? -1 : 1)).concat(nobody.length ? [["", nobody]] : [])),
   ];
 }

@@ -20,6 +20,7 @@ class Try(StrEnum):
     SILENT_ON_OPEN_CONNECTION = "silent_on_open_connection"
     SILENT = "silent"
     CONNECTION_LOST = "connection_lost"
+    SESSION_OUTLASTS = "session_outlasts"
     SHORTER_POLL = "shorter_poll"
     LATE_TO_REJOIN = "late_to_rejoin"
     LATE_TO_SYNC = "late_to_sync"

@@ -36,24 +36,26 @@ class Unheard(Claim, frozen=True):
 
 
 class Refused(Claim, frozen=True):
-    """The coordinator refused the requests of a member, so they did not renew its session.
+    """The session of a member ended because its requests were refused: it has no right to what they need.
 
-    True if it sent some in that time, and each was answered with an error that says that it has no right.
+    True if the member sent requests after it had lost the right, and none that was answered otherwise.
     """
 
     member: MemberRef
     api: str
-    resource: str
-    """What it has no right to, `READ of group billing`."""
+    operation: str
+    resource_type: str
+    resource_name: str
     since_ms: int
-    count: int = 0
+    count: int = 1
 
 
 class Muted(Claim, frozen=True):
-    """The coordinator read nothing from the connection of a member for this long, because its quota was exceeded."""
+    """The session of a member ended because nothing was read from its connection for so long: a quota was exceeded."""
 
     member: MemberRef
     muted_ms: int
+    timeout_ms: int | None = None
 
 
 class StoodStill(Claim, frozen=True):
@@ -83,6 +85,20 @@ class ConnectionClosed(Claim, frozen=True):
     closer: Closer | None = None
     silent_before_ms: int | None = None
     """How long it had been silent by then, where that is more than half of its session timeout."""
+    lives: bool = False
+    """Its process lived: it asked again (see `CameAgain`)."""
+
+
+class CameAgain(Claim, frozen=True):
+    """The client of a removed member asked again under its old member id: its process lived all the time.
+
+    `silent_ms` is from its last sign before the removal until then; None: that sign is not known.
+    """
+
+    member: MemberRef
+    at_ms: int
+    removed_ms: int
+    silent_ms: int | None = None
 
 
 class ConnectionOpen(Claim, frozen=True):

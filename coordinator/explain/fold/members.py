@@ -86,6 +86,8 @@ def _removed(history: FoldedGroup, event: schema.MemberRemoved) -> None:
         known is not None and known.is_revoking,
         known is not None and known.was_loaded,
         event.seq,
+        event.connection_muted_ms,
+        event.denied,
     )
     history.owners.gave_up(event.member.member_id, removal.stopped_ms)
     latest = history.latest

@@ -85,6 +85,17 @@ def _for_removal(removal: Removal, context: Context, because: list[Claim]) -> Ad
     member = removal.member
     if removal.is_unheard:
         return _advice(Try.COORDINATOR_STOOD_STILL, because, member=member)
+    if removal.is_refused:
+        return _advice(Try.RIGHT_IS_MISSING, because, member=member)
+    if removal.is_muted:
+        return _advice(Try.QUOTA_IS_TOO_SMALL, because, member=member)
+    again = context.again(removal)
+    if again is not None and removal.cause is Cause.SESSION_EXPIRED:
+        # Its process lived, so it is known which session timeout would have been long enough.
+        kind = Try.CONNECTION_LOST if removal.is_disconnected else Try.SESSION_OUTLASTS
+        heard_ms = removal.last_heard_ms
+        above_ms = None if heard_ms is None else again.time_ms - heard_ms
+        return _advice(kind, because, member=member, above_ms=above_ms, is_epoch=context.generation.is_epoch)
     if removal.cause is Cause.SESSION_EXPIRED and removal.may_be_closed:
         return _advice(Try.STATIC_IS_GONE_FOR_GOOD, because, member=member)
     if removal.has_no_time:

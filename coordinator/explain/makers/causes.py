@@ -29,7 +29,7 @@ from coordinator.explain.claims.causes import (
     Way,
 )
 from coordinator.explain.claims.claim import Claim, derived, seen, unknown
-from coordinator.explain.claims.silences import Silent, Unheard
+from coordinator.explain.claims.silences import Muted, Refused, Silent, Unheard
 from coordinator.explain.clients import Library, library_of, never_says_why, sends_poll_interval
 from coordinator.explain.generation import Generation, Removal
 from coordinator.explain.leaving import MEMBER_ID_REQUIRED, Leaving
@@ -197,8 +197,8 @@ def _silent(trigger: Trigger, context: Context) -> Claim:
     return silence_of(removal, context.event_of(trigger))
 
 
-def silence_of(removal: Removal, event: int | None) -> Silent | Unheard:
-    """What is claimed of a member whose session ended."""
+def silence_of(removal: Removal, event: int | None) -> Silent | Unheard | Refused | Muted:
+    """What is claimed of a member whose session ended: what the coordinator did to it comes before its silence."""
     timeout_ms = removal.session_timeout_ms or None
     if removal.is_unheard:
         paused_ms = removal.connection_closed_in_pause_ms if removal.gave_up else removal.coordinator_paused_ms
@@ -210,6 +210,21 @@ def silence_of(removal: Removal, event: int | None) -> Silent | Unheard:
             found_closed=removal.gave_up,
             evidence=seen(event),
         )
+    if removal.is_refused and removal.denied is not None:
+        denied = removal.denied
+        return Refused(
+            member=removal.member,
+            api=denied.api,
+            operation=denied.operation,
+            resource_type=denied.resource_type,
+            resource_name=denied.resource_name,
+            since_ms=denied.since_ms,
+            count=denied.count,
+            evidence=seen(event),
+        )
+    if removal.is_muted:
+        muted_ms = removal.muted_ms or 0
+        return Muted(member=removal.member, muted_ms=muted_ms, timeout_ms=timeout_ms, evidence=seen(event))
     since_ms = None if removal.last_heard_ms is None else min(removal.last_heard_ms, removal.at_ms)
     return Silent(
         member=removal.member,

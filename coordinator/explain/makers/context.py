@@ -1,11 +1,14 @@
 """What the claims about one generation are made from."""
 
 from functools import cached_property
+from typing import Final
 
-from coordinator.audit.schema import MemberRef, Trigger
+from coordinator.audit.schema import MemberRef, RequestRejected, Trigger
 from coordinator.core.causes import Cause
 from coordinator.explain.generation import Generation, Joining, Removal, Replacement, Resubscription
 from coordinator.explain.history import GroupHistory
+
+HEARTBEATS: Final = frozenset({"Heartbeat", "ConsumerGroupHeartbeat"})
 
 
 class Context:
@@ -31,6 +34,20 @@ class Context:
     @cached_property
     def _replacements(self) -> dict[str, Replacement]:
         return {each.member.member_id: each for each in self.generation.changes.replaced}
+
+    @cached_property
+    def came_again(self) -> dict[str, RequestRejected]:
+        """Member id → the first heartbeat of a removed member after its removal."""
+        found: dict[str, RequestRejected] = {}
+        for each in self.history.rejected:
+            if each.error == "UNKNOWN_MEMBER_ID" and each.api in HEARTBEATS and not each.injected:
+                found.setdefault(each.member.member_id, each)
+        return found
+
+    def again(self, removal: Removal) -> RequestRejected | None:
+        """When the client of a removed member asked again under its old member id; None: it did not."""
+        found = self.came_again.get(removal.member.member_id)
+        return found if found is not None and found.time_ms >= removal.at_ms else None
 
     def removal_of(self, trigger: Trigger) -> Removal:
         found = None if trigger.member is None else self._removals.get(trigger.member.member_id)

@@ -8,7 +8,15 @@ from coordinator.audit.schema import MemberRef
 from coordinator.core.causes import Cause
 from coordinator.explain import owners
 from coordinator.explain.claims.claim import Claim, derived, seen
-from coordinator.explain.claims.silences import Back, Closer, ConnectionClosed, ConnectionOpen, MayBeClosed, StoodStill
+from coordinator.explain.claims.silences import (
+    Back,
+    CameAgain,
+    Closer,
+    ConnectionClosed,
+    ConnectionOpen,
+    MayBeClosed,
+    StoodStill,
+)
 from coordinator.explain.facts import RETURN_MS, identity
 from coordinator.explain.generation import Generation, Joining, Removal
 from coordinator.explain.history import GroupHistory
@@ -27,6 +35,7 @@ def silence_claims(context: Context) -> Iterator[Claim]:
                 evidence=seen(each.seq),
             )
     yield from _connections(context, removals)
+    yield from _came_again(context, removals)
     yield from _returns(context.history, context.generation)
 
 
@@ -35,18 +44,33 @@ def _connections(context: Context, removals: list[Removal]) -> Iterator[Claim]:
     closed = [each for each in removals if each.is_disconnected]
     in_order = [each for each in closed if each.may_be_closed or is_streams]
     closer = Closer.KAFKA_STREAMS if is_streams else Closer.STATIC
-    yield from (_closed(each, None) for each in closed if each not in in_order)
-    yield from (_closed(each, closer) for each in in_order)
-    expired = [each for each in removals if each.cause is Cause.SESSION_EXPIRED and not each.is_unheard]
+    lives = {id(each) for each in closed if context.again(each) is not None}
+    yield from (_closed(each, None, lives=id(each) in lives) for each in closed if each not in in_order)
+    yield from (_closed(each, closer, lives=id(each) in lives) for each in in_order)
+    expired = [each for each in removals if each.cause is Cause.SESSION_EXPIRED and not each.is_by_coordinator]
     for each in expired:
-        if each.may_be_closed and not each.is_disconnected:
+        if each.may_be_closed and not each.is_disconnected and context.again(each) is None:
             yield MayBeClosed(member=each.member, evidence=derived(each.seq))
     for each in expired:
         if each.connection_open:
             yield ConnectionOpen(member=each.member, evidence=seen(each.seq))
 
 
-def _closed(removal: Removal, closer: Closer | None) -> ConnectionClosed:
+def _came_again(context: Context, removals: list[Removal]) -> Iterator[CameAgain]:
+    for each in removals:
+        again = context.again(each)
+        if again is not None and each.cause is not Cause.MEMBER_LEFT:
+            heard_ms = each.last_heard_ms
+            yield CameAgain(
+                member=each.member,
+                at_ms=again.time_ms,
+                removed_ms=each.at_ms,
+                silent_ms=None if heard_ms is None else max(0, again.time_ms - heard_ms),
+                evidence=seen(each.seq, again.seq),
+            )
+
+
+def _closed(removal: Removal, closer: Closer | None, *, lives: bool) -> ConnectionClosed:
     assert removal.connection_closed_ms is not None
     heard_ms, timeout_ms, silent_ms = removal.last_heard_ms, removal.session_timeout_ms, None
     if heard_ms is not None and timeout_ms and removal.connection_closed_ms - heard_ms > timeout_ms // 2:
@@ -55,8 +79,9 @@ def _closed(removal: Removal, closer: Closer | None) -> ConnectionClosed:
         member=removal.member,
         at_ms=removal.connection_closed_ms,
         removed_ms=removal.at_ms,
-        closer=closer,
+        closer=None if lives else closer,
         silent_before_ms=silent_ms,
+        lives=lives,
         evidence=seen(removal.seq),
     )
 

@@ -4,15 +4,17 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from coordinator.explain.claims.advice import Advice, AssignorChange, Try
+from coordinator.explain.claims.silences import Refused
 from coordinator.explain.sentences.telling import Telling
-from coordinator.explain.words import duration
+from coordinator.explain.words import duration, plain
 
 STATIC_MEMBERSHIP: Final = (
     "set group.instance.id (static membership): a restart within the session timeout then causes no rebalance"
 )
 PROCESS_ENDED: Final = (
     "look at why the process of the silent member ended (its exit code, its log, the memory limit), or what closed its"
-    " connection; a longer session.timeout.ms would not help: only its partitions would wait longer"
+    " connection; a longer session.timeout.ms would not help if its process ended: only its partitions would wait"
+    " longer"
 )
 
 
@@ -30,6 +32,10 @@ def shorter_poll(*, joins_in_poll: bool) -> str:
 _TEXTS: Final[Mapping[Try, str]] = {
     Try.COORDINATOR_STOOD_STILL: (
         "look at why the coordinator stood still (its log tells); members that it did not hear are not to blame"
+    ),
+    Try.QUOTA_IS_TOO_SMALL: (
+        "look at the quotas of this client (request_percentage, consumer_byte_rate, producer_byte_rate): a throttled"
+        " connection is not read, and heartbeats wait in it; give it more, or a longer session.timeout.ms"
     ),
     Try.STATIC_IS_GONE_FOR_GOOD: (
         "if the static member was shut down for good, remove it by its group.instance.id"
@@ -75,6 +81,22 @@ def _silent_on_open_connection(claim: Advice, telling: Telling) -> str:
         "look at what stopped the silent member (pause, GC, network); only if it pauses and comes back, raise"
         f" {setting}{above}"
     )
+
+
+def _connection_lost(claim: Advice, telling: Telling) -> str:
+    outlasts = _outlasts(claim)
+    return f"look at what closes its connection (a load balancer, a proxy, the network), as its process lives{outlasts}"
+
+
+def _session_outlasts(claim: Advice, telling: Telling) -> str:
+    return f"look at what stopped it (pause, GC, one long batch, network), as its process lives{_outlasts(claim)}"
+
+
+def _outlasts(claim: Advice) -> str:
+    if claim.above_ms is None:
+        return ""
+    setting = "consumer.session.timeout.ms of the group" if claim.is_epoch else "session.timeout.ms"
+    return f"; {setting} above {duration(claim.above_ms)} would have outlasted it"
 
 
 def _busy(claim: Advice, telling: Telling) -> str:
@@ -135,10 +157,22 @@ def assignor_change(change: AssignorChange) -> str:
     )
 
 
+def _right_is_missing(claim: Advice, telling: Telling) -> str:
+    refused = next(each for each in claim.because if isinstance(each, Refused))
+    resource = f"{refused.resource_type.lower()} {plain(refused.resource_name)}"
+    return (
+        f"give its principal {refused.operation} of {resource} again, or stop it: nothing is wrong with its process,"
+        " and a longer session.timeout.ms would not help"
+    )
+
+
 _MADE: Final[Mapping[Try, Callable[[Advice, Telling], str]]] = {
+    Try.RIGHT_IS_MISSING: _right_is_missing,
     Try.REBALANCE_TIMEOUT_OF_NOTHING: _no_time,
     Try.PROCESS_ENDED: _process_ended,
     Try.SILENT_ON_OPEN_CONNECTION: _silent_on_open_connection,
+    Try.CONNECTION_LOST: _connection_lost,
+    Try.SESSION_OUTLASTS: _session_outlasts,
     Try.SHORTER_POLL: _busy,
     Try.LONGER_POLL_INTERVAL: _longer_interval,
     Try.ASKED_LATE: _asked_late,

@@ -30,8 +30,8 @@ from coordinator.explain.claims.causes import (
     Way,
 )
 from coordinator.explain.claims.claim import Claim
-from coordinator.explain.claims.silences import Silent, Unheard
-from coordinator.explain.sentences.silences import silent, unheard, unheard_together
+from coordinator.explain.claims.silences import Muted, Refused, Silent, Unheard
+from coordinator.explain.sentences.silences import muted, refused, silent, unheard, unheard_together
 from coordinator.explain.sentences.telling import Telling
 from coordinator.explain.words import counted, duration, host_of, listed, plain, quoted, requester, were
 
@@ -206,6 +206,8 @@ _CLAUSES: Final[Mapping[type[Claim], Callable[[Any, Telling], str]]] = {
     RemovedByAdministrator: _removed_by_administrator,
     Silent: silent,
     Unheard: unheard,
+    Refused: refused,
+    Muted: muted,
     Late: _late,
     Restarted: _restarted,
     Evicted: _evicted,
@@ -244,6 +246,8 @@ _SEVERAL: Final[Mapping[type[Claim], str]] = {
     Left: "left",
     RemovedByAdministrator: "were removed by an administrator",
     Silent: "were silent for their session timeout",
+    Refused: "were refused, because they have no right to what they asked for, so that their sessions ended",
+    Muted: "had exceeded a quota, so that nothing was read from their connections for longer than their sessions",
     Restarted: "were restarted",
     Evicted: "had to go because group.max.size was reached",
 }

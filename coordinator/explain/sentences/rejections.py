@@ -13,6 +13,7 @@ from coordinator.explain.words import NAMES_IN_A_SENTENCE, Names, listed, plain,
 CONSUMER_HEARTBEAT: Final = "ConsumerGroupHeartbeat"
 STALE_EPOCH: Final = "STALE_MEMBER_EPOCH"
 COMMITS: Final = {"OffsetCommit": "an offset commit", "TxnOffsetCommit": "an offset commit of a transaction"}
+HEARTBEATS: Final = frozenset({"Heartbeat", CONSUMER_HEARTBEAT})
 _STALE: Final = frozenset({"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "INVALID_PRODUCER_EPOCH", STALE_EPOCH})
 
 
@@ -137,6 +138,12 @@ def _not_deleted(event: RequestRejected, names: Names, number: str) -> str:
     return f"{requester(by)} asked to delete the group, and was refused: it has members"
 
 
+def _unknown_member(event: RequestRejected, names: Names, number: str) -> str:
+    if event.api in HEARTBEATS:
+        return f"{names.full(event.member)} asked again under its old member id: it had been removed, and was alive"
+    return _refused(event, names, number)
+
+
 def _refused(event: RequestRejected, names: Names, number: str) -> str:
     if event.api in COMMITS and event.error in _STALE:
         return _stale_commit(event, names, number)
@@ -166,4 +173,5 @@ _REFUSALS: Final[dict[str, Callable[[RequestRejected, Names, str], str]]] = {
     "FENCED_MEMBER_EPOCH": _older_epoch,
     "NON_EMPTY_GROUP": _not_deleted,
     UNRELEASED: _fenced,
+    "UNKNOWN_MEMBER_ID": _unknown_member,
 }

@@ -6,19 +6,22 @@ from typing import Final
 from coordinator.explain.claims.silences import (
     AbsenceKind,
     Back,
+    CameAgain,
     Closer,
     ConnectionClosed,
     ConnectionOpen,
     CoordinatorAway,
     End,
     MayBeClosed,
+    Muted,
+    Refused,
     Silent,
     StoodStill,
     Unheard,
     UnheardSinceStart,
 )
 from coordinator.explain.sentences.telling import Telling
-from coordinator.explain.words import NAMES_IN_A_SENTENCE, counted, duration
+from coordinator.explain.words import NAMES_IN_A_SENTENCE, counted, duration, plain
 
 CLOSERS: Final = {Closer.STATIC: "a static member", Closer.KAFKA_STREAMS: "Kafka Streams"}
 
@@ -58,6 +61,27 @@ def unheard_together(claims: Sequence[Unheard], telling: Telling) -> str:
     return f"{text} did not hear {whose} within their session timeouts"
 
 
+def refused(claim: Refused, telling: Telling) -> str:
+    """A clause."""
+    who, right = telling.names.full(claim.member), missing_right(claim)
+    return f"{claim.api} of {who} was refused ({right}), so that its session ended"
+
+
+def missing_right(claim: Refused) -> str:
+    """`it may not READ group billing`."""
+    return f"it may not {claim.operation} {claim.resource_type.lower()} {plain(claim.resource_name)}"
+
+
+def muted(claim: Muted, telling: Telling) -> str:
+    """A clause."""
+    who, timeout = telling.names.full(claim.member), duration(claim.timeout_ms) if claim.timeout_ms else ""
+    longer = f", longer than its session timeout, {timeout}" if timeout else ""
+    return (
+        f"{who} had exceeded a quota: the coordinator read nothing from its connection for"
+        f" {duration(claim.muted_ms)}{longer}"
+    )
+
+
 def not_to_blame(claims: Sequence[Unheard], telling: Telling) -> Iterator[str]:
     """What follows for members whose sessions ended because the coordinator stood still."""
     whose = telling.names.listed([each.member for each in claims])
@@ -80,7 +104,7 @@ def stood_still(claims: Sequence[StoodStill], telling: Telling) -> Iterator[str]
 
 def connections_closed(claims: Sequence[ConnectionClosed], telling: Telling) -> Iterator[str]:
     for closer in (None, *Closer):
-        alike = [each for each in claims if each.closer is closer]
+        alike = [each for each in claims if each.closer is closer and not each.lives]
         if len(alike) == 1:
             yield _connection_closed(alike[0], telling)
         elif alike:
@@ -89,14 +113,28 @@ def connections_closed(claims: Sequence[ConnectionClosed], telling: Telling) -> 
                 f"The connections of {telling.names.listed([each.member for each in alike])} closed before they were"
                 f" removed: {in_order}their processes ended, or their hosts or the network closed the connections."
             )
+    yield from (_connection_closed(each, telling) for each in claims if each.lives)
+
+
+def came_again(claims: Sequence[CameAgain], telling: Telling) -> Iterator[str]:
+    if len(claims) > NAMES_IN_A_SENTENCE:
+        yield f"{counted(len(claims), 'of them', 'of them')} asked again under their old member ids: they were alive."
+        return
+    for each in claims:
+        after = duration(max(0, each.at_ms - each.removed_ms))
+        who = telling.names.of(each.member)
+        yield f"{who} asked again under its old member id {after} after it was removed: its process was alive."
 
 
 def _connection_closed(claim: ConnectionClosed, telling: Telling) -> str:
     in_order = f"it was closed in order ({CLOSERS[claim.closer]} sends no LeaveGroup then), " if claim.closer else ""
     before = duration(max(0, claim.removed_ms - claim.at_ms))
+    why = f"{in_order}its process ended, or its host or the network closed the connection."
+    if claim.lives:
+        why = "its client, its host or something between them closed it."
     text = (
         f"The connection of {telling.names.of(claim.member)} closed at {telling.clock(claim.at_ms)}, {before} before it"
-        f" was removed: {in_order}its process ended, or its host or the network closed the connection."
+        f" was removed: {why}"
     )
     if claim.silent_before_ms is not None:
         text += f" It had been silent for {duration(claim.silent_before_ms)} by then."

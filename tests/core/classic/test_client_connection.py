@@ -5,9 +5,10 @@ import pytest
 from coordinator.audit import schema
 from coordinator.core.causes import Cause
 from coordinator.core.classic.events import MemberRemoved
+from coordinator.core.client_connection import Denials
 from coordinator.core.groups.states import GroupState
 from coordinator.core.stored import Producer
-from tests.simulation.simulation import SESSION_TIMEOUT_MS, Simulation
+from tests.simulation.simulation import GROUP_ID, SESSION_TIMEOUT_MS, Simulation
 
 HEARTBEAT_MS = 3_000
 
@@ -23,8 +24,14 @@ def removed(sim: Simulation) -> MemberRemoved:
     return event
 
 
+def audited_removal(sim: Simulation) -> schema.MemberRemoved:
+    """The only removal in the audit."""
+    (event,) = [each for each in sim.audited() if isinstance(each, schema.MemberRemoved)]
+    return event
+
+
 def connection(sim: Simulation) -> tuple[bool | None, int | None]:
-    return removed(sim).connection_open, removed(sim).connection_closed_ms
+    return removed(sim).connection.is_open, removed(sim).connection.closed_ms
 
 
 def beat(sim: Simulation, member_id: str, ms: int) -> None:
@@ -152,7 +159,7 @@ def test_a_commit_after_the_close_says_that_the_client_lives(sim):
     sim.advance(SESSION_TIMEOUT_MS - HEARTBEAT_MS)
     assert removed(sim).member_id == a
     assert connection(sim) == (None, None)
-    (told,) = [each for each in sim.audited() if isinstance(each, schema.MemberRemoved)]
+    told = audited_removal(sim)
     assert told.last_committed_ms == committed_ms
 
 
@@ -205,7 +212,7 @@ def test_a_connection_that_was_found_closed_after_a_pause_is_told_with_it(sim):
     sim.heartbeat(a)  # sent before the client gave up, read after the pause
     sim.disconnect(a)
     sim.advance(SESSION_TIMEOUT_MS)
-    assert removed(sim).connection_closed_in_pause_ms == 5_000
+    assert removed(sim).connection.closed_in_pause_ms == 5_000
     assert removed(sim).coordinator_paused_ms == 0
 
 
@@ -217,4 +224,66 @@ def test_a_connection_that_closed_long_after_a_pause_did_not_close_in_it(sim):
     sim.disconnect(a)
     sim.advance(SESSION_TIMEOUT_MS)
     assert connection(sim)[0] is False
-    assert removed(sim).connection_closed_in_pause_ms is None
+    assert removed(sim).connection.closed_in_pause_ms is None
+
+
+# ---- what the coordinator itself did to it
+
+
+def deny(sim: Simulation, group_id: str = GROUP_ID) -> None:
+    sim.connections["a"].deny("Heartbeat", "READ", "GROUP", group_id, sim.now_ms)
+
+
+def test_requests_that_were_refused_in_its_silence_are_told(sim):
+    (a,) = sim.stable_with("a")
+    beat(sim, a, 3_000)
+    sim.advance(3_000)
+    first_ms = sim.now_ms
+    deny(sim)
+    sim.advance(3_000)
+    last_ms = sim.now_ms
+    deny(sim)
+    sim.advance(SESSION_TIMEOUT_MS)
+    assert removed(sim).connection.denials == Denials("Heartbeat", "READ", "GROUP", GROUP_ID, first_ms, last_ms, 2)
+    assert audited_removal(sim).denied == schema.DeniedRequests("Heartbeat", "READ", "GROUP", GROUP_ID, first_ms, 2)
+
+
+def test_refusals_before_it_was_heard_again_or_of_another_group_say_nothing(sim):
+    (a,) = sim.stable_with("a")
+    deny(sim)
+    beat(sim, a, 3_000)
+    sim.advance(SESSION_TIMEOUT_MS - 1)
+    deny(sim, "another")
+    sim.advance(1)
+    assert removed(sim).connection.denials is None
+    assert audited_removal(sim).denied is None
+
+
+@pytest.mark.parametrize(
+    ("after_ms", "throttle_ms", "muted_ms"), [(1_000, 4_000, 4_000), (1_000, 60_000, 9_000), (-2_000, 3_000, 1_000)]
+)
+def test_how_long_its_connection_was_muted_in_its_silence_is_told(sim, after_ms, throttle_ms, muted_ms):
+    (a,) = sim.stable_with("a")
+    sim.advance(3_000)
+    muted_from_ms = sim.now_ms + after_ms
+    sim.connections["a"].mute(muted_from_ms, muted_from_ms + throttle_ms)
+    sim.heartbeat(a)
+    sim.advance(SESSION_TIMEOUT_MS)
+    assert removed(sim).connection.muted_ms == muted_ms
+    assert audited_removal(sim).connection_muted_ms == muted_ms
+
+
+def test_throttle_times_that_follow_each_other_are_one(sim):
+    sim.stable_with("a")
+    for from_ms in (1_000, 3_000, 4_000):
+        sim.connections["a"].mute(sim.now_ms + from_ms, sim.now_ms + from_ms + 2_000)
+    sim.advance(SESSION_TIMEOUT_MS)
+    assert removed(sim).connection.muted_ms == 5_000
+
+
+def test_a_throttle_time_before_it_was_heard_says_nothing(sim):
+    (a,) = sim.stable_with("a")
+    sim.connections["a"].mute(sim.now_ms, sim.now_ms + 1_000)
+    beat(sim, a, 3_000)
+    sim.advance(SESSION_TIMEOUT_MS)
+    assert removed(sim).connection.muted_ms is None

@@ -36,7 +36,7 @@ CRASHES: Final = 2
 
 def comes_and_goes(facts: Facts, now_ms: int) -> Iterator[ComesAndGoes]:
     for who, visits in facts.visits.items():
-        came_back = [each for each in visits if each.back_ms is not None and not each.removal.is_unheard]
+        came_back = [each for each in visits if each.back_ms is not None and not each.removal.is_by_coordinator]
         window = densest(came_back, WINDOW_MS, lambda each: each.removal.at_ms)
         if len(window) < FLAPS or len(window) < FLAPS * facts.most_at_once[who]:
             continue
@@ -55,7 +55,10 @@ def comes_and_goes(facts: Facts, now_ms: int) -> Iterator[ComesAndGoes]:
 def crash_loop(facts: Facts, now_ms: int) -> Iterator[CrashLoop]:
     """A client that is gone without LeaveGroup, comes back under a new member id, and is gone again."""
     for who, visits in facts.visits.items():
-        crashes = [each for each in visits if each.removal.is_disconnected]
+        lives = facts.came_again
+        crashes = [
+            each for each in visits if each.removal.is_disconnected and each.removal.member.member_id not in lives
+        ]
         window = densest(crashes, WINDOW_MS, lambda each: each.removal.gone_ms)
         if len(window) < CRASHES * facts.most_at_once[who] or len(window) < CRASHES:
             continue
@@ -130,14 +133,16 @@ def pauses_too_long(facts: Facts, now_ms: int) -> Iterator[PausesTooLong]:
             each
             for each in visits
             if each.removal.cause is Cause.SESSION_EXPIRED
-            and not each.removal.is_disconnected
-            and not each.removal.is_unheard
+            and (not each.removal.is_disconnected or each.removal.member.member_id in facts.came_again)
+            and not each.removal.is_by_coordinator
             and each.back_ms is not None
             and each.removal.session_timeout_ms
         ]
         if len(pauses) < SILENCES:
             continue
-        is_known = all(each.removal.connection_open for each in pauses)
+        is_known = all(
+            each.removal.connection_open or each.removal.member.member_id in facts.came_again for each in pauses
+        )
         seqs = [each.removal.seq for each in pauses]
         yield PausesTooLong(
             kind=Kind.SHORT_SESSION_TIMEOUT,
