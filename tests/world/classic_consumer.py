@@ -18,7 +18,6 @@ from tests.world.truth import Ended, ProcessTruth, Subscribed, Way
 if TYPE_CHECKING:
     from tests.world.world import World
 
-HEARTBEAT_MS: Final = 3_000
 RETRY_MS: Final = 100
 REFUSED_MS: Final = 1_000
 """After an answer that may be another one later: no right, a full group, no assignor in common."""
@@ -70,10 +69,6 @@ class ClassicConsumer(Process):
         self._attempt = 0
 
     @property
-    def heartbeat_ms(self) -> int:
-        return min(HEARTBEAT_MS, self.setup.session_timeout_ms // 3)
-
-    @property
     def is_cooperative(self) -> bool:
         """Java's consumer uses the protocol that all of its assignors have."""
         return all(each in COOPERATIVE for each in self.setup.assignors)
@@ -83,7 +78,7 @@ class ClassicConsumer(Process):
 
     def begin(self) -> None:
         self.join("")
-        self.after(self.heartbeat_ms, self._heartbeat, in_poll=not self.kind.beats_alone)
+        self.after(self.setup.heartbeat_ms, self._heartbeat, in_poll=not self.kind.beats_alone)
         self.after(METADATA_MS, self._look_at_topics)
         self.commit_later()
 
@@ -206,7 +201,7 @@ class ClassicConsumer(Process):
     # ---- being a member
 
     def _heartbeat(self) -> None:
-        self.after(self.heartbeat_ms, self._heartbeat, in_poll=not self.kind.beats_alone)
+        self.after(self.setup.heartbeat_ms, self._heartbeat, in_poll=not self.kind.beats_alone)
         waits = self._beat is not None and not self._beat.is_over
         if self.phase is not Phase.WORKING:
             return

@@ -9,8 +9,6 @@ from tests.world.playing import play
 from tests.world.spans import FOREVER
 from tests.world.truth import Fate, Membership, ProcessTruth, Truth
 
-LONG_SESSION_MS: Final = 60_000
-"""Longer than any session of a history, and than most of what happens to a process."""
 BEGUN: Final = frozenset({"PreparingRebalance", "Assigning", "Reconciling"})
 """States in which a rebalance has begun."""
 REPLAYS_KEPT: Final = 64
@@ -26,10 +24,14 @@ def _with_consumers(history: History, change: Callable[[int, ConsumerSetup], Con
     return history._replace(setup=history.setup._replace(consumers=consumers))
 
 
-def longer_session_helps(history: History, member: Membership) -> bool:
+def longer_session_helps(history: History, member: Membership, timeout_ms: int) -> bool:
     """Whether a member that was removed for its silence would have stayed, and come back by itself."""
-    longer = _with_consumers(history, lambda number, each: each._replace(session_timeout_ms=LONG_SESSION_MS))
-    longer = longer._replace(setup=longer.setup._replace(consumer_session_ms=LONG_SESSION_MS))
+    consumer = -1 if member.process is None else member.process.consumer
+    longer = _with_consumers(
+        history, lambda number, each: each._replace(session_timeout_ms=timeout_ms) if number == consumer else each
+    )
+    if member.process is not None and member.process.kind.is_modern:
+        longer = history._replace(setup=history.setup._replace(consumer_session_ms=timeout_ms))
     truth = _truth_of(longer)
     process = None if member.process is None else _same(truth, member.process)
     if process is None:
@@ -37,10 +39,12 @@ def longer_session_helps(history: History, member: Membership) -> bool:
     stayed = [
         each
         for each in truth.all_memberships()
-        if each.process is process and each.from_ms < member.until_ms and each.until_ms == FOREVER
+        if each.process is process and each.from_ms < member.until_ms < each.until_ms
     ]
     back = [each for each in process.arrivals if each.at_ms >= member.until_ms and each.fate is Fate.HANDLED]
-    return bool(stayed) and any(each.member_id == stayed[0].member_id for each in back)
+    return bool(stayed) and any(
+        each.member_id == stayed[0].member_id and each.at_ms <= stayed[0].until_ms for each in back
+    )
 
 
 def static_membership_helps(history: History, left: Membership) -> bool:

@@ -29,6 +29,7 @@ WEIGHTS: Final[dict[str, float]] = {
     "proxy": 3,
     "proxy_all": 2,
     "refuse": 2,
+    "mute": 2,
     "create_topic": 1,
     "grow_topic": 2,
     "delete_topic": 2,
@@ -44,7 +45,7 @@ WEIGHTS: Final[dict[str, float]] = {
 """Kind of action → how often, relative to the others."""
 COMES_AGAIN: Final = frozenset({"kill", "lose_host", "close"})
 LASTING: Final = frozenset(
-    {"suspend", "starve", "block", "cut", "proxy", "proxy_all", "refuse", "delete_topic", "pause_coordinator"}
+    {"suspend", "starve", "block", "cut", "proxy", "proxy_all", "refuse", "mute", "delete_topic", "pause_coordinator"}
 )
 AWAY_MS: Final = (300, 6_000)
 FIRST_MS: Final = 9_000
@@ -100,6 +101,7 @@ def _setup(random: Random, profile: Profile, seed: int) -> Setup:
                 f"i-{number}" if is_static else None,
                 client_id,
                 session_ms,
+                min(3_000, session_ms // 3),
                 poll_ms,
                 starts=number == 0 or random.random() < 0.85,
             )

@@ -17,6 +17,8 @@ class ConsumerSetup(NamedTuple):
     client_id: str = ""
     """Empty: one of its own."""
     session_timeout_ms: int = 10_000
+    heartbeat_ms: int = 3_000
+    """`heartbeat.interval.ms`, in the classic protocol."""
     max_poll_interval_ms: int = 30_000
     starts: bool = True
     """Whether it runs from the beginning; else an action starts it."""

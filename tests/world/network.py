@@ -89,7 +89,7 @@ class Network:
 
     def _closed(self, process: "Process", connection: ClientConnection) -> None:
         if process.truth.cut.is_on:
-            process.held_back.append(lambda: self._closed(process, connection))
+            process.closes_later.append(lambda: self._closed(process, connection))
         elif self._world.server.is_paused:
             self._world.found_later.append(lambda: connection.close(self._world.now_ms))
         else:

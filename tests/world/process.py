@@ -38,6 +38,8 @@ class Process:
         """Partition → member id with which it has it, and since when."""
         self.held_back: list[Callable[[], None]] = []
         """What the network delivers when it is there again."""
+        self.closes_later: list[Callable[[], None]] = []
+        """Connections that were closed, of which the coordinator hears then."""
         self.unread: list[Request] = []
         """What the coordinator does not read from its connection for now."""
         self._in_flight: list[Request] = []
@@ -150,10 +152,10 @@ class Process:
         """The network is there again: what is on its way arrives, or the client has given the connection up."""
         self.truth.cut.end(self.world.now_ms)
         held_back, self.held_back = self.held_back, []
-        if delivers or not self.is_alive:
-            for callback in held_back:
-                callback()
-        elif self.is_alive:
+        closes_later, self.closes_later = self.closes_later, []
+        for callback in [*(held_back if delivers else ()), *closes_later]:
+            callback()
+        if self.is_alive and not delivers:
             self.run(self.disconnect)
 
     def proxied(self) -> None:
@@ -226,7 +228,7 @@ class Process:
         self.truth.ended_ms, self.truth.ended = now_ms, how
         for request in self._in_flight:
             request.is_over = True
-        self._in_flight = []
+        self._in_flight, self.held_back = [], []
         if how is not Ended.POWER:
             self.world.network.close(self, self.connection)
 

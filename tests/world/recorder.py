@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any, Final
 
 from _wire.errors import ErrorCode
+from coordinator.core.consumer.group import ConsumerGroup
 from tests.world.assignments import partitions_of
 from tests.world.network import Request
 from tests.world.topics import Partition, Topics
@@ -26,6 +27,7 @@ class Recorder:
         self._connections: dict[int, tuple[object, ProcessTruth]] = {}
         self._state = ("", 0)
         self._starts = 0
+        self._kind: type | None = None
 
     def held(self, holding: Holding) -> None:
         self._truth.holdings.append(holding)
@@ -101,14 +103,15 @@ class Recorder:
                     present[member_id] = process, now_ms
         state = ("", 0) if group is None else (str(group.membership.state), group.membership.generation_id)
         if state != self._state:
-            is_another = self._server.starts == self._starts and state[1] < self._state[1]
-            if is_another and group is not None and not self._server.disk.is_full:
+            kind = None if group is None else type(group.membership)
+            # Removed and created again in one iteration. A start or a load may take a generation back, too.
+            is_another = self._server.starts == self._starts and kind is self._kind and state[1] < self._state[1]
+            if is_another and not self._server.disk.is_full:
                 self._truth.states.append(StateChange(now_ms, "", 0, 0, "", is_consumer_group=False))
-            self._state, self._starts = state, self._server.starts
+            self._state, self._starts, self._kind = state, self._server.starts, kind
             protocol = "" if group is None else group.membership.protocol_name or ""
-            kind = "" if group is None else type(group.membership).__name__
             self._truth.states.append(
-                StateChange(now_ms, state[0], state[1], len(members), protocol, kind == "ConsumerGroup")
+                StateChange(now_ms, state[0], state[1], len(members), protocol, is_consumer_group=kind is ConsumerGroup)
             )
 
     def _process_of(self, member_id: str, connection: object) -> ProcessTruth | None:

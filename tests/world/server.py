@@ -196,6 +196,8 @@ class WorldServer(SimulatedServer):
 
     def deny(self, request: "Request") -> None:
         """Tell of a request without a right as the log of denials does: the first of its kind at once."""
+        if request.connection is not None:
+            request.connection.deny(request.api, "READ", "GROUP", GROUP_ID, self.now_ms)
         key = request.client_id, request.host
         if key in self._denied:
             return

@@ -81,6 +81,10 @@ LOOPING: Final = of([JAVA, JAVA], Action(12_000, "crash_loop", 1, 6))
 NONE_LEFT: Final = of([JAVA, JAVA], topics=(("t", 1),))
 OFFSETS: Final = of([JAVA], Action(20_000, "close"), Action(24_000, "reset_offsets", 0, 3))
 GONE: Final = of([JAVA], Action(20_000, "close"), Action(24_000, "delete_group"))
+SUSPENDED: Final = of([JAVA, JAVA], Action(20_000, "suspend", 1, 14_000))
+PROXIED: Final = of([JAVA, JAVA], Action(20_000, "proxy_all", 0, 12_000))
+MUTED: Final = of([JAVA, JAVA], Action(20_000, "mute", 1, 15_000))
+REFUSED: Final = of([JAVA, JAVA], Action(20_000, "refuse", 1, 15_000))
 
 
 def later(field: str, ms: int = 2_000) -> Change:
@@ -126,6 +130,11 @@ FALSE: Final[tuple[tuple[type[Claim], History, Change], ...]] = (
     (silences.Silent, KILLED, later("since_ms", -5_000)),
     (silences.ConnectionClosed, KILLED, later("at_ms", 100)),
     (silences.ConnectionClosed, KILLED, with_(closer=silences.Closer.STATIC)),
+    (silences.Refused, REFUSED, later("count", 1)),
+    (silences.Refused, REFUSED, with_(api="TxnOffsetCommit")),
+    (silences.Muted, MUTED, later("muted_ms", 5_000)),
+    (silences.CameAgain, SUSPENDED, later("at_ms")),
+    (silences.CameAgain, SUSPENDED, later("silent_ms", -4_000)),
     (silences.Back, KILLED_AND_BACK, later("back_ms")),
     (silences.Back, KILLED_AND_BACK, later("gone_ms")),
     (silences.CoordinatorAway, STOPPED, later("at_ms")),
@@ -156,6 +165,8 @@ def test_a_claim_that_was_made_false_is_found(kind, history, change):
 
 # ---- advice
 
+ABOUT: Final = (silences.Silent, silences.Refused, silences.Muted, silences.ConnectionClosed, causes.Left)
+
 
 def advised(kind: Try, history: History) -> list[str]:
     """Why an advice is false that is given whatever happened."""
@@ -163,28 +174,26 @@ def advised(kind: Try, history: History) -> list[str]:
     def with_advice(folded: GroupHistory, generation: Generation) -> Iterable[Claim]:
         told = list(claims_of(folded, generation).all())
         yield from told
-        about = [each for each in told if isinstance(each, silences.Silent | silences.ConnectionClosed | causes.Left)]
-        yield from (Advice(kind=kind, because=(each,), member=each.member) for each in about)
+        yield from (Advice(kind=kind, because=(each,), member=each.member) for each in told if isinstance(each, ABOUT))
 
     report = told_in(history, Makers(with_advice, lambda folded, now_ms: ()))
     found = [each.contradiction for each in report.false]
     return [each.why for each in found if isinstance(each.claim, Advice) and each.claim.kind is kind]
 
 
-PROXIED: Final = of([JAVA, JAVA], Action(20_000, "proxy_all", 0, 12_000))
-REFUSED: Final = of([JAVA, JAVA], Action(20_000, "refuse", 1, 15_000))
-
-
 @pytest.mark.parametrize(
     ("kind", "history"),
     [
-        (Try.PROCESS_ENDED, PROXIED),
+        (Try.PROCESS_ENDED, HOST_LOST),
         (Try.PROCESS_ENDED, REFUSED),
+        (Try.SILENT, MUTED),
         (Try.SILENT, REFUSED),
         (Try.COORDINATOR_STOOD_STILL, KILLED),
         (Try.RIGHT_IS_MISSING, KILLED),
         (Try.QUOTA_IS_TOO_SMALL, KILLED),
         (Try.CONNECTION_LOST, KILLED),
+        (Try.CONNECTION_LOST, SUSPENDED),
+        (Try.SESSION_OUTLASTS, KILLED),
         (Try.LONGER_POLL_INTERVAL, CLOSED),
         (Try.STATIC_MEMBERSHIP, UNSAID),
         (Try.STATIC_IS_GONE_FOR_GOOD, KILLED),
@@ -201,7 +210,9 @@ def test_advice_that_would_not_have_helped_is_found(kind, history):
         (Try.PROCESS_ENDED, KILLED),
         (Try.SILENT, HOST_LOST),
         (Try.RIGHT_IS_MISSING, REFUSED),
+        (Try.QUOTA_IS_TOO_SMALL, MUTED),
         (Try.CONNECTION_LOST, PROXIED),
+        (Try.SESSION_OUTLASTS, SUSPENDED),
         (Try.LONGER_POLL_INTERVAL, BUSY),
         (Try.STATIC_MEMBERSHIP, CLOSED),
     ],

@@ -14,6 +14,9 @@ from tests.world.effects import longer_session_helps, static_membership_helps
 from tests.world.spans import overlap, without
 from tests.world.truth import AwayKind, Membership, ProcessTruth, Truth, Way
 
+ABOVE_MS: Final = 500
+"""By how much more than what has to be outlasted a session timeout is made longer, to try it."""
+
 Given = claims.Advice
 
 
@@ -60,15 +63,15 @@ def quota_is_too_small(claim: Given, truth: Truth, context: Context) -> str | No
 
 
 def process_ended(claim: Given, truth: Truth, context: Context) -> str | None:
-    """It says that a longer session.timeout.ms would not help."""
+    """It says that its process ended, or that something closed its connection."""
     removal = _removal(claim, truth, context)
     if removal is None or removal.process is None:
         return None
     why = done_to(removal.process, removal.until_ms - 2 * BEAT_MS, removal.until_ms)
     if why:
         return why
-    if longer_session_helps(context.history, removal):
-        return "with a longer session timeout it would have stayed"
+    if not any(each <= removal.until_ms for each in removal.process.disconnections):
+        return "its process lives, and its connection was never closed"
     return None
 
 
@@ -92,12 +95,25 @@ def silent(claim: Given, truth: Truth, context: Context) -> str | None:
 
 
 def connection_lost(claim: Given, truth: Truth, context: Context) -> str | None:
-    """It says that something closed the connection of a process that lives, and that a longer timeout helps."""
+    """It says that something closed the connection of a process that lives, and which timeout outlasts that."""
+    removal = _removal(claim, truth, context)
+    closed = [] if removal is None or removal.process is None else removal.process.disconnections
+    if removal is not None and not any(each <= removal.until_ms for each in closed):
+        return "its connection was never closed"
+    return session_outlasts(claim, truth, context)
+
+
+def session_outlasts(claim: Given, truth: Truth, context: Context) -> str | None:
+    """It says that the process lives, and which session timeout would have outlasted its silence."""
     removal = _removal(claim, truth, context)
     if removal is None or removal.process is None:
         return None
     if not removal.process.lived_at(removal.until_ms):
         return "its process had ended"
+    if claim.above_ms is None:
+        return None
+    if not longer_session_helps(context.history, removal, claim.above_ms + ABOVE_MS):
+        return f"with a session timeout of {claim.above_ms + ABOVE_MS} ms it would have been removed, too"
     return None
 
 
@@ -170,6 +186,7 @@ BY_KIND: Final[dict[Try, Callable[[Given, Truth, Context], str | None]]] = {
     Try.SILENT_ON_OPEN_CONNECTION: silent,
     Try.SILENT: silent,
     Try.CONNECTION_LOST: connection_lost,
+    Try.SESSION_OUTLASTS: session_outlasts,
     Try.SHORTER_POLL: busy,
     Try.LATE_TO_REJOIN: busy,
     Try.LATE_TO_SYNC: busy,

@@ -6,6 +6,7 @@ from coordinator.explain.claims import silences as claims
 from coordinator.explain.claims.claim import Claim
 from tests.world.checkers.context import Check, Context
 from tests.world.checkers.tolerances import BEAT_MS, EXPIRY_MS, INSTANT_MS, NETWORK_MS
+from tests.world.history import GROUP_ID
 from tests.world.spans import FOREVER, overlap, without
 from tests.world.truth import AwayKind, Ended, Fate, ProcessTruth, Truth
 
@@ -76,30 +77,60 @@ def unheard(claim: claims.Unheard, truth: Truth, context: Context) -> str | None
 
 
 def refused(claim: claims.Refused, truth: Truth, context: Context) -> str | None:
-    process = truth.process_of(claim.member.member_id)
-    if process is None:
+    removal = truth.removal(claim.member.member_id, context.known_ms)
+    if removal is None or removal.process is None:
         return None
-    found = [
-        each for each in process.arrivals if each.fate is Fate.REFUSED and each.at_ms >= claim.since_ms - NETWORK_MS
-    ]
+    sent = [each for each in removal.process.arrivals if claim.since_ms - NETWORK_MS <= each.at_ms < removal.until_ms]
+    found = [each for each in sent if each.fate is Fate.REFUSED]
     if not found:
         return "nothing of it was refused then"
     if claim.api not in {each.api for each in found}:
         return f"no {claim.api} of it was refused"
     if found[0].at_ms - claim.since_ms > BEAT_MS:
         return f"it was refused first {found[0].at_ms - claim.since_ms} ms later"
-    if claim.count > len(found):
-        return f"only {len(found)} of its requests were refused"
+    if claim.count != len(found):
+        return f"{len(found)} of its requests were refused"
+    handled = [each for each in sent if each.fate is Fate.HANDLED and each.at_ms > found[0].at_ms]
+    if handled:
+        return f"its {handled[0].api} was handled {handled[0].at_ms - claim.since_ms} ms later"
+    if (claim.operation, claim.resource_type, claim.resource_name) != ("READ", "GROUP", GROUP_ID):
+        return "it had no right to READ the group"
     return None
 
 
 def muted(claim: claims.Muted, truth: Truth, context: Context) -> str | None:
+    removal = truth.removal(claim.member.member_id, context.known_ms)
+    if removal is None or removal.process is None:
+        return None
+    from_ms = removal.until_ms - 2 * (claim.timeout_ms or claim.muted_ms)
+    muted_ms = removal.process.muted.within(from_ms, removal.until_ms)
+    if not min(muted_ms, claim.timeout_ms or 0) - BEAT_MS <= claim.muted_ms <= muted_ms + NETWORK_MS:
+        return f"its connection was not read for {muted_ms} ms"
+    fault_ms = own_fault(removal.process, truth, removal.until_ms - (claim.timeout_ms or 0), removal.until_ms)
+    if claim.timeout_ms and fault_ms >= claim.timeout_ms - NETWORK_MS:
+        return f"it could send nothing for {fault_ms} ms"
+    return None
+
+
+def came_again(claim: claims.CameAgain, truth: Truth, context: Context) -> str | None:
     process = truth.process_of(claim.member.member_id)
     if process is None:
         return None
-    muted_ms = process.muted.within(context.begin_ms, context.told_ms)
-    if claim.muted_ms > muted_ms + NETWORK_MS:
-        return f"its connection was not read for {muted_ms} ms"
+    if not process.lived_at(claim.at_ms - 2 * NETWORK_MS) and not truth.was_away(process.ended_ms, claim.at_ms):
+        return "its process had ended"
+    asked = [
+        each
+        for each in process.arrivals
+        if each.fate is Fate.HANDLED and each.member_id == claim.member.member_id and each.at_ms >= claim.removed_ms
+    ]
+    if not any(abs(each.at_ms - claim.at_ms) <= NETWORK_MS for each in asked):
+        return "nothing of it arrived then"
+    removal = truth.removal(claim.member.member_id, claim.at_ms)
+    if removal is None or abs(removal.until_ms - claim.removed_ms) > NETWORK_MS:
+        return "it was not removed then"
+    last_ms = truth.last_arrival(claim.member.member_id, claim.removed_ms, Fate.HANDLED)
+    if claim.silent_ms is not None and last_ms is not None and claim.at_ms - last_ms > claim.silent_ms + NETWORK_MS:
+        return f"it had been silent for {claim.at_ms - last_ms} ms"
     return None
 
 
@@ -122,6 +153,8 @@ def connection_closed(claim: claims.ConnectionClosed, truth: Truth, context: Con
     hidden = [*paused, *process.cut.all]
     if not any(_may_be_seen_at(at_ms, claim.at_ms, hidden) for at_ms in process.disconnections):
         return f"no connection of it was closed then; some were, this long before: {_before(process, claim.at_ms)}"
+    if claim.lives and not process.lived_at(claim.removed_ms):
+        return "its process had ended"
     if claim.closer is claims.Closer.KAFKA_STREAMS:
         return "nobody runs Kafka Streams"
     if claim.closer is claims.Closer.STATIC and process.instance_id is None:
@@ -247,6 +280,7 @@ CHECKS: Final[dict[type[Claim], Check]] = {
     claims.Unheard: unheard,
     claims.Refused: refused,
     claims.Muted: muted,
+    claims.CameAgain: came_again,
     claims.StoodStill: stood_still,
     claims.ConnectionClosed: connection_closed,
     claims.ConnectionOpen: connection_open,
