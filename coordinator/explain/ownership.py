@@ -29,7 +29,7 @@ def owner_spans(history: GroupHistory, generations: Iterable[Generation]) -> dic
     protocol. `generations` are some of `history`, in order.
     """
     known = [each for each in generations if each.started_ms is not None]
-    following = {id(each): after for each, after in zip(known, [*known[1:], None], strict=True)}
+    following = {id(each): after for each, after in zip(known, [*known[1:], None], strict=False)}
     removals = _removals(history, known)
     spans: dict[Partition, list[Span]] = {}
     for each in known:

@@ -81,7 +81,7 @@ def test_the_axis_of_a_dead_group_ends_with_its_last_event():
     with served(live(events, long_story())) as url, browser(f"{url}?still#/groups/dead") as page:
         expect(page.locator("#timeline canvas").first).to_be_visible()
         assert axis(page)[1] == events[-1].time_ms
-        expect(page.get_by_text("The group was deleted.")).to_be_visible()
+        expect(page.get_by_text("Gone: an administrator deleted the group.")).to_be_visible()
 
 
 def test_dead_groups_are_shown_when_asked_for():

@@ -162,6 +162,10 @@ def test_who_owned_what_at_a_time():
     assert owners_at(history, 0) == {}
 
 
+def test_a_group_that_never_rebalanced_has_no_owners():
+    assert owner_spans(GroupHistory(GROUP_ID), []) == {}
+
+
 def test_a_member_that_was_killed_owns_nothing_from_its_last_sign_on():
     group = Consumers(partitions=2).group_of("a", "b")
     group.quiet(3_000)
