@@ -42,6 +42,8 @@ def longer_session_helps(history: History, member: Membership, timeout_ms: int) 
         if each.process is process and each.from_ms < member.until_ms < each.until_ms
     ]
     back = [each for each in process.arrivals if each.at_ms >= member.until_ms and each.fate is Fate.HANDLED]
+    if any(each.what == "remove" and each.at_ms >= member.until_ms for each in truth.acts):
+        return True  # an administrator removes it, perhaps before it is back
     return bool(stayed) and any(
         each.member_id == stayed[0].member_id and each.at_ms <= stayed[0].until_ms for each in back
     )

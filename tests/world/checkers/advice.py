@@ -8,14 +8,14 @@ from coordinator.explain.claims import silences
 from coordinator.explain.claims.advice import Try
 from coordinator.explain.claims.claim import Claim
 from tests.world.checkers.context import Check, Context
-from tests.world.checkers.silences import done_to
+from tests.world.checkers.silences import done_to, own_fault
 from tests.world.checkers.tolerances import BEAT_MS, EXPIRY_MS, NETWORK_MS
 from tests.world.effects import longer_session_helps, static_membership_helps
 from tests.world.spans import overlap, without
 from tests.world.truth import AwayKind, Membership, ProcessTruth, Truth, Way
 
-ABOVE_MS: Final = 500
-"""By how much more than what has to be outlasted a session timeout is made longer, to try it."""
+ABOVE_MS: Final = BEAT_MS
+"""How much longer than what it has to outlast a session timeout is, to try it: until the next heartbeat."""
 
 Given = claims.Advice
 
@@ -43,6 +43,18 @@ def _process(claim: Given, truth: Truth, context: Context) -> ProcessTruth | Non
     return next((truth.process_of(each.member_id) for each in named if each is not None), None)
 
 
+def _by_coordinator(removal: Membership, from_ms: int, truth: Truth, context: Context) -> str:
+    """What the coordinator did to a member that would have been heard without it."""
+    process = removal.process
+    assert process is not None
+    setup = context.history.setup
+    timeout_ms = setup.consumers[process.consumer].session_timeout_ms
+    if process.kind.is_modern:
+        timeout_ms = setup.consumer_session_ms
+    fault_ms = own_fault(process, truth, removal.until_ms - timeout_ms, removal.until_ms)
+    return done_to(process, from_ms, removal.until_ms) if fault_ms + BEAT_MS < timeout_ms else ""
+
+
 def coordinator_stood_still(claim: Given, truth: Truth, context: Context) -> str | None:
     paused = any(each.kind is AwayKind.PAUSED and each.from_ms <= context.known_ms for each in truth.away)
     return None if paused else "it did not stand still"
@@ -67,7 +79,7 @@ def process_ended(claim: Given, truth: Truth, context: Context) -> str | None:
     removal = _removal(claim, truth, context)
     if removal is None or removal.process is None:
         return None
-    why = done_to(removal.process, removal.until_ms - 2 * BEAT_MS, removal.until_ms)
+    why = _by_coordinator(removal, removal.until_ms - 2 * BEAT_MS, truth, context)
     if why:
         return why
     if not any(each <= removal.until_ms for each in removal.process.disconnections):
@@ -82,7 +94,7 @@ def silent(claim: Given, truth: Truth, context: Context) -> str | None:
         return None
     since = [each.since_ms for each in claim.because if isinstance(each, silences.Silent) and each.since_ms is not None]
     from_ms = min(since, default=removal.until_ms - 2 * BEAT_MS)
-    why = done_to(removal.process, from_ms, removal.until_ms)
+    why = _by_coordinator(removal, from_ms, truth, context)
     if why:
         return why
     consumer = context.history.setup.consumers[removal.process.consumer]

@@ -18,7 +18,7 @@ def silent(claim: claims.Silent, truth: Truth, context: Context) -> str | None:
     member_id, until_ms = claim.member.member_id, claim.until_ms
     since_ms = until_ms - (claim.timeout_ms or 0) if claim.since_ms is None else claim.since_ms
     blame = done_to(process, since_ms, until_ms)
-    if blame:
+    if blame and own_fault(process, truth, since_ms, until_ms) + BEAT_MS < (claim.timeout_ms or 0):
         return blame
     heard = [
         each
