@@ -12,6 +12,9 @@ from tests.world.truth import Answer, Holding, Plan, ProcessTruth, StateChange, 
 if TYPE_CHECKING:
     from tests.world.server import WorldServer
 
+LOADED_AGAIN_MS: Final = 12_000
+"""A coordinator that could not write loads its groups again: it tries that at least every ten seconds."""
+
 OUTDATED: Final = frozenset(
     {ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID}
     | {ErrorCode.STALE_MEMBER_EPOCH, ErrorCode.FENCED_INSTANCE_ID}
@@ -106,7 +109,7 @@ class Recorder:
             kind = None if group is None else type(group.membership)
             # Removed and created again in one iteration. A start or a load may take a generation back, too.
             is_another = self._server.starts == self._starts and kind is self._kind and state[1] < self._state[1]
-            if is_another and not self._server.disk.is_full:
+            if is_another and not self._truth.disk_failed_within(now_ms - LOADED_AGAIN_MS, now_ms + 1):
                 self._truth.states.append(StateChange(now_ms, "", 0, 0, "", is_consumer_group=False))
             self._state, self._starts, self._kind = state, self._server.starts, kind
             protocol = "" if group is None else group.membership.protocol_name or ""

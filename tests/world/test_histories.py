@@ -8,7 +8,7 @@ import pytest
 from coordinator.explain.claims.claim import Claim
 from coordinator.explain.claims.findings import CannotJoin
 from coordinator.explain.claims.price import Unowned
-from coordinator.explain.claims.silences import Refused
+from coordinator.explain.claims.silences import Muted, Refused
 from tests.world.clients import COMPANY_ASSIGNOR
 from tests.world.history import Action, ConsumerSetup, History, Setup
 from tests.world.shrinking import kind_of
@@ -35,6 +35,26 @@ FOUND: Final[dict[str, History]] = {
     ),
     "the right is revoked, and its client does not say what it is": history(
         [ConsumerSetup("kafkajs", ("range",)), JAVA], Action(20_000, "refuse", 0, 28_000)
+    ),
+    "the right is revoked twice": history(
+        [JAVA], Action(23_380, "refuse", 0, 1_995), Action(35_211, "refuse", 0, 21_322)
+    ),
+    "a quota mutes a connection": history([JAVA, JAVA], Action(20_000, "mute", 1, 14_000)),
+    "a quota mutes the connection of a member of a consumer group": history(
+        [MODERN, MODERN], Action(20_000, "mute", 1, 14_000)
+    ),
+    "a quota mutes a connection, and its process ends": history(
+        [JAVA, JAVA], Action(20_000, "mute", 1, 14_000), Action(25_000, "kill", 1)
+    ),
+    "a quota mutes a connection before SyncGroup": history(
+        [
+            JAVA._replace(max_poll_interval_ms=12_000),
+            JAVA._replace(session_timeout_ms=15_000, max_poll_interval_ms=12_000),
+        ],
+        Action(3_029, "mute", 1, 19_897),
+    ),
+    "a quota mutes a connection after a start of the coordinator": history(
+        [JAVA, JAVA], Action(20_000, "kill_coordinator", 0, 900), Action(21_500, "mute", 1, 14_000)
     ),
     # ---- a member dies around a restart of the coordinator
     "a member dies before a kill of the coordinator": history(
@@ -86,6 +106,12 @@ FOUND: Final[dict[str, History]] = {
     ),
     # ---- connections
     "a load balancer is away": history([JAVA, JAVA], Action(20_000, "proxy_all", 0, 11_000), told_ms=(25_000,)),
+    "a load balancer is away for longer than max.poll.interval.ms": history(
+        [JAVA, JAVA._replace(max_poll_interval_ms=12_000)], Action(15_510, "proxy_all", 1, 28_131)
+    ),
+    "the network is cut, and the process ends meanwhile": history(
+        [JAVA, JAVA], Action(20_000, "cut", 1, 12_000), Action(24_000, "kill", 1, 500)
+    ),
     # ---- assignors
     "a company has its own cooperative assignor": history([COMPANY] * 3, Action(20_000, "close", 1, 4_000)),
     # ---- topics
@@ -168,6 +194,11 @@ FOUND: Final[dict[str, History]] = {
     # ---- the plain cases
     "a host is lost": history([JAVA, JAVA], Action(20_000, "lose_host", 1, 5_000)),
     "a process is suspended": history([JAVA, JAVA], Action(20_000, "suspend", 1, 14_000)),
+    "a process is suspended while another member is removed": history(
+        [JAVA, JAVA._replace(max_poll_interval_ms=12_000)],
+        Action(11_840, "remove_member"),
+        Action(11_971, "suspend", 1, 16_222),
+    ),
     "an application is busy": history(
         [JAVA, JAVA._replace(max_poll_interval_ms=12_000)], Action(20_000, "block", 1, 20_000)
     ),
@@ -208,6 +239,11 @@ def told(what: str, kind: type[Claim]) -> int:
 )
 def test_it_is_told_that_requests_were_refused(what):
     assert told(what, Refused)
+
+
+def test_it_is_told_that_a_connection_was_muted():
+    assert told("a quota mutes a connection", Muted)
+    assert told("a quota mutes the connection of a member of a consumer group", Muted)
 
 
 @pytest.mark.parametrize(

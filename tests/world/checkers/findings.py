@@ -10,6 +10,7 @@ from tests.world.clients import COOPERATIVE
 from tests.world.truth import Fate, Membership, ProcessTruth, Truth, Way
 
 JOINS: Final = frozenset({"JoinGroup", "ConsumerGroupHeartbeat"})
+GOODBYES: Final = frozenset({"LeaveGroup", "ConsumerGroupHeartbeat"})
 NO_COMMITS_MS: Final = 600_000
 
 
@@ -49,7 +50,12 @@ def crash_loop(claim: claims.CrashLoop, truth: Truth, context: Context) -> str |
         gone = _ended_at(known, each.removed_ms)
         if gone is None or gone.process is None:
             return f"no member of it was removed at {each.removed_ms}"
-        left = [each.way for each in gone.process.departures if each.member_id == gone.member_id]
+        read = {each.at_ms for each in gone.process.arrivals if each.fate is Fate.HANDLED and each.api in GOODBYES}
+        left = [
+            each.way
+            for each in gone.process.departures
+            if each.member_id == gone.member_id and any(0 <= at_ms - each.at_ms <= NETWORK_MS for at_ms in read)
+        ]
         if left and not (claim.may_be_closed and set(left) == {Way.FOR_A_MOMENT}):
             return "it left the group in order"
         if each.back_ms is not None and _began_at(known, each.back_ms) is None:
