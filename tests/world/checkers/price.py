@@ -63,7 +63,21 @@ def gaps(truth: Truth, context: Context) -> dict[Partition, tuple[int, int]]:
     for partition, (_, at_ms, before) in assigned_in(truth, context).items():
         gap = None if before is None else truth.gap_before(partition, at_ms)
         if gap is not None:
-            found[partition] = gap
+            least, most = gap
+            found[partition] = min(least, at_ms - _last_assigned(truth, partition, at_ms)), most
+    return found
+
+
+def _last_assigned(truth: Truth, partition: Partition, at_ms: int) -> int:
+    """When the partition was last assigned before, to a process that could have begun with it."""
+    found = 0
+    for plan in truth.plans:
+        if plan.at_ms >= at_ms:
+            break
+        for member_id, partitions in plan.assigned.items():
+            process = truth.process_of(member_id)
+            if partition in partitions and process is not None and process.ran([(plan.at_ms, plan.at_ms + 1)]):
+                found = plan.at_ms
     return found
 
 
@@ -76,7 +90,8 @@ def unowned(claim: claims.Unowned, truth: Truth, context: Context) -> str | None
     at_most = max(most for _, most in known.values())
     if claim.longest_ms > at_most + BEAT_MS:
         return f"it was {at_most} ms at most"
-    if not claim.is_at_least and claim.longest_ms + NETWORK_MS < at_least:
+    slack_ms = NETWORK_MS + (SYNC_MS if context.is_epoch else 0)
+    if not claim.is_at_least and claim.longest_ms + slack_ms < at_least:
         return f"it was {at_least} ms at least"
     idle = sum(most > INSTANT_MS for _, most in known.values())
     if claim.partitions > idle:
