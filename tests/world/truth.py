@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from tests.world.clients import ClientKind
-from tests.world.spans import FOREVER, Span, Spans, last_before, without
+from tests.world.spans import FOREVER, Span, Spans, without
 from tests.world.topics import Partition, TopicChange
 
 
@@ -359,24 +359,6 @@ class Truth:
         for holding in self.by_partition.get(partition, ()):
             process = holding.process
             found += without(process.ran(self.rightful(holding)), process.cut.all)
-        return found
-
-    def gap_before(self, partition: Partition, at_ms: int) -> tuple[int, int] | None:
-        """How long nobody processed a partition until then: at least, and at most. None: nobody ever did."""
-        perhaps = last_before(self.perhaps_processed(partition), at_ms)
-        if perhaps is None:
-            return None
-        surely = last_before(self.surely_processed(partition), at_ms)
-        begun = min(each.span[0] for each in self.by_partition[partition])
-        return at_ms - perhaps, at_ms - (begun if surely is None else surely)
-
-    def owners(self, plan_index: int) -> dict[Partition, str]:
-        """Partition → the last member that was assigned it, before a plan."""
-        found: dict[Partition, str] = {}
-        for plan in self.plans[:plan_index]:
-            for member_id, partitions in plan.assigned.items():
-                for each in partitions:
-                    found[each] = member_id
         return found
 
     def is_same_member(self, before: str, now: str) -> bool:

@@ -11,7 +11,7 @@ from coordinator.explain.claims.silences import Back, Refused, Silent
 from coordinator.explain.facts import RETURN_MS
 from coordinator.explain.generation import Outcome
 from tests.world.checkers.context import Context
-from tests.world.checkers.price import gaps
+from tests.world.checkers.gaps import gaps
 from tests.world.checkers.tolerances import WORTH_TELLING_MS
 from tests.world.truth import Fate, Membership, ProcessTruth, Truth
 
@@ -27,7 +27,7 @@ def not_told(truth: Truth, context: Context, told: Counter[type[Claim]]) -> Iter
         yield from _about_the_group(truth, context, told)
         return
     if context.outcome is Outcome.STABLE and not told[Unowned] and not told[UnownedInSum]:
-        least = max((least for least, _ in gaps(truth, context).values()), default=0)
+        least = max((each.least for each in gaps(truth, context).values()), default=0)
         if least >= WORTH_TELLING_MS:
             yield Unowned.__name__
     silent = {each.member.member_id for each in context.told if isinstance(each, Silent)}

@@ -1,0 +1,102 @@
+"""For how long nobody processed the partitions that the members of a generation were assigned."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tests.world.checkers.context import Context
+from tests.world.checkers.tolerances import BEAT_MS, NETWORK_MS, SYNC_MS
+from tests.world.spans import last_before
+from tests.world.topics import Partition
+from tests.world.truth import Fate, Plan, Truth
+
+
+class Assigned(dict[Partition, tuple[str, int, str | None]]):
+    """Partition → its member in a generation, when that was assigned it, and the owner before, if it had one."""
+
+
+def plans_until(truth: Truth, context: Context) -> Iterator[Plan]:
+    """Those until the generation was stable. A classic member of a consumer group sends SyncGroup after that."""
+    for plan in truth.plans:
+        is_late = context.is_epoch and plan.is_synced and plan.generation_id == context.generation_id
+        if plan.at_ms <= context.known_ms or (is_late and plan.at_ms <= context.known_ms + SYNC_MS):
+            yield plan
+
+
+def assigned_in(truth: Truth, context: Context) -> Assigned:
+    """What the members of a generation were assigned, up to when it was stable."""
+    found = Assigned()
+    owners: dict[Partition, str] = {}
+    last_ms = context.begin_ms
+    for plan in plans_until(truth, context):
+        if truth.gone_between(last_ms, plan.at_ms):
+            owners = {}  # another group of the same name
+        last_ms = plan.at_ms
+        is_of_it = plan.at_ms >= context.disturbed_ms
+        for member_id, partitions in plan.assigned.items():
+            for each in partitions:
+                before = owners.get(each)
+                if is_of_it and (each not in found or found[each][0] != member_id):
+                    first = found[each][2] if each in found else before
+                    found[each] = member_id, plan.at_ms, first
+                owners[each] = member_id
+    return found
+
+
+def assigned_at_the_end(truth: Truth, context: Context) -> dict[Partition, str]:
+    """Partition → member, when the generation was stable: what nobody was assigned any more is left out."""
+    last: dict[str, frozenset[Partition]] = {}
+    for plan in plans_until(truth, context):
+        if plan.is_whole:
+            last = dict(plan.assigned)
+        else:
+            last.update(plan.assigned)
+    present = {each.member_id for each in truth.all_memberships() if each.from_ms <= context.known_ms < each.until_ms}
+    return {each: member_id for member_id, partitions in last.items() if member_id in present for each in partitions}
+
+
+class Gap(NamedTuple):
+    """How long nobody processed a partition before its member of this generation was assigned it, in ms."""
+
+    least: int
+    """An end that no request told counts as if it had come with the next heartbeat."""
+    most: int
+    """Since its last owner was heard, or processed without doubt."""
+    owner: str
+    """The member that had it before."""
+
+
+def gaps(truth: Truth, context: Context) -> dict[Partition, Gap]:
+    """Of each partition that had an owner before."""
+    return {
+        partition: _gap(truth, partition, at_ms, before)
+        for partition, (_, at_ms, before) in assigned_in(truth, context).items()
+        if before is not None
+    }
+
+
+def _gap(truth: Truth, partition: Partition, at_ms: int, owner: str) -> Gap:
+    first_ms, assigned_ms = _assigned_before(truth, partition, at_ms)
+    perhaps = last_before(truth.perhaps_processed(partition), at_ms)
+    surely = last_before(truth.surely_processed(partition), at_ms)
+    removal = truth.removal(owner, at_ms)
+    heard = truth.last_arrival(owner, at_ms if removal is None else removal.until_ms, Fate.HANDLED)
+    stopped_ms = max(assigned_ms, first_ms if perhaps is None else perhaps)
+    told = truth.arrivals(owner, stopped_ms - NETWORK_MS, stopped_ms + NETWORK_MS)
+    least = at_ms - stopped_ms - (0 if any(each.fate is Fate.HANDLED for each in told) else BEAT_MS)
+    most = at_ms - min(first_ms if surely is None else surely, at_ms if heard is None else heard)
+    return Gap(max(0, least), most, owner)
+
+
+def _assigned_before(truth: Truth, partition: Partition, at_ms: int) -> tuple[int, int]:
+    """When the partition was first assigned; and when last to a process that ran, and could have begun with it."""
+    first_ms, last_ms = at_ms, 0
+    for plan in truth.plans:
+        if plan.at_ms >= at_ms:
+            break
+        for member_id, partitions in plan.assigned.items():
+            if partition in partitions:
+                process = truth.process_of(member_id)
+                first_ms = min(first_ms, plan.at_ms)
+                if process is not None and process.ran([(plan.at_ms, plan.at_ms + 1)]):
+                    last_ms = plan.at_ms
+    return first_ms, last_ms
