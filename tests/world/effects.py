@@ -6,7 +6,8 @@ from typing import Final
 
 from tests.world.history import ConsumerSetup, History
 from tests.world.playing import play
-from tests.world.spans import FOREVER
+from tests.world.spans import FOREVER, overlap
+from tests.world.topics import Partition
 from tests.world.truth import Fate, Membership, ProcessTruth, Truth
 
 BEGUN: Final = frozenset({"PreparingRebalance", "Assigning", "Reconciling"})
@@ -78,22 +79,33 @@ def static_membership_helps(history: History, left: Membership) -> bool:
     return is_replaced and not began
 
 
-def moved_with(history: History, assignor: str, is_of: Callable[[int], bool]) -> int:
-    """How many partitions have another owner than before, in the generations that began at such times."""
-    other = _with_consumers(
-        history, lambda number, each: each if not each.assignors else each._replace(assignors=(assignor,))
+def with_assignor(history: History, assignor: str) -> Truth:
+    """What would have happened if all clients of the classic protocol had used another assignor."""
+    return _truth_of(
+        _with_consumers(history, lambda number, each: each._replace(assignors=(assignor,)) if each.assignors else each)
     )
-    truth = _truth_of(other)
-    owners: dict[object, str] = {}
+
+
+def moves(truth: Truth, until_ms: int) -> int:
+    """How often a partition got another owner than before."""
+    owners: dict[Partition, str] = {}
     moved = 0
     for plan in truth.plans:
-        for member_id, partitions in plan.assigned.items():
+        for member_id, partitions in plan.assigned.items() if plan.at_ms <= until_ms else ():
             for each in partitions:
-                before = owners.get(each)
-                if before is not None and truth.identity(before) != truth.identity(member_id) and is_of(plan.at_ms):
-                    moved += 1
+                before = owners.setdefault(each, member_id)
+                moved += not truth.is_same_member(before, member_id)
                 owners[each] = member_id
     return moved
+
+
+def idle_ms(truth: Truth, from_ms: int, until_ms: int) -> int:
+    """For how many ms partitions were not processed, in sum, of all that were processed at some time."""
+    found = 0
+    for partition in list(truth.by_partition):
+        spans = truth.perhaps_processed(partition)
+        found += max(0, until_ms - from_ms - overlap(spans, from_ms, until_ms))
+    return found
 
 
 def _same(truth: Truth, process: ProcessTruth) -> ProcessTruth | None:

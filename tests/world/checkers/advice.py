@@ -10,7 +10,7 @@ from coordinator.explain.claims.claim import Claim
 from tests.world.checkers.context import Check, Context
 from tests.world.checkers.silences import done_to, own_fault
 from tests.world.checkers.tolerances import BEAT_MS, EXPIRY_MS, NETWORK_MS
-from tests.world.effects import longer_session_helps, static_membership_helps
+from tests.world.effects import idle_ms, longer_session_helps, moves, static_membership_helps, with_assignor
 from tests.world.spans import overlap, without
 from tests.world.truth import AwayKind, Membership, ProcessTruth, Truth, Way
 
@@ -171,6 +171,25 @@ def static_membership(claim: Given, truth: Truth, context: Context) -> str | Non
     return None
 
 
+def stickier_assignor(claim: Given, truth: Truth, context: Context) -> str | None:
+    """It says that the other assignor moves no more than it has to."""
+    if claim.change is None:
+        return None
+    others = moves(with_assignor(context.history, claim.change.assignor), context.told_ms)
+    now = moves(truth, context.told_ms)
+    return f"{others} partitions would have moved, and {now} did" if others >= now else None
+
+
+def cooperative_assignor(claim: Given, truth: Truth, context: Context) -> str | None:
+    """It says that members go on consuming what they keep."""
+    if claim.change is None:
+        return None
+    from_ms = context.began_ms
+    other_ms = idle_ms(with_assignor(context.history, claim.change.assignor), from_ms, context.told_ms)
+    now_ms = idle_ms(truth, from_ms, context.told_ms)
+    return f"partitions would have been idle for {other_ms} ms, and were for {now_ms}" if other_ms >= now_ms else None
+
+
 def static_is_gone_for_good(claim: Given, truth: Truth, context: Context) -> str | None:
     process = _process(claim, truth, context)
     return "it is no static member" if process is not None and process.instance_id is None else None
@@ -204,6 +223,8 @@ BY_KIND: Final[dict[Try, Callable[[Given, Truth, Context], str | None]]] = {
     Try.LATE_TO_SYNC: busy,
     Try.LONGER_POLL_INTERVAL: longer_poll_interval,
     Try.STATIC_MEMBERSHIP: static_membership,
+    Try.STICKIER_ASSIGNOR: stickier_assignor,
+    Try.COOPERATIVE_ASSIGNOR: cooperative_assignor,
     Try.LARGER_GROUP_SIZE: larger_group_size,
     Try.SMALLER_ASSIGNMENT: impossible,
 }
