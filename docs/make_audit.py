@@ -150,6 +150,7 @@ FIELDS: Final[dict[str, str]] = {
     "kept": "partitions that it has as before",
     "unnamed_partitions": "number of partitions that are not named because they are too many",
     "sync_ms": "time from the start of the generation to the SyncGroup, or to its end",
+    "claimed": "those of its partitions that it said it still owned when it rejoined; null in older events",
     "partitions_moved": "partitions whose previous owner is another member",
     "rebalance_ms": "time since the rebalance started",
     "unowned_partition_ms": "time without an owner, summed over the partitions",

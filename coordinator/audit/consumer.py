@@ -114,6 +114,11 @@ def _removed(
     member = known.member
     state.note_epoch_trigger(event.cause, member, event.reason, event.at_ms)
     state.note_removal(known, event.last_heard_ms, False)
+    return _removal_fields(event, known)
+
+
+def _removal_fields(event: events.ConsumerMemberRemoved, known: KnownMember) -> Fields:
+    member = known.member
     return {
         "member": known,
         "cause": event.cause,
@@ -270,10 +275,11 @@ def _downgraded(
     world: World,
 ) -> Fields:
     departed = []
-    for member_id, cause in event.departed:
-        member = cast(Any, state.members[member_id].member)
-        departed.append(schema.Trigger(cause, member, "", event.at_ms))
-        state.note_trigger(cause, member, "", event.at_ms)
+    for removed in event.departed:
+        known = state.members[removed.member_id]
+        departed.append(schema.DepartedMember(at_ms=event.at_ms, **_removal_fields(removed, known)))
+        state.note_trigger(removed.cause, known.member, removed.reason, event.at_ms)
+        state.note_removal(known, removed.last_heard_ms, False)
     state.members.clear()
     state.is_rebalancing = False
     consumer_epochs.forget_asked_target(state)

@@ -357,9 +357,8 @@ cdef class GroupAuditState:
         )
         known.unnamed_partitions = unnamed_partitions
         self.partitions += len(partitions) + unnamed_partitions
-        self.unowned += len(partitions) - <int64_t>count_claimed(
-            protocol_type, metadata, partitions, PARTITIONS_NAMED_MAX
-        )
+        claimed = count_claimed(protocol_type, metadata, partitions, PARTITIONS_NAMED_MAX)
+        self.unowned += len(partitions) - <int64_t>claimed
         self.nameable_partitions -= len(partitions)
         if unnamed_partitions:
             known.owned = ()
@@ -375,6 +374,7 @@ cdef class GroupAuditState:
             "unnamed_partitions": unnamed_partitions,
             "join_ms": self.join_ms(known, generation_id),
             "sync_ms": self.sync_ms(known, generation_id),
+            "claimed": claimed,
         }
 
     # ---- consumer groups, whose members get their partitions one by one

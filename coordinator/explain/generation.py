@@ -17,7 +17,7 @@ from coordinator.audit.schema import (
     Trigger,
 )
 from coordinator.core.causes import Cause
-from coordinator.explain.owners import Absence, Taken
+from coordinator.explain.owners import Absence, Taken, is_cooperative
 from coordinator.explain.reconciliation import Reconciliations
 
 CLASSIC: Final = "classic"
@@ -213,6 +213,8 @@ class MemberPart(msgspec.Struct, gc=False):
     lost: TopicPartitions = {}
     kept: TopicPartitions = {}
     unnamed_partitions: int = 0
+    claimed: int = 0
+    """Those of its partitions that it still owned when it rejoined (KIP-429)."""
 
 
 class Changes(msgspec.Struct, gc=False):
@@ -328,6 +330,11 @@ class Generation(msgspec.Struct, gc=False):
     def is_epoch(self) -> bool:
         """Whether it is a group epoch of KIP-848: members reconcile one by one, and none sends JoinGroup."""
         return self.group_type == CONSUMER
+
+    @property
+    def is_cooperative(self) -> bool:
+        """Whether its members keep what they own while they rebalance, by their assignor's name or what they claim."""
+        return is_cooperative(self.protocol_name) or any(part.claimed for part in self.members.values())
 
     @property
     def name(self) -> str:

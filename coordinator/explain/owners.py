@@ -92,6 +92,13 @@ class Owners(msgspec.Struct, gc=False):
             if owner.stopped_ms is None:
                 owner.stopped_ms = at_ms
 
+    def went_on(self, member_id: str) -> None:
+        """It turns out that a member stopped nothing when it rejoined."""
+        for partition in self.owned.get(member_id, ()):
+            owner = self.by_partition[partition]
+            if not owner.is_revoked:
+                owner.stopped_ms = None
+
     def revoked(self, member_id: str, partitions: TopicPartitions, at_ms: int) -> None:
         """A member gives up partitions that nobody has got yet."""
         for partition in flat(partitions):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from coordinator.audit.schema import MemberRef
 from coordinator.explain.generation import Generation, Outcome, Removal, Replacement
 from coordinator.explain.history import GroupHistory
-from coordinator.explain.owners import Partition, is_cooperative
+from coordinator.explain.owners import Partition
 
 
 class Span(NamedTuple):
@@ -86,10 +86,14 @@ def _until_ms(
 def _add(spans: list[Span], span: Span, generation: Generation) -> None:
     """Add a span. One of the same owner goes on through a rebalance of the cooperative protocol, and of KIP-848."""
     last = spans[-1] if spans else None
-    if last is None or last.until_ms is None:
+    if last is None:
         spans.append(span)
         return
-    keeps = generation.is_epoch or is_cooperative(generation.protocol_name)
+    if last.until_ms is None or last.until_ms > span.from_ms:
+        # Whatever is missing between them: a partition has another owner from its assignment on.
+        last = spans[-1] = last._replace(until_ms=max(last.from_ms, span.from_ms))
+    assert last.until_ms is not None
+    keeps = generation.is_epoch or generation.is_cooperative
     if keeps and last.member_id == span.member_id and _was_there(generation, span.member_id):
         spans[-1] = last._replace(until_ms=span.until_ms)
         return

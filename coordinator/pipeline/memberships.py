@@ -61,8 +61,7 @@ def apply(members: Members, event: AuditEvent, cause: str | None, group_type: st
             _leave(members, members.rows.keys(), (GONE_WITH_ITS_GROUP, None), context)
         case schema.GroupConverted():
             for each in event.departed:
-                if each.member is not None:
-                    _leave(members, {each.member.member_id}, (each.cause.value, each.reason), context)
+                _leave(members, {each.member.member_id}, (each.cause.value, each.reason), context)
             _load(members, event, CONVERTED, context)
         case schema.GroupLoaded() | schema.GroupSnapshot():
             _load(members, event, NOT_LOADED, context)

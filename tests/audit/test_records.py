@@ -52,6 +52,17 @@ VALUES: dict[Any, st.SearchStrategy[Any]] = {
     schema.Requester: REQUESTERS,
     schema.Requester | None: st.none() | REQUESTERS,
     schema.DeniedRequests | None: st.none() | st.builds(schema.DeniedRequests, *[st.text()] * 4, INT64, INT32),
+    list[schema.DepartedMember]: st.lists(
+        st.builds(
+            schema.DepartedMember,
+            at_ms=INT64,
+            member=MEMBERS,
+            cause=st.sampled_from(Cause),
+            last_heard_ms=st.none() | INT64,
+            requested_by=st.none() | REQUESTERS,
+        ),
+        max_size=3,
+    ),
     list[schema.Trigger]: st.lists(
         st.builds(schema.Trigger, st.sampled_from(Cause), st.none() | MEMBERS, TEXT, INT64), max_size=3
     ),

@@ -11,8 +11,9 @@ from coordinator.explain.history import GroupHistory
 from coordinator.explain.memory import packed, unpacked
 from coordinator.explain.notes import notes
 from coordinator.explain.story import sentence, story_of
+from coordinator.explain.words import duration
 from tests.audit.consumer_stories import named
-from tests.core.consumer.test_migration import classic_group, join, mixed_group
+from tests.core.consumer.test_migration import classic_group, join, mixed_group, sync
 from tests.core.consumer.world import World
 from tests.simulation.simulation import GROUP_ID
 
@@ -139,6 +140,27 @@ def test_a_classic_member_that_does_not_rejoin_is_not_said_to_keep_partitions():
     stories = " ".join(sentence(history, each) for each in history.generations)
     assert "b (127.0.0.1) did not rejoin within the rebalance timeout, 1 min" in stories
     assert "did not give up" not in stories
+
+
+def test_the_last_consumer_of_a_mixed_group_dies():
+    """The group becomes a classic one with that, and knows all the same for how long the member was silent."""
+    world = named(mixed_group())
+    heard_ms = world.now_ms
+    while "a" in world.whole_group.membership.members:
+        world.advance(3_000)
+        world.heartbeat("b", generation_id=3)
+    silent_ms = world.now_ms - heard_ms
+    world.advance(500)
+    assert join(world, "b").error is ErrorCode.NONE
+    sync(world, "b", 4)
+    history = GroupHistory.of(GROUP_ID, world.audited())
+    latest = history.latest
+    assert latest is not None
+    (removal,) = latest.changes.removed
+    assert (removal.silent_ms, removal.connection_open) == (silent_ms, True)
+    assert f"client-a (127.0.0.1) was silent for {duration(silent_ms)}" in sentence(history, latest)
+    stopped = {each.stopped_ms for each in history.owners.by_partition.values() if each.member_id == "a"}
+    assert stopped == {removal.last_heard_ms}
 
 
 def test_a_classic_member_that_does_not_sync(world):

@@ -6,7 +6,10 @@ from coordinator.audit.schema import MemberRef
 from coordinator.explain.generation import Outcome
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.owners import Owners, Taken
+from coordinator.explain.story import sentence
+from tests.audit.stories import rejoin, sync
 from tests.explain.consumers import Consumers, text
+from tests.simulation.simulation import GROUP_ID, Simulation
 
 A, B = MemberRef("a-id", "a"), MemberRef("b-id", "b")
 
@@ -185,3 +188,24 @@ def test_an_owner_is_named_that_was_replaced_before_all_have_their_partitions():
     (absence,) = owners.take(50).absences
     assert (absence.member, absence.ms) == (A, 30)
     assert set(owners.names) == set(owners.owned) == {B.member_id, "a-again"}
+
+
+@pytest.mark.parametrize("claims", [True, False], ids=["claims what it owns", "claims nothing"])
+def test_an_assignor_of_their_own_is_cooperative_if_its_members_claim_what_they_own(claims):
+    """Its name says nothing; what its members say that they still own does (KIP-429)."""
+    sim = Simulation()
+    a, b = sim.stable_with("a", "b")
+    owned = {a: {"t": [0, 1]}, b: {"t": [2, 3]}}
+    rejoin(sim)
+    sync(sim, owned)
+    sim.advance(5_000)
+    rejoin(sim, owned if claims else None)
+    sim.advance(700)
+    sync(sim, owned)
+    history = GroupHistory.of(GROUP_ID, sim.audited())
+    latest = history.latest
+    assert latest is not None
+    assert latest.is_cooperative is claims
+    told = sentence(history, latest)
+    assert "None of 4 partitions moved." in told
+    assert ("All 4 partitions had no owner for 700 ms." in told) is not claims

@@ -51,6 +51,7 @@ from coordinator.audit.schema.generations import (
     RebalanceSuperseded,
 )
 from coordinator.audit.schema.members import (
+    DepartedMember,
     GroupConverted,
     GroupCreated,
     MemberJoined,
@@ -105,6 +106,7 @@ __all__ = [
     "CoordinatorStarted",
     "CoordinatorStopped",
     "DeniedRequests",
+    "DepartedMember",
     "GenerationStable",
     "GenerationStarted",
     "GroupConverted",

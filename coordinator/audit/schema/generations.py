@@ -78,6 +78,9 @@ class MemberAssigned(AuditEvent, frozen=True, kw_only=True, tag="member.assigned
     `join_ms` is the time from the start of the rebalance to the member's JoinGroup, `sync_ms` that from the start of
     the generation to its SyncGroup. `join_ms` is null for a member that was not asked to join, `sync_ms` for one that
     had sent no SyncGroup when the leader's came.
+
+    `claimed` counts those of its partitions that the member said it still owned when it rejoined (KIP-429): it goes on
+    consuming them. Members of eager assignors claim none. Null in older events.
     """
 
     member: MemberRef
@@ -89,6 +92,7 @@ class MemberAssigned(AuditEvent, frozen=True, kw_only=True, tag="member.assigned
     unnamed_partitions: int = 0
     join_ms: int | None = None
     sync_ms: int | None = None
+    claimed: int | None = None
 
 
 class MemberReconciled(AuditEvent, frozen=True, kw_only=True, tag="member.reconciled"):

@@ -1,5 +1,7 @@
 """Events of a group and its members: created, converted, joined, rejoined, removed, replaced."""
 
+import msgspec
+
 from coordinator.audit.schema.event import AuditEvent
 from coordinator.audit.schema.values import (
     DeniedRequests,
@@ -7,7 +9,6 @@ from coordinator.audit.schema.values import (
     MemberRef,
     MemberSnapshot,
     Requester,
-    Trigger,
 )
 from coordinator.core.causes import Cause
 
@@ -22,13 +23,34 @@ class GroupCreated(AuditEvent, frozen=True, kw_only=True, tag="group.created"):
     group_type: str = "classic"
 
 
+class DepartedMember(msgspec.Struct, frozen=True, kw_only=True):
+    """A member that is removed as its group changes its type. The fields are those of `member.removed`."""
+
+    at_ms: int
+    member: MemberRef
+    cause: Cause
+    reason: str = ""
+    session_timeout_ms: int = 0
+    last_heard_ms: int | None = None
+    last_joined_ms: int | None = None
+    last_committed_ms: int | None = None
+    requested_by: Requester | None = None
+    connection_open: bool | None = None
+    connection_closed_ms: int | None = None
+    coordinator_paused_ms: int | None = None
+    connection_closed_in_pause_ms: int | None = None
+    connection_muted_ms: int | None = None
+    denied: DeniedRequests | None = None
+
+
 class GroupConverted(AuditEvent, frozen=True, kw_only=True, tag="group.converted"):
     """The group goes on as one of another type, with its committed offsets (KIP-848).
 
     An empty group becomes one of the type that its first member speaks. A group with members changes its type with
     them: to `consumer` when a first member comes with the new protocol, back to `classic` when the last one is gone.
     `members` and `progress` are as in `group.snapshot`. `departed` are the members that are gone with a change back to
-    `classic`, and why: at most `MEMBERS_NAMED_MAX`. They are among the triggers of the rebalance that follows, too.
+    `classic`, as in `member.removed`, which they have no events of: at most `MEMBERS_NAMED_MAX`. They are among the
+    triggers of the rebalance that follows, too.
     """
 
     group_type: str
@@ -37,7 +59,7 @@ class GroupConverted(AuditEvent, frozen=True, kw_only=True, tag="group.converted
     leader: str
     members: list[MemberSnapshot]
     progress: dict[str, MemberProgress] = {}
-    departed: list[Trigger] = []
+    departed: list[DepartedMember] = []
 
 
 class MemberJoined(AuditEvent, frozen=True, kw_only=True, tag="member.joined"):

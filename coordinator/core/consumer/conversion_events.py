@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from coordinator.core.causes import Cause
 from coordinator.core.classic.group import ClassicGroup, Member, Protocol, RebalanceReason
+from coordinator.core.consumer.events import ConsumerMemberRemoved
 from coordinator.core.consumer.group import NEVER, ConsumerGroup
 from coordinator.core.consumer.member import ConsumerMember, MemberMetadata
 from coordinator.core.consumer.topic_partitions import TopicPartitions
@@ -90,8 +90,8 @@ class GroupDowngraded(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     protocol_name: str
     members: tuple[DowngradedMember, ...]
     rebalance_reason: RebalanceReason | None
-    departed: tuple[tuple[str, Cause], ...] = ()
-    """The members that are removed with it, and why."""
+    departed: tuple[ConsumerMemberRemoved, ...] = ()
+    """How the members are removed that go with it. These events are told with this one and not applied."""
 
     def membership(self) -> ClassicGroup:
         group = ClassicGroup(

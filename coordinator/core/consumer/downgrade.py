@@ -10,12 +10,12 @@ import msgspec
 
 from coordinator.config.consumer_group_keys import GROUP_CONSUMER_MIGRATION_POLICY
 from coordinator.config.group_keys import GROUP_MAX_SIZE
-from coordinator.core.causes import Cause
 from coordinator.core.classic.group import RebalanceReason
 from coordinator.core.classic.kind import CLASSIC
 from coordinator.core.classic.rebalance import select_protocol
 from coordinator.core.consumer.classic_protocol import assignment_bytes
 from coordinator.core.consumer.conversion_events import DowngradedMember, GroupDowngraded
+from coordinator.core.consumer.events import ConsumerMemberRemoved
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.consumer.member import ConsumerMember, MemberMetadata
 from coordinator.core.consumer.topic_partitions import TopicPartitions
@@ -44,7 +44,7 @@ def downgraded(
     members: Mapping[str, tuple[MemberMetadata, TopicPartitions]],
     rebalance_reason: RebalanceReason | None,
     context: OperationContext,
-    departed: tuple[tuple[str, Cause], ...] = (),
+    departed: tuple[ConsumerMemberRemoved, ...] = (),
 ) -> GroupDowngraded:
     """The event that makes it a classic group with these members and their targets."""
     probe = GroupDowngraded(

@@ -72,7 +72,7 @@ EVENTS: Final = KindEvents(
     rebalance_counted={GroupEpochBumped: lambda event: event.cause in COUNTED_CAUSES},
     members_removed={
         ConsumerMemberRemoved: lambda event: (event.cause,),
-        GroupDowngraded: lambda event: [cause for _, cause in event.departed],
+        GroupDowngraded: lambda event: [each.cause for each in event.departed],
     },
 )
 

@@ -139,8 +139,8 @@ def _downgrade(group: ConsumerGroup, departures: Sequence[Departure], context: O
         first.member.group_instance_id,
         first.reason,
     )
-    causes = tuple((member_id, each.cause) for member_id, each in departed.items())
-    event = downgraded(group.group_id, group.epoch, left, reason, context, causes)
+    removed = tuple(_removed(group, each, context) for each in departures)
+    event = downgraded(group.group_id, group.epoch, left, reason, context, removed)
     return Decision((event,), effects=(*map(SessionEnded, departed), *sessions_of_classic(left)))
 
 

@@ -7,6 +7,7 @@ import msgspec
 
 from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent, MemberSnapshot
+from coordinator.explain.fold.members import take_removal
 from coordinator.explain.folded_group import PREPARING, REBALANCE_STATES, STABLE, FoldedGroup
 from coordinator.explain.generation import CONSUMER, Changes, Outcome
 from coordinator.explain.known_member import KnownMember
@@ -26,6 +27,8 @@ def _converted(history: FoldedGroup, event: schema.GroupConverted) -> None:
     history.end_awaiting()
     history.close_latest(Outcome.SUPERSEDED, event.time_ms)
     history.conversions.append(event)
+    for departed in event.departed:
+        take_removal(history, departed, event.time_ms, event.seq)
     _take_members(history, event, event.members)
 
 

@@ -67,12 +67,19 @@ def _note_join(history: FoldedGroup, member: MemberRef, join_ms: int | None, at_
 
 
 def _removed(history: FoldedGroup, event: schema.MemberRemoved) -> None:
+    take_removal(history, event, event.time_ms, event.seq)
+
+
+def take_removal(
+    history: FoldedGroup, event: schema.MemberRemoved | schema.DepartedMember, at_ms: int, seq: int
+) -> None:
+    """A member is gone, by an event of its own or by that which changed the type of its group."""
     known = history.members.pop(event.member.member_id, None)
     removal = Removal(
         event.member,
         event.cause,
         event.reason,
-        event.time_ms,
+        at_ms,
         event.session_timeout_ms or (known.session_timeout_ms if known else None),
         _timeout_ms(history, known, event.cause),
         event.last_heard_ms,
@@ -85,14 +92,14 @@ def _removed(history: FoldedGroup, event: schema.MemberRemoved) -> None:
         event.connection_closed_in_pause_ms,
         known is not None and known.is_revoking,
         known is not None and known.was_loaded,
-        event.seq,
+        seq,
         event.connection_muted_ms,
         event.denied,
     )
     history.owners.gave_up(event.member.member_id, removal.stopped_ms)
     latest = history.latest
     if latest is not None and latest.reconciliations is not None and latest.is_open:
-        latest.reconciliations.removed(event.member.member_id, event.time_ms)
+        latest.reconciliations.removed(event.member.member_id, at_ms)
     pending = history.pending
     pending.add(pending.removed, removal)
     if history.joining is not None:

@@ -99,10 +99,14 @@ def _assigned(history: FoldedGroup, event: schema.MemberAssigned) -> None:
         part.sync_ms = event.sync_ms
         part.partitions, part.unnamed_partitions = partitions, event.unnamed_partitions
         part.gained, part.lost, part.kept = event.gained, event.lost, event.kept
+        part.claimed = event.claimed or 0
     known = history.members.get(member.member_id)
     if known is None:
         known = history.members[member.member_id] = KnownMember(member)
     known.partitions, known.unnamed_partitions = partitions, event.unnamed_partitions
+    if event.claimed and event.claimed >= sum(map(len, event.kept.values())):
+        # Its assignor is cooperative, whatever its name: it had given up nothing before it got its assignment.
+        history.owners.went_on(member.member_id)
     history.owners.assigned(member, partitions, event.time_ms)
     if event.lost:
         history.owners.revoked(member.member_id, event.lost, event.time_ms)

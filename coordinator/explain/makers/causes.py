@@ -66,9 +66,7 @@ def other_causes(context: Context) -> Iterator[Claim]:
         if first is not None and (trigger.cause, _id_of(trigger)) == (first.cause, _id_of(first)):
             continue
         claim = _claim_of(trigger, context)
-        by_kind.setdefault((type(claim), getattr(claim, "way", None), getattr(claim, "missing", None)), []).append(
-            claim
-        )
+        by_kind.setdefault(_kind_of(claim), []).append(claim)
     for claims in by_kind.values():
         yield from claims
     if context.generation.unnamed_triggers:
@@ -78,6 +76,11 @@ def other_causes(context: Context) -> Iterator[Claim]:
     yield from _another_assignor(context)
     if not context.generation.is_epoch:  # that protocol has no reasons at all
         yield from left_unsaid(context.generation.changes.removed)
+
+
+def _kind_of(claim: Claim) -> tuple[object, ...]:
+    """What claims have in common that are told together."""
+    return type(claim), *(getattr(claim, name, None) for name in ("way", "missing", "change"))
 
 
 _TOPICS_CHANGED: Final = frozenset({Cause.LEADER_REJOINED, Cause.TOPICS_CHANGED})
@@ -167,11 +170,11 @@ def _leader_asked(trigger: Trigger, context: Context) -> Claim:
 
 
 def _rejoined(trigger: Trigger, context: Context) -> Claim:
-    name = context.generation.protocol_name or (context.previous.protocol_name if context.previous else "")
+    of = context.previous if context.previous is not None else context.generation
     return Rejoined(
         member=_member(trigger),
         said=trigger.reason,
-        assigns_revoked="cooperative" in name,
+        assigns_revoked=of.is_cooperative,
         evidence=seen(context.generation.first_seq),
     )
 

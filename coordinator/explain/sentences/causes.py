@@ -235,12 +235,11 @@ def also(claims: Sequence[Claim], telling: Telling) -> Iterator[str]:
 
 
 def _kind(claim: Claim) -> tuple[object, ...]:
-    return type(claim), getattr(claim, "missing", None), getattr(claim, "cause", None)
+    return type(claim), *(getattr(claim, name, None) for name in ("missing", "cause", "change"))
 
 
 _SEVERAL: Final[Mapping[type[Claim], str]] = {
     Joined: "joined",
-    Resubscribed: "rejoined with another subscription or other assignors",
     LeaderAsked: "rejoined as leaders",
     Rejoined: "rejoined with the same subscription",
     Left: "left",
@@ -252,6 +251,14 @@ _SEVERAL: Final[Mapping[type[Claim], str]] = {
     Evicted: "had to go because group.max.size was reached",
 }
 """What several members did, after their names."""
+
+_SEVERAL_CHANGED: Final = {
+    Change.TOPICS: "subscribed to other topics",
+    Change.PATTERN: "subscribed to other regular expressions",
+    Change.PROTOCOLS: "rejoined with other assignors or other data for them",
+    Change.UNKNOWN: "rejoined with another subscription or other assignors",
+    Change.NONE_KNOWN: "rejoined with the same topics; whether anything else changed is not known",
+}
 
 _SEVERAL_DID_NOT: Final = {
     Missing.REJOIN: "rejoin",
@@ -268,8 +275,8 @@ def _several(claims: Sequence[Any], telling: Telling) -> str:
     did = _SEVERAL.get(type(first), "caused it")
     if isinstance(first, Late):
         did = f"did not {_SEVERAL_DID_NOT[first.missing]} within the rebalance timeout"
-    elif isinstance(first, Resubscribed) and telling.is_epoch:
-        did = "changed their subscriptions"
+    elif isinstance(first, Resubscribed):
+        did = "changed their subscriptions" if telling.is_epoch else _SEVERAL_CHANGED[first.change]
     return f"{telling.names.listed(members, SAME_CAUSES_NAMED)} {did}"
 
 

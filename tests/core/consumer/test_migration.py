@@ -263,7 +263,7 @@ def test_a_group_is_downgraded_when_its_last_consumer_leaves() -> None:
     assert (group.state, group.generation_id) == (PREPARING_REBALANCE, 3)
     assert world.sessions.members("orders") == ["b"]
     (downgraded,) = [event for event in world.events if isinstance(event, GroupDowngraded)]
-    assert downgraded.departed == (("a", Cause.MEMBER_LEFT),)
+    assert [(each.member_id, each.cause) for each in downgraded.departed] == [("a", Cause.MEMBER_LEFT)]
     assert join(world, "b").response.generation_id == 4
     assert world.beat("a", 3).error_code == ErrorCode.GROUP_ID_NOT_FOUND
 
