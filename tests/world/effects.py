@@ -86,15 +86,15 @@ def with_assignor(history: History, assignor: str) -> Truth:
     )
 
 
-def moves(truth: Truth, until_ms: int) -> int:
-    """How often a partition got another owner than before."""
+def moves(truth: Truth, from_ms: int, until_ms: int) -> int:
+    """How often a partition got another owner than before in a time."""
     owners: dict[Partition, str] = {}
     moved = 0
     for plan in truth.plans:
         for member_id, partitions in plan.assigned.items() if plan.at_ms <= until_ms else ():
             for each in partitions:
                 before = owners.setdefault(each, member_id)
-                moved += not truth.is_same_member(before, member_id)
+                moved += plan.at_ms >= from_ms and not truth.is_same_member(before, member_id)
                 owners[each] = member_id
     return moved
 

@@ -263,7 +263,7 @@ class Truth:
         found = (
             each.at_ms
             for each in reversed(process.arrivals)
-            if each.at_ms < before_ms and each.fate in wanted and self.is_of(process, each, member_id)
+            if each.at_ms < before_ms and each.fate in wanted and self.is_of(each, member_id)
         )
         return next(found, None)
 
@@ -272,15 +272,13 @@ class Truth:
         process = self.process_of(member_id)
         if process is None:
             return []
-        return [
-            each
-            for each in process.arrivals
-            if from_ms < each.at_ms < until_ms and self.is_of(process, each, member_id)
-        ]
+        return [each for each in process.arrivals if from_ms < each.at_ms < until_ms and self.is_of(each, member_id)]
 
-    def is_of(self, process: ProcessTruth, arrival: Arrival, member_id: str) -> bool:
-        """A first join has no id yet, or names the instance alone."""
-        return arrival.member_id in (member_id, "")
+    def is_of(self, arrival: Arrival, member_id: str) -> bool:
+        """A first join has no id yet, or names the instance alone: it is of the member that it made."""
+        if arrival.member_id:
+            return arrival.member_id == member_id
+        return any(from_ms == arrival.at_ms for from_ms, _ in self._membership_spans(member_id))
 
     # ---- offsets
 

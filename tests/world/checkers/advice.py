@@ -175,8 +175,9 @@ def stickier_assignor(claim: Given, truth: Truth, context: Context) -> str | Non
     """It says that the other assignor moves no more than it has to."""
     if claim.change is None:
         return None
-    others = moves(with_assignor(context.history, claim.change.assignor), context.told_ms)
-    now = moves(truth, context.told_ms)
+    window = context.disturbed_ms, context.known_ms + BEAT_MS
+    others = moves(with_assignor(context.history, claim.change.assignor), *window)
+    now = moves(truth, *window)
     return f"{others} partitions would have moved, and {now} did" if others >= now else None
 
 
@@ -184,9 +185,9 @@ def cooperative_assignor(claim: Given, truth: Truth, context: Context) -> str | 
     """It says that members go on consuming what they keep."""
     if claim.change is None:
         return None
-    from_ms = context.began_ms
-    other_ms = idle_ms(with_assignor(context.history, claim.change.assignor), from_ms, context.told_ms)
-    now_ms = idle_ms(truth, from_ms, context.told_ms)
+    window = context.disturbed_ms, context.known_ms
+    other_ms = idle_ms(with_assignor(context.history, claim.change.assignor), *window)
+    now_ms = idle_ms(truth, *window)
     return f"partitions would have been idle for {other_ms} ms, and were for {now_ms}" if other_ms >= now_ms else None
 
 
