@@ -35,13 +35,10 @@ def longer_session_helps(history: History, member: Membership, timeout_ms: int) 
         longer = history._replace(setup=history.setup._replace(consumer_session_ms=timeout_ms))
     truth = _truth_of(longer)
     process = None if member.process is None else _same(truth, member.process)
-    if process is None:
-        return False
-    stayed = [
-        each
-        for each in truth.all_memberships()
-        if each.process is process and each.from_ms < member.until_ms < each.until_ms
-    ]
+    theirs = [each for each in truth.all_memberships() if each.process is process and each.from_ms < member.until_ms]
+    if process is None or not theirs:
+        return True  # it never was a member: longer sessions of others kept it out
+    stayed = [each for each in theirs if each.until_ms > member.until_ms]
     back = [each for each in process.arrivals if each.at_ms >= member.until_ms and each.fate is Fate.HANDLED]
     if any(each.what == "remove" and each.at_ms >= member.until_ms for each in truth.acts):
         return True  # an administrator removes it, perhaps before it is back
@@ -84,6 +81,16 @@ def with_assignor(history: History, assignor: str) -> Truth:
     return _truth_of(
         _with_consumers(history, lambda number, each: each._replace(assignors=(assignor,)) if each.assignors else each)
     )
+
+
+def owners_at(truth: Truth, at_ms: int) -> dict[Partition, int]:
+    """Partition → the consumer whose process was last assigned it before a time."""
+    found: dict[Partition, int] = {}
+    for plan in truth.plans:
+        for member_id, partitions in plan.assigned.items() if plan.at_ms < at_ms else ():
+            process = truth.process_of(member_id)
+            found.update(dict.fromkeys(partitions, -1 if process is None else process.consumer))
+    return found
 
 
 def moves(truth: Truth, from_ms: int, until_ms: int) -> int:

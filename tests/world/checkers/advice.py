@@ -10,7 +10,7 @@ from coordinator.explain.claims.claim import Claim
 from tests.world.checkers.context import Check, Context
 from tests.world.checkers.silences import done_to, own_fault
 from tests.world.checkers.tolerances import BEAT_MS, EXPIRY_MS, NETWORK_MS
-from tests.world.effects import idle_ms, longer_session_helps, moves, static_membership_helps, with_assignor
+from tests.world.effects import idle_ms, longer_session_helps, moves, owners_at, static_membership_helps, with_assignor
 from tests.world.spans import overlap, without
 from tests.world.truth import AwayKind, Membership, ProcessTruth, Truth, Way
 
@@ -43,14 +43,19 @@ def _process(claim: Given, truth: Truth, context: Context) -> ProcessTruth | Non
     return next((truth.process_of(each.member_id) for each in named if each is not None), None)
 
 
+def _timeout_ms(removal: Membership, context: Context) -> int:
+    """The session timeout of a member."""
+    process, setup = removal.process, context.history.setup
+    assert process is not None
+    if process.kind.is_modern:
+        return setup.consumer_session_ms
+    return setup.consumers[process.consumer].session_timeout_ms
+
+
 def _by_coordinator(removal: Membership, from_ms: int, truth: Truth, context: Context) -> str:
     """What the coordinator did to a member that would have been heard without it."""
-    process = removal.process
+    process, timeout_ms = removal.process, _timeout_ms(removal, context)
     assert process is not None
-    setup = context.history.setup
-    timeout_ms = setup.consumers[process.consumer].session_timeout_ms
-    if process.kind.is_modern:
-        timeout_ms = setup.consumer_session_ms
     fault_ms = own_fault(process, truth, removal.until_ms - timeout_ms, removal.until_ms)
     return done_to(process, from_ms, removal.until_ms) if fault_ms + BEAT_MS < timeout_ms else ""
 
@@ -79,12 +84,11 @@ def process_ended(claim: Given, truth: Truth, context: Context) -> str | None:
     removal = _removal(claim, truth, context)
     if removal is None or removal.process is None:
         return None
-    why = _by_coordinator(removal, removal.until_ms - 2 * BEAT_MS, truth, context)
-    if why:
-        return why
-    if not any(each <= removal.until_ms for each in removal.process.disconnections):
-        return "its process lives, and its connection was never closed"
-    return None
+    from_ms = removal.until_ms - _timeout_ms(removal, context) - BEAT_MS
+    if any(from_ms <= each <= removal.until_ms for each in removal.process.disconnections):
+        return None
+    why = _by_coordinator(removal, from_ms, truth, context)
+    return why or "its connection was never closed"
 
 
 def silent(claim: Given, truth: Truth, context: Context) -> str | None:
@@ -97,10 +101,7 @@ def silent(claim: Given, truth: Truth, context: Context) -> str | None:
     why = _by_coordinator(removal, from_ms, truth, context)
     if why:
         return why
-    consumer = context.history.setup.consumers[removal.process.consumer]
-    timeout_ms = (
-        context.history.setup.consumer_session_ms if removal.process.kind.is_modern else consumer.session_timeout_ms
-    )
+    timeout_ms = _timeout_ms(removal, context)
     if claim.above_ms is not None and not context.is_epoch and claim.above_ms != timeout_ms:
         return f"its session timeout is {timeout_ms} ms"
     return None
@@ -176,8 +177,10 @@ def stickier_assignor(claim: Given, truth: Truth, context: Context) -> str | Non
     if claim.change is None:
         return None
     window = context.disturbed_ms, context.known_ms + BEAT_MS
-    others = moves(with_assignor(context.history, claim.change.assignor), *window)
-    now = moves(truth, *window)
+    other = with_assignor(context.history, claim.change.assignor)
+    if owners_at(other, context.disturbed_ms) != owners_at(truth, context.disturbed_ms):
+        return None  # the other assignor had assigned otherwise before: both cannot be compared
+    others, now = moves(other, *window), moves(truth, *window)
     return f"{others} partitions would have moved, and {now} did" if others >= now else None
 
 
@@ -186,8 +189,10 @@ def cooperative_assignor(claim: Given, truth: Truth, context: Context) -> str | 
     if claim.change is None:
         return None
     window = context.disturbed_ms, context.known_ms
-    other_ms = idle_ms(with_assignor(context.history, claim.change.assignor), *window)
-    now_ms = idle_ms(truth, *window)
+    other = with_assignor(context.history, claim.change.assignor)
+    if owners_at(other, context.disturbed_ms) != owners_at(truth, context.disturbed_ms):
+        return None
+    other_ms, now_ms = idle_ms(other, *window), idle_ms(truth, *window)
     return f"partitions would have been idle for {other_ms} ms, and were for {now_ms}" if other_ms >= now_ms else None
 
 

@@ -4,6 +4,7 @@ from typing import Final
 
 from coordinator.explain.claims import findings as claims
 from coordinator.explain.claims.claim import Claim
+from coordinator.explain.facts import RETURN_MS
 from tests.world.checkers.context import Check, Context
 from tests.world.checkers.tolerances import EXPIRY_MS, INSTANT_MS, NETWORK_MS
 from tests.world.clients import COOPERATIVE
@@ -156,7 +157,8 @@ def wasted_instance_id(claim: claims.WastedInstanceId, truth: Truth, context: Co
     left = [each.at_ms for process in found for each in process.departures if each.way is not Way.FOR_A_MOMENT]
     removed = [each.at_ms for each in truth.acts if each.what == "remove"]
     for each in claim.leaves:
-        if not any(abs(at_ms - each.left_ms) <= NETWORK_MS for at_ms in (*left, *removed)):
+        slack_ms = NETWORK_MS + truth.was_away(each.left_ms - RETURN_MS, each.left_ms)
+        if not any(-NETWORK_MS <= each.left_ms - at_ms <= slack_ms for at_ms in (*left, *removed)):
             return f"it did not leave at {each.left_ms}"
     return None
 

@@ -63,6 +63,8 @@ def group_converted(claim: claims.GroupConverted, truth: Truth, context: Context
     before = [each.generation_id for each in truth.states if each.at_ms < claim.at_ms]
     if any(each.generation_id > (before[-1] if before else 0) + 1 for each in found):
         return None  # of several states in one iteration of the event loop the last one alone is written down
+    if truth.was_away(claim.at_ms - EXPIRY_MS, claim.at_ms + 1):
+        return None  # after a pause, much is read in one iteration
     wanted = claim.group_type == "consumer"
     return None if any(each.is_consumer_group == wanted for each in found) else "it was not converted then"
 
