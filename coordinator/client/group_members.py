@@ -26,6 +26,19 @@ TOPICS_READ_MAX: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
+class CameBack:
+    """The client that came back as a static member, from `since_ms` on (wall clock)."""
+
+    client_id: str
+    client_host: str
+    since_ms: int
+
+    def is_client(self, member: "DescribedMember") -> bool:
+        """Whether the member is described as this client."""
+        return (self.client_id, self.client_host) == (member.client_id, member.client_host)
+
+
+@dataclass(frozen=True, slots=True)
 class DescribedMember:
     """A member; `partitions` is None if its assignment cannot be read, or is not of the consumer protocol."""
 
@@ -44,6 +57,8 @@ class DescribedMember:
     """Whether its assignment ends before its user data, so that its own client cannot read it."""
     topics: tuple[str, ...] = ()
     """Topics that it subscribes to by name, or owns partitions of. A classic group that is not stable tells none."""
+    came_back: CameBack | None = None
+    """Where it runs by now, if the audit tells another client than DescribeGroups, see `client/returned_members.py`."""
 
     @property
     def is_reconciled(self) -> bool:
