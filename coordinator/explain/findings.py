@@ -16,6 +16,7 @@ from coordinator.explain.deploys import rolling_deploy
 from coordinator.explain.facts import Facts, Identity, Visit, densest, identity, label
 from coordinator.explain.generation import CONSUMER, Generation, Outcome, Replacement
 from coordinator.explain.history import GroupHistory
+from coordinator.explain.old_clients import LACKS, too_old_now
 from coordinator.explain.reasons import Leaving, topics_named
 from coordinator.explain.reconciliation import Revocation
 from coordinator.explain.rejected_clients import INCONSISTENT, advice_for_rejected, offered_assignors, rejected_now
@@ -64,6 +65,7 @@ class Kind(StrEnum):
     SHARED_INSTANCE_ID = "shared_instance_id"
     WASTED_INSTANCE_ID = "wasted_instance_id"
     REJECTED_CLIENT = "rejected_client"
+    TOO_OLD_CLIENT = "too_old_client"
     HELD_BY_CLUSTER = "held_by_cluster"
     COORDINATED_TWICE = "coordinated_twice"
     OUT_OF_RANGE = "out_of_range"
@@ -554,6 +556,24 @@ def _rejected_clients(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Findi
         )
 
 
+def _too_old_clients(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
+    for member, events in too_old_now(facts.history, now_ms):
+        who = label((member.client_id, member.client_host))
+        last = events[-1]
+        yield Finding(
+            Kind.TOO_OLD_CLIENT,
+            f"the client of {who} is too old {LACKS.get(last.api, 'for this server')}",
+            (
+                f"a client of this name and host asked for {plain(last.api)} v{last.refused_version} at"
+                f" {clock(last.time_ms)}; the server has v{last.oldest_version} and later, and closed the connection",
+            ),
+            "use a newer client library: Kafka 4 refuses these versions, too (KIP-896)",
+            events[0].time_ms,
+            last.time_ms,
+            f"{who} {last.api}",
+        )
+
+
 def _held_by_cluster(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
     """Of a group that nodes in front of a cluster are to coordinate: clients are in it at the cluster."""
     event = facts.history.held_by_cluster
@@ -585,5 +605,6 @@ _LOOKS: Final[tuple[Callable[[Facts, int, Clock], Iterator[Finding]], ...]] = (
     _shared_instance_id,
     _wasted_instance_id,
     _rejected_clients,
+    _too_old_clients,
     _held_by_cluster,
 )

@@ -14,6 +14,7 @@ from coordinator.explain.folded_group import STABLE
 from coordinator.explain.generation import CONSUMER, Replacement
 from coordinator.explain.held_groups import held_note
 from coordinator.explain.history import GroupHistory
+from coordinator.explain.old_clients import is_too_old, refusal
 from coordinator.explain.words import Names, counted, listed, plain, requester
 
 PARTITIONS_NAMED: Final = 3
@@ -124,7 +125,8 @@ def _rejected(event: schema.RequestRejected, number: str) -> str:
     text = _REFUSALS.get(event.error, _refused)(event, names, number)
     if event.injected:
         return f"{text} by a fault of a test"
-    return text if event.count == 1 else f"{text}, {event.count:,} times so far"
+    times = "minutes" if is_too_old(event) else "times"
+    return text if event.count == 1 else f"{text}, {event.count:,} {times} so far"
 
 
 def _fenced(event: schema.RequestRejected, names: Names, number: str) -> str:
@@ -186,6 +188,8 @@ def _not_deleted(event: schema.RequestRejected, names: Names, number: str) -> st
 
 
 def _refused(event: schema.RequestRejected, names: Names, number: str) -> str:
+    if is_too_old(event):
+        return refusal(event, names)
     if event.api in COMMITS and event.error in _STALE:
         return _stale_commit(event, names, number)
     return f"{event.api} of {names.full(event.member)} was rejected with {event.error}"

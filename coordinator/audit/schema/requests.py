@@ -74,6 +74,10 @@ class RequestRejected(AuditEvent, frozen=True, kw_only=True, tag="request.reject
     with any error; Heartbeat with FENCED_INSTANCE_ID; OffsetCommit and TxnOffsetCommit with FENCED_INSTANCE_ID,
     UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION or STALE_MEMBER_EPOCH, and TxnOffsetCommit with INVALID_PRODUCER_EPOCH;
     DeleteGroups with NON_EMPTY_GROUP, whose `member` has no member id.
+    Fetch, ListOffsets, OffsetFetch and OffsetCommit with UNSUPPORTED_VERSION: a client asked for `refused_version`, and
+    `oldest_version` is the oldest that the server has. It was refused without an answer, at any connection, and
+    `member` is a member with its client id and host. Such requests are gathered: `count` is in how many minutes, of
+    this member.
     `error` is Kafka's name of it. `member` is the client that asked, under the member id that it sent. `holder` is the
     member that has the instance id, with FENCED_INSTANCE_ID and UNRELEASED_INSTANCE_ID. `count` is how often this
     happened with the same API, error, client id and instance id in this incarnation of the group, or since it was
@@ -102,3 +106,5 @@ class RequestRejected(AuditEvent, frozen=True, kw_only=True, tag="request.reject
     protocols: list[str] = []
     group_protocol_type: str = ""
     group_protocols: list[str] = []
+    refused_version: int | None = None
+    oldest_version: int | None = None

@@ -61,6 +61,10 @@ class RequestRejected(msgspec.Struct, GroupEvent, KnowsClient, frozen=True, kw_o
     protocol_type: str = ""
     protocols: tuple[str, ...] = ()
     transactional_id: str = ""
+    refused_version: int | None = None
+    """Of an API in a version that the server does not have."""
+    oldest_version: int | None = None
+    """The oldest one that it has."""
 
     def apply(self, group: Group[Any]) -> None:
         return
