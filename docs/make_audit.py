@@ -100,6 +100,8 @@ FIELDS: Final[dict[str, str]] = {
     "request_generation_id": "the generation that the request named; null if it named none",
     "transactional_id": "of a TxnOffsetCommit",
     "group_protocol_type": "that of the group, of a JoinGroup",
+    "refused_version": "the version that the server does not have; null if it has it",
+    "oldest_version": "the oldest version of it that the server has; null if it has that which was asked for",
     "group_protocols": "the assignors that all members have, of a JoinGroup",
     "offsets": "topic → [partition, committed offset that was deleted]",
     "coordinator_paused_ms": "for how long of its silence the coordinator itself stood still; null if unknown",

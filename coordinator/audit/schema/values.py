@@ -46,9 +46,9 @@ class MemberRef(msgspec.Struct, frozen=True):
     """The identity of a member.
 
     `client_software_name` and `client_software_version` are those that the client sent with ApiVersions (KIP-511). They
-    are empty if it sent none, or if the group was loaded since: `__consumer_offsets` does not have them. Nor does it
-    have `principal`, the one that the client joined as (`User:alice`), which is empty, too, if the client's listener
-    authenticates nobody.
+    are empty if it sent none, or if the group was loaded and no heartbeat of the member has come since:
+    `__consumer_offsets` does not have them. Nor does it have `principal`, the one that the client joined as, or sent
+    that heartbeat as (`User:alice`), which is empty, too, if the client's listener authenticates nobody.
     """
 
     member_id: str

@@ -6,6 +6,7 @@ import msgspec
 
 from _wire.errors import ErrorCode
 from coordinator.core.causes import Cause, Requester
+from coordinator.core.client_connection import ClientConnection
 from coordinator.core.client_details import ClientDetails, KnowsClient
 from coordinator.core.groups.event import GroupEvent
 from coordinator.core.groups.group import Group
@@ -35,6 +36,23 @@ class GroupRemoved(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     def apply(self, group: Group[Any]) -> None:
         assert not group.membership.members, (group.group_id, self)
         group.membership.mark_removed(self.at_ms)
+
+
+class ClientSeen(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
+    """The first request of a member since its group was loaded: nothing of this is stored.
+
+    It is neither stored nor told by itself. Later events about the member have it.
+    """
+
+    group_id: str
+    at_ms: int
+    member_id: str
+    client_details: ClientDetails
+    client_connection: ClientConnection
+
+    def apply(self, group: Group[Any]) -> None:
+        member = group.membership.members[self.member_id]
+        member.client_details, member.client_connection = self.client_details, self.client_connection
 
 
 class RequestRejected(msgspec.Struct, GroupEvent, KnowsClient, frozen=True, kw_only=True):
