@@ -89,6 +89,7 @@ def _partition_json(partition: PartitionLag, now_ms: int) -> dict[str, object]:
     return found | {
         "lag": partition.lag,
         "lag_ms": partition.lag_ms(now_ms),
+        "deleted_unread": partition.deleted_unread,
         "transaction": None if transaction is None else asdict(transaction) | {"until_ms": transaction.until_ms},
     }
 

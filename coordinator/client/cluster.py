@@ -102,6 +102,12 @@ class Cluster:
         """The log end offsets, as read_uncommitted sees them, of the partitions that have one."""
         return self.offsets_at(partitions, leaders, LATEST)
 
+    def log_start_offsets(
+        self, partitions: Iterable[Partition], leaders: Mapping[Partition, int]
+    ) -> dict[Partition, int]:
+        """As `log_end_offsets`, of the first records that are left."""
+        return self.offsets_at(partitions, leaders, EARLIEST)
+
     def last_stable_offsets(
         self, partitions: Iterable[Partition], leaders: Mapping[Partition, int]
     ) -> dict[Partition, int]:

@@ -69,6 +69,7 @@ class Kind(StrEnum):
     HELD_BY_CLUSTER = "held_by_cluster"
     COORDINATED_TWICE = "coordinated_twice"
     OUT_OF_RANGE = "out_of_range"
+    DELETED_UNREAD = "deleted_unread"
     UNOWNED_PARTITIONS = "unowned_partitions"
     WAITS_FOR_TRANSACTION = "waits_for_transaction"
 

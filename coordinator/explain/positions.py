@@ -36,6 +36,10 @@ class Position(Protocol):
     @property
     def log_end_offset(self) -> int | None: ...
     @property
+    def log_start_offset(self) -> int | None: ...
+    @property
+    def deleted_unread(self) -> int: ...
+    @property
     def lag(self) -> int | None: ...
     @property
     def member_id(self) -> str | None: ...
@@ -54,7 +58,12 @@ class Position(Protocol):
 def position_findings(positions: Iterable[Position], state: str, now_ms: int, clock: Clock) -> list[Finding]:
     """What is wrong with these partitions of a group now. `state` is that of the group."""
     known = list(positions)
-    return [*_out_of_range(known, now_ms), *_nobodys(known, state, now_ms), *_waiting(known, now_ms, clock)]
+    return [
+        *_out_of_range(known, now_ms),
+        *_deleted(known, now_ms),
+        *_nobodys(known, state, now_ms),
+        *_waiting(known, now_ms, clock),
+    ]
 
 
 def notes(positions: Iterable[Position], state: str, clock: Clock) -> Iterator[str]:
@@ -64,6 +73,8 @@ def notes(positions: Iterable[Position], state: str, clock: Clock) -> Iterator[s
         yield f"{_which(unowned)}: {_UNOWNED}."
     if beyond := _beyond(known):
         yield f"{_which(beyond)}: {_OUT_OF_RANGE}."
+    if deleted := _before_the_start(known):
+        yield f"{_deleted_unread(deleted)}."
     waiting = [each for each in known if each.waits_for_transaction]
     yield from (f"{_wait(each, clock)}." for each in waiting[:NAMED])
     if len(waiting) > NAMED:
@@ -92,6 +103,35 @@ def _out_of_range(positions: Sequence[Position], now_ms: int) -> Iterator[Findin
             ),
             "look whether the topic was created again or its log lost records, and who committed that; then set the"
             " offsets (coordinator groups reset-offsets)",
+            now_ms,
+            now_ms,
+        )
+
+
+def _before_the_start(positions: Iterable[Position]) -> list[Position]:
+    return [each for each in positions if each.deleted_unread]
+
+
+def _deleted_unread(positions: Sequence[Position]) -> str:
+    count = sum(each.deleted_unread for each in positions)
+    return (
+        f"{_which(positions)}: {counted(count, 'record')} from the committed offset on {'was' if count == 1 else 'were'}"
+        " deleted unread, so a consumer that begins there is out of range, and goes on where auto.offset.reset says"
+    )
+
+
+def _deleted(positions: Sequence[Position], now_ms: int) -> Iterator[Finding]:
+    deleted = _before_the_start(positions)
+    if deleted:
+        yield Finding(
+            Kind.DELETED_UNREAD,
+            _deleted_unread(deleted),
+            tuple(
+                f"{_name(each)}: committed {each.committed_offset:,}, log start {each.log_start_offset:,}"
+                for each in deleted[:NAMED]
+            ),
+            "if the group is to read all, keep records for longer than it may be away or behind (retention.ms,"
+            " retention.bytes of the topic), and choose what auto.offset.reset does: latest skips all that is left",
             now_ms,
             now_ms,
         )
