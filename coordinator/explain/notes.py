@@ -76,6 +76,8 @@ def _reset(event: schema.OffsetsReset) -> str:
     text = f"{requester(event.requested_by)} reset {counted(count, 'committed offset')}"
     if event.member is not None:
         text = f"{Names([event.member]).full(event.member)} set {counted(count, 'committed offset')} back"
+    elif not event.requested_by.client_host:  # loaded: nobody knows who committed in it
+        text = f"a transaction set {counted(count, 'committed offset')} back"
     moves = list(_moves(event))
     return f"{text}: {listed(moves[:PARTITIONS_NAMED], more=max(0, count - PARTITIONS_NAMED))}" if moves else text
 

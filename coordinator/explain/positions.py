@@ -5,7 +5,7 @@ from typing import Final, Protocol
 
 from coordinator.explain.findings import Finding, Kind
 from coordinator.explain.folded_group import STABLE
-from coordinator.explain.words import Clock, counted, listed, plain
+from coordinator.explain.words import Clock, counted, listed, plain, were
 
 NAMED: Final = 10
 """Partitions that are named."""
@@ -115,8 +115,8 @@ def _before_the_start(positions: Iterable[Position]) -> list[Position]:
 def _deleted_unread(positions: Sequence[Position]) -> str:
     count = sum(each.deleted_unread for each in positions)
     return (
-        f"{_which(positions)}: {counted(count, 'record')} from the committed offset on {'was' if count == 1 else 'were'}"
-        " deleted unread, so a consumer that begins there is out of range, and goes on where auto.offset.reset says"
+        f"{_which(positions)}: {counted(count, 'record')} from the committed offset on {were(count)} deleted unread, so"
+        " a consumer that begins there is out of range, and goes on where auto.offset.reset says"
     )
 
 

@@ -108,6 +108,17 @@ def test_records_that_were_deleted_unread_are_told_everywhere(server, client):
     assert on_the_page(server, "done")[2] == []
 
 
+def test_a_transaction_that_sets_an_offset_back_is_told(server, client):
+    client.create_topic("paid-again")
+    commit(client, "rewinds", "paid-again", 9)
+    producer = TransactionalProducer(client, "rewinder")
+    producer.send_offset("rewinds", "paid-again", 2)
+    assert "paid-again-0 from" not in groups(server, "history", "rewinds")
+    producer.end()
+    told = "test (127.0.0.1) reset 1 committed offset: paid-again-0 from 9 to 2"
+    assert told in groups(server, "history", "rewinds")
+
+
 @pytest.mark.parametrize("producers", [1, 3])
 def test_markers_of_transactions_are_no_lag(server, client, producers):
     topic, group_id = f"paid-{producers}", f"read-all-{producers}"

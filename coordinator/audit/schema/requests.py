@@ -54,8 +54,10 @@ class OffsetsReset(AuditEvent, frozen=True, kw_only=True, tag="offsets.reset"):
     A client that assigns its partitions itself does so all the time. So a client that commits again within a minute is
     told of only if an offset goes back; its other commits are counted in `offsets.committed`.
 
-    Or a member (`member`), or a client that commits to a group that never had members, committed smaller offsets than
-    before. Only these are told, and of the same client once in a minute. Offsets of transactions are not compared.
+    Or a member (`member`), a client that commits to a group that never had members, or a transaction when it is
+    committed, set smaller offsets than before. Only these are told, and of the same client once in a minute. Of a
+    transaction that was open when the group was loaded, it is not known who committed in it: `requested_by` is then
+    without names.
 
     `partitions`: topic → [partition, committed offset before (-1: none), committed offset now]. If there are more than
     `PARTITIONS_NAMED_MAX`, it is empty and `unnamed_partitions` is their number.
