@@ -26,6 +26,7 @@ from coordinator.cli.what_if_report import runs
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.group_description import AGES_MAX, DescribedGroup, PartitionLag, describe_group, list_groups
 from coordinator.client.group_members import DescribedMember
+from coordinator.client.hidden_offsets import hidden_topics
 from coordinator.client.returned_members import with_newest_clients
 from coordinator.explain.positions import notes
 from coordinator.explain.words import Names, counted, duration, host_of, plain
@@ -67,6 +68,8 @@ def describe_command(group_id: str, bootstrap: Bootstrap, utc: bool, as_json: bo
             return
         for line in _lines(group, _now_ms()):
             click.echo(line)
+        for each in hidden_topics(group.hidden_topics):
+            click.echo(paragraph(f"! {each}.", "  ", ""))
         for each in _came_back(group, clock(utc)):
             click.echo(paragraph(f"! {each}", "  ", ""))
         for each in notes(group.partitions, group.state, clock(utc)):

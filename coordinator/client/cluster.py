@@ -58,6 +58,8 @@ class Cluster:
         self._timeout_seconds = timeout_seconds
         self._addresses: dict[int, str] = {}
         self._connections: dict[str, WireConnection] = {}
+        self.hidden_topics: set[str] = set()
+        """Those whose leaders were asked for, and that may not be described."""
         self.anyone = WireConnection(server, client_id, timeout_seconds)
 
     def __enter__(self) -> Self:
@@ -85,6 +87,9 @@ class Cluster:
             return {}
         response = self.anyone.send_latest(MetadataRequest(topics=names, allow_auto_topic_creation=False))
         self._learn_brokers(response)
+        self.hidden_topics.update(
+            each.name for each in response.topics if each.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        )
         return {
             (topic.name, each.partition_index): each.leader_id
             for topic in response.topics

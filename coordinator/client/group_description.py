@@ -45,6 +45,10 @@ class ListedGroup:
     group_type: str
 
 
+class NoSuchGroup(ClientError):
+    """The server has no group of this name."""
+
+
 @dataclass(slots=True)
 class PartitionLag:
     """A partition that is assigned or subscribed to, or has a committed offset; None: there is none, or not known."""
@@ -112,6 +116,8 @@ class DescribedGroup:
     partitions: list[PartitionLag] = field(default_factory=list)
     group_epoch: int | None = None
     """None for a classic group."""
+    hidden_topics: list[str] = field(default_factory=list)
+    """Topics of its members that may not be described. Those of committed offsets alone are not told of at all."""
 
     @property
     def lag(self) -> int | None:
@@ -178,13 +184,15 @@ def describe_group(server: Server, group_id: str) -> DescribedGroup:
     """Members, assignment and lag of a group, in whatever state it is.
 
     Raises:
-        ClientError: a broker cannot be reached, or there is no such group.
+        NoSuchGroup: there is no such group.
+        ErrorAnswer: it may not be described, or its offsets not be fetched.
+        ClientError: a broker cannot be reached.
     """
     with Cluster(server, CLIENT_ID, ANSWER_SECONDS) as cluster:
         coordinator = cluster.coordinator(group_id)
         group = group_members(coordinator, [group_id])[group_id]
         if group.is_missing:
-            raise ClientError(f"there is no group {group_id} on {server}")
+            raise NoSuchGroup(f"there is no group {group_id} on {server}")
         raise_for_error(group.error_code, f"cannot describe group {group_id}")
         described = _without_lags(group)
         committed = committed_of_groups(coordinator, [group_id])
@@ -195,6 +203,7 @@ def describe_group(server: Server, group_id: str) -> DescribedGroup:
         find_log_starts(cluster, [described], leaders)
         find_transactions(cluster, [described], leaders)
         described.partitions.sort(key=_by_lag, reverse=True)
+        described.hidden_topics.extend(sorted(cluster.hidden_topics))
     return described
 
 
