@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from _wire.errors import ErrorCode
+from _wire.errors import ErrorCode, MalformedMessage
 from _wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from _wire.messages.describe_groups import DescribeGroupsRequest
 from coordinator.client.groups import DEAD
@@ -12,7 +12,6 @@ from coordinator.client.wire import WireConnection
 from coordinator.core.assignment import is_cut_short, readable_partitions
 from coordinator.core.connect_protocol import (
     CONNECT_PROTOCOL_TYPE,
-    UnreadableAssignment,
     WorkerAssignment,
     decode_worker_assignment,
 )
@@ -163,5 +162,5 @@ def _worker(protocol_type: str, assignment: bytes) -> WorkerAssignment | None:
         return None
     try:
         return decode_worker_assignment(assignment)
-    except UnreadableAssignment:
+    except MalformedMessage:
         return None

@@ -4,7 +4,8 @@ import struct
 
 import pytest
 
-from coordinator.core.connect_protocol import UnreadableAssignment, WorkerAssignment, decode_worker_assignment
+from _wire.errors import MalformedMessage
+from coordinator.core.connect_protocol import WorkerAssignment, decode_worker_assignment
 
 
 def text(value: str) -> bytes:
@@ -47,6 +48,22 @@ def test_no_revocation_is_null():
     assert decode_worker_assignment(data) == WorkerAssignment((), {}, {}, 12, 0, "leader")
 
 
+def test_a_later_version_is_read_as_the_newest_that_is_known():
+    data = assignment(7, tasks(source=[0]), tasks(), struct.pack(">i", 5), b"what a later version adds")
+    assert decode_worker_assignment(data) == WorkerAssignment((), {"source": [0]}, {}, 12, 5, "leader")
+
+
+def test_a_worker_that_is_given_nothing_may_have_null():
+    data = assignment(1, struct.pack(">i", -1), tasks(), struct.pack(">i", 0))
+    assert decode_worker_assignment(data).tasks == {}
+
+
+@pytest.mark.parametrize("version", [-1, -(2**15)])
+def test_a_version_below_0_is_unreadable(version):
+    with pytest.raises(MalformedMessage):
+        decode_worker_assignment(assignment(version, tasks()))
+
+
 def test_empty_bytes_assign_nothing():
     assert decode_worker_assignment(b"").tasks == {}
 
@@ -55,17 +72,17 @@ def test_empty_bytes_assign_nothing():
 def test_what_is_cut_off_is_unreadable(length):
     data = assignment(1, tasks(sink=[-1, 0]), tasks(), struct.pack(">i", 0))
     assert length < len(data)
-    with pytest.raises(UnreadableAssignment):
+    with pytest.raises(MalformedMessage):
         decode_worker_assignment(data[:length])
 
 
 @pytest.mark.parametrize("count", [2**31 - 1, 1_000])
 def test_a_count_beyond_the_bytes_ends_with_them(count):
-    with pytest.raises(UnreadableAssignment):
+    with pytest.raises(MalformedMessage):
         decode_worker_assignment(assignment(0, struct.pack(">i", count)))
 
 
 def test_a_name_that_is_no_text_is_unreadable():
     bad = struct.pack(">i", 1) + struct.pack(">h", 2) + b"\xff\xff" + struct.pack(">i", 0)
-    with pytest.raises(UnreadableAssignment):
+    with pytest.raises(MalformedMessage):
         decode_worker_assignment(assignment(0, bad))
