@@ -100,6 +100,7 @@ FIELDS: Final[dict[str, str]] = {
     "request_generation_id": "the generation that the request named; null if it named none",
     "transactional_id": "of a TxnOffsetCommit",
     "group_protocol_type": "that of the group, of a JoinGroup",
+    "worker": "what a worker of Kafka Connect was given; null if it is none, or that cannot be read",
     "refused_version": "the version that the server does not have; null if it has it",
     "oldest_version": "the oldest version of it that the server has; null if it has that which was asked for",
     "group_protocols": "the assignors that all members have, of a JoinGroup",

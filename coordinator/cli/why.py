@@ -27,8 +27,9 @@ from coordinator.client.group_description import NoSuchGroup, describe_group
 from coordinator.client.hidden_offsets import hidden_topics, why_hidden
 from coordinator.client.wire import ClientError
 from coordinator.dashboard.links import page_url
+from coordinator.explain import connect_story
 from coordinator.explain.findings import Finding, findings
-from coordinator.explain.generation import CONSUMER, Generation
+from coordinator.explain.generation import CONSUMER, Generation, MemberPart
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.positions import position_findings
 from coordinator.explain.story import Story, story_of, why
@@ -245,8 +246,7 @@ def members_table(generation: Generation) -> Iterator[str]:
     for part in parts[:MEMBERS_SHOWN]:
         waited = (part.sync_ms,) if generation.is_epoch else (part.join_ms, part.sync_ms)
         times = ["?" if each is None else duration(each) for each in waited]
-        owns = _count(part.partitions) + part.unnamed_partitions if part.is_assigned else 0
-        counts = [str(owns), f"+{_count(part.gained)}", f"-{_count(part.lost)}"] if part.is_assigned else ["?"] * 3
+        counts = list(_counts(part)) if part.is_assigned else ["?"] * 3
         rows.append([names.of(part.member), part.member.client_host.removeprefix("/"), *times, *counts])
     lines = list(table(rows, frozenset(range(2, len(rows[0])))))
     if max(map(len, lines)) > width():
@@ -254,6 +254,15 @@ def members_table(generation: Generation) -> Iterator[str]:
     yield from lines
     if len(parts) > MEMBERS_SHOWN:
         yield f"and {counted(len(parts) - MEMBERS_SHOWN, 'member')} that came earlier"
+
+
+def _counts(part: MemberPart) -> tuple[str, str, str]:
+    """What it owns, gained and lost: partitions, or connectors and tasks."""
+    if part.worker is not None:
+        owns = len(connect_story.tasks_of(part.worker)) + part.worker.unnamed_tasks
+        return f"{owns}", f"+{len(connect_story.gained(part))}", f"-{len(connect_story.lost(part))}"
+    owns = _count(part.partitions) + part.unnamed_partitions
+    return f"{owns}", f"+{_count(part.gained)}", f"-{_count(part.lost)}"
 
 
 def _count(partitions: dict[str, list[int]]) -> int:

@@ -14,6 +14,7 @@ from coordinator.audit.schema import (
     Requester,
     TopicPartitions,
     Trigger,
+    WorkerTasks,
 )
 from coordinator.core.causes import Cause
 from coordinator.explain.owners import Absence, Taken
@@ -177,6 +178,10 @@ class MemberPart(msgspec.Struct, gc=False):
     lost: TopicPartitions = {}
     kept: TopicPartitions = {}
     unnamed_partitions: int = 0
+    worker: WorkerTasks | None = None
+    """What a worker of Kafka Connect was given."""
+    worker_before: WorkerTasks | None = None
+    """What it had been given last before that; None: nothing that is known."""
 
 
 class Changes(msgspec.Struct, gc=False):

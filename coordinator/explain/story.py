@@ -10,6 +10,7 @@ from coordinator.core.causes import Cause
 from coordinator.explain import epoch_story
 from coordinator.explain.absences import absences_in, unheard_since_start
 from coordinator.explain.advice import advice_for
+from coordinator.explain.connect_story import what_workers_run
 from coordinator.explain.generation import Generation, Outcome
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.owners import Absence
@@ -280,6 +281,7 @@ class _Telling:
         sentences = []
         if generation.partitions is not None and generation.partitions_moved is not None:
             sentences.append(_moved(generation))
+        sentences += what_workers_run(generation, self._names, self._clock)
         sentences += self._without_owner()
         if generation.commits_rejected:
             rejected = generation.commits_rejected

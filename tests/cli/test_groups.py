@@ -343,6 +343,9 @@ def test_the_workers_of_kafka_connect_are_described_by_connectors_and_tasks(serv
         )
         sync_alone(client, name, joined, assigned)
         lines = groups(server.bootstrap, "describe", name).splitlines()
+        why = " ".join(groups(server.bootstrap, "why", name).split())
+    assert "1 worker of Kafka Connect runs 1 connector and 3 tasks, by the configurations up to offset 12." in why
+    assert "first was to give up source-0, for the next rebalance. Until " in why
     assert lines[2].split() == ["member", "host", "client", "id", "tasks", "assigned"]
     assert " ".join(lines[3].split()) == "first 127.0.0.1 worker 3 connectors: sink; tasks: sink[0-1] source[2]"
     assert lines[4:7] == [

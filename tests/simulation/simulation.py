@@ -170,6 +170,7 @@ class Simulation(SimulatedServer):
         session_timeout_ms: int = SESSION_TIMEOUT_MS,
         rebalance_timeout_ms: int = REBALANCE_TIMEOUT_MS,
         reason: str | None = None,
+        protocol_type: str = "consumer",
     ) -> Sent:
         request = JoinGroupRequest(
             group_id=GROUP_ID,
@@ -177,7 +178,7 @@ class Simulation(SimulatedServer):
             rebalance_timeout_ms=rebalance_timeout_ms,
             member_id=member_id,
             group_instance_id=instance_id,
-            protocol_type="consumer",
+            protocol_type=protocol_type,
             protocols=[JoinGroupRequestProtocol(name=each, metadata=metadata) for each in protocols],
             reason=reason,
         )

@@ -66,6 +66,7 @@ from coordinator.audit.schema.requests import (
     RequestRejected,
 )
 from coordinator.audit.schema.values import (
+    CONNECTOR,
     MEMBERS_NAMED_MAX,
     PARTITIONS_NAMED_MAX,
     PROTOCOLS_NAMED_MAX,
@@ -73,6 +74,7 @@ from coordinator.audit.schema.values import (
     RESET_APART_MS,
     TOPICS_NAMED_MAX,
     TRIGGERS_NAMED_MAX,
+    WORKER_TASKS_NAMED_MAX,
     MemberProgress,
     MemberRef,
     MemberSnapshot,
@@ -82,9 +84,11 @@ from coordinator.audit.schema.values import (
     TopicPartitions,
     Trigger,
     WaitedFor,
+    WorkerTasks,
 )
 
 __all__ = [
+    "CONNECTOR",
     "MEMBERS_NAMED_MAX",
     "NEVER_VOID",
     "PARTITIONS_NAMED_MAX",
@@ -95,6 +99,7 @@ __all__ = [
     "TAGS",
     "TOPICS_NAMED_MAX",
     "TRIGGERS_NAMED_MAX",
+    "WORKER_TASKS_NAMED_MAX",
     "AnyAuditEvent",
     "AnyCoordinatorEvent",
     "AuditEvent",
@@ -136,6 +141,7 @@ __all__ = [
     "TopicPartitions",
     "Trigger",
     "WaitedFor",
+    "WorkerTasks",
     "decode_coordinator_event",
     "decode_event",
     "encode_event",

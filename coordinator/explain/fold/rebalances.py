@@ -99,10 +99,12 @@ def _assigned(history: FoldedGroup, event: schema.MemberAssigned) -> None:
         part.sync_ms = event.sync_ms
         part.partitions, part.unnamed_partitions = partitions, event.unnamed_partitions
         part.gained, part.lost, part.kept = event.gained, event.lost, event.kept
+        before = history.members.get(member.member_id)
+        part.worker, part.worker_before = event.worker, None if before is None else before.worker
     known = history.members.get(member.member_id)
     if known is None:
         known = history.members[member.member_id] = KnownMember(member)
-    known.partitions, known.unnamed_partitions = partitions, event.unnamed_partitions
+    known.partitions, known.unnamed_partitions, known.worker = partitions, event.unnamed_partitions, event.worker
     history.owners.assigned(member, partitions, event.time_ms)
     if event.lost:
         history.owners.revoked(member.member_id, event.lost, event.time_ms)
