@@ -4,7 +4,9 @@ import struct
 
 import pytest
 
+from _wire.embedded import decode_versioned, encode_versioned
 from _wire.errors import MalformedMessage
+from _wire.messages.connect_protocol_assignment import ConnectProtocolAssignment
 from coordinator.core.connect_protocol import WorkerAssignment, decode_worker_assignment
 
 
@@ -28,6 +30,26 @@ def assignment(version: int, assigned: bytes, *after: bytes) -> bytes:
             *after,
         )
     )
+
+
+HEAD = "000000086c65616465722d31000e687474703a2f2f613a383038332f0000000000000029"
+ASSIGNED = "00000002000473696e6b00000003ffffffff00000000000000010006736f757263650000000100000002"
+REVOKED = "0000000100036f6c6400000002ffffffff00000003000493e0"
+OF_KAFKA = {
+    "0000" + HEAD + ASSIGNED: ({}, 0),
+    "0001" + HEAD + ASSIGNED + REVOKED: ({"old": [-1, 3]}, 300_000),
+    "0002" + HEAD + ASSIGNED + REVOKED: ({"old": [-1, 3]}, 300_000),
+}
+"""What `ConnectProtocol` and `IncrementalCooperativeConnectProtocol` of Kafka 4.3.1 write → revoked tasks and delay."""
+
+
+@pytest.mark.parametrize("data", OF_KAFKA)
+def test_what_kafka_writes_is_read_and_written_again(data):
+    revoked, delay_ms = OF_KAFKA[data]
+    found = decode_worker_assignment(bytes.fromhex(data))
+    assert found == WorkerAssignment(("sink",), {"sink": [0, 1], "source": [2]}, revoked, 41, delay_ms, "leader-1")
+    message = decode_versioned(ConnectProtocolAssignment, bytes.fromhex(data))
+    assert encode_versioned(message, int(data[:4])).hex() == data
 
 
 def test_what_an_eager_worker_runs():
