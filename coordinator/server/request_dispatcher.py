@@ -11,6 +11,7 @@ from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.release import Release
 from coordinator.config.network_keys import SOCKET_REQUEST_MAX_ELEMENTS
 from coordinator.core.decision import Environment
+from coordinator.core.groups.old_clients import RefusedVersion
 from coordinator.runtime.pauses import Pause, in_steps
 from coordinator.runtime.slices import Slices, Steps
 from coordinator.server.connection import Connection
@@ -18,6 +19,7 @@ from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, Route, refused
 from coordinator.server.handlers.cluster import unsupported_api_versions
 from coordinator.server.limits import ConnectionLimits
 from coordinator.server.long_messages import TooLong, not_in_steps
+from coordinator.server.old_clients import OldClients
 from coordinator.server.pending_requests import PendingRequests
 from coordinator.server.rejection_log import RejectionLog
 from coordinator.server.request_chain import RequestChain
@@ -49,8 +51,12 @@ class RequestDispatcher:
         environment: Environment,
         slices: Slices,
         fire_due: Callable[[], None],
+        old_clients: OldClients | None = None,
     ) -> None:
-        """`fire_due` lets the timers fire that are due, before a request is read."""
+        """`fire_due` lets the timers fire that are due, before a request is read.
+
+        `old_clients` is told of versions that are not served; None: nobody looks whose they are.
+        """
         self._slices = slices
         self.fire_due = fire_due
         self._elements_max = environment.config[SOCKET_REQUEST_MAX_ELEMENTS]
@@ -64,6 +70,7 @@ class RequestDispatcher:
         self._limits = limits
         self._slow_peers = slow_peers
         self._rejections = rejections
+        self._old_clients = old_clients
         self._throttling = throttling
         self.mute = throttling.mute
         self.serve: Callable[[Connection, bytes], None]
@@ -200,6 +207,9 @@ class RequestDispatcher:
         else:
             served = f"{route.min_version} to {route.max_version}"
             connection.reject(f"{route.api.name} version {header.api_version} is not served; {served} are")
+            if self._old_clients is not None and header.api_version < route.min_version:
+                refused = RefusedVersion(route.api.name, header.api_version, route.min_version)
+                self._old_clients.refused(cut(header.client_id or ""), connection.client_host, refused)
 
     def error_response(self, call: RequestContext, error: ErrorCode) -> Any:
         """None if the request has no response: its connection is closed then."""
