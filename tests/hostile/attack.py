@@ -2,11 +2,15 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
 
-from tests.hostile.target import Harm, Target
+from tests.hostile.target import MIB, Harm, Target
 
-Steps = Callable[[Target, float], Iterator[None]]
+Steps = Callable[[Any, float], Iterator[None]]
 """(target, scale): prepares, yields once, then attacks. `scale` 1 is the whole attack, less a smaller one."""
+MEMORY_MAX: Final = 256 * MIB
+"""`connections.max.unsent.bytes` and four times `socket.request.max.bytes` are larger; no attack needs that much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +23,13 @@ class Attack:
     """The limit on open files of the server; that of the attacker without it."""
     settings: Mapping[str, str] | None = None
     """Settings of the server beside those of all attacks."""
+    target: type[Target] = Target
+    memory_max: int = MEMORY_MAX
+    """Bytes that the server may take during the whole attack (docs/security.md)."""
+
+    def target_in(self, folder: Path) -> Target:
+        """What is attacked, not started yet."""
+        return self.target(folder, self.settings, self.open_files_max)
 
     def play(self, target: Target, scale: float) -> Harm:
         steps = self.steps(target, scale)

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from _wire.primitives import Message
+from coordinator.client.bootstrap import Server
 from coordinator.client.wire import Sent
 from tests.certificates import tls_settings
 from tests.differential.kafka import free_port
@@ -72,14 +73,17 @@ class Target:
 
     def __enter__(self) -> Self:
         self._server.__enter__()
+        self._start_victim(self.bootstrap)
+        return self
+
+    def _start_victim(self, *arguments: str) -> None:
         self._victim = subprocess.Popen(
-            [sys.executable, "-m", "tests.hostile.victim", self.bootstrap],
+            [sys.executable, "-m", "tests.hostile.victim", *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
         assert self._ask_victim(None) == "ready\n"
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
@@ -108,12 +112,11 @@ class Target:
         return len(list(Path(f"/proc/{self.pid}/fd").iterdir()))
 
     def client(self, client_id: str = "attacker") -> "CountingClient":
-        return CountingClient(self, client_id)
+        return CountingClient(self, self.bootstrap, client_id)
 
     def connect(self) -> socket.socket:
         """A bare connection, closed at the end."""
-        host, _, port = self.bootstrap.rpartition(":")
-        return self._connect((host, int(port)))
+        return self._connect(address_of(self.bootstrap))
 
     def connect_tls(self) -> socket.socket:
         """A bare connection to the listener with TLS, closed at the end; its handshake is the attack's affair."""
@@ -158,13 +161,18 @@ class Target:
         return answer
 
 
+def address_of(bootstrap: str) -> tuple[str, int]:
+    host, _, port = bootstrap.rpartition(":")
+    return host, int(port)
+
+
 class CountingClient(WireClient):
     """Counts what it sends as the attacker's."""
 
-    def __init__(self, target: Target, client_id: str) -> None:
-        super().__init__(target.bootstrap, client_id)
-        self.socket.settimeout(120)
+    def __init__(self, target: Target, server: Server, client_id: str) -> None:
         self._target = target
+        super().__init__(server, client_id)
+        self.socket.settimeout(120)
 
     def frame(self, message: Message, version: int) -> tuple[bytes, Sent]:
         data, sent = super().frame(message, version)

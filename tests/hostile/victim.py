@@ -1,8 +1,9 @@
 """A well-behaved client in a process of its own, which measures how long the server lets it wait.
 
 `python -m tests.hostile.victim BOOTSTRAP` asks for ApiVersions, commits an offset, produces a record, and asks for the
-metadata of many topics, which takes several slices, one after the other and again and again. For each line on stdin it
-prints the longest waits since the last one.
+metadata of many topics, which takes several slices, one after the other and again and again. At a node in front of a
+cluster, `BOOTSTRAP BROKER SETTINGS`, it sends what is not about groups to the port of the broker, and logs in at both
+with the settings of a client, as JSON. For each line on stdin it prints the longest waits since the last one.
 """
 
 import json
@@ -19,6 +20,8 @@ from _wire.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from _wire.records import build_batch
+from coordinator.client.bootstrap import Bootstrap
+from coordinator.client.security import ClientSecurity
 from tests.wire_client import WireClient, produce_request
 
 PAUSE_SECONDS: Final = 0.002
@@ -27,10 +30,15 @@ LONG: Final = 1_000
 """Topics of a request that takes several slices."""
 
 
-def main(bootstrap: str) -> None:
-    with WireClient(bootstrap, "victim") as client:
-        client.socket.settimeout(120)
-        client.create_topic(TOPIC)
+def main(bootstrap: str, broker: str = "", settings: str = "{}") -> None:
+    security = ClientSecurity(json.loads(settings))
+    with (
+        WireClient(Bootstrap(bootstrap, security), "victim") as client,
+        WireClient(Bootstrap(broker or bootstrap, security), "victim") as broker_client,
+    ):
+        for each in (client, broker_client):
+            each.socket.settimeout(120)
+        broker_client.create_topic(TOPIC)
         commit = OffsetCommitRequest(
             group_id="victim",
             topics=[
@@ -41,17 +49,17 @@ def main(bootstrap: str) -> None:
         names = [MetadataRequestTopic(name=f"none-{number}") for number in range(LONG)]
         long_metadata = MetadataRequest(topics=names, allow_auto_topic_creation=False)
         requests = {
-            "ApiVersions": (ApiVersionsRequest(), 0),
-            "OffsetCommit": (commit, 8),
-            "Produce": (produce, 9),
-            "long Metadata": (long_metadata, 12),
+            "ApiVersions": (client, ApiVersionsRequest(), 0),
+            "OffsetCommit": (client, commit, 8),
+            "Produce": (broker_client, produce, 9),
+            "long Metadata": (broker_client, long_metadata, 12),
         }
         waits = dict.fromkeys(requests, 0.0)
         print("ready", flush=True)
         while True:
-            for name, (request, version) in requests.items():
+            for name, (connection, request, version) in requests.items():
                 began = time.monotonic()
-                client.request(request, version)
+                connection.request(request, version)
                 waits[name] = max(waits[name], time.monotonic() - began)
             if select.select([sys.stdin], [], [], PAUSE_SECONDS)[0]:
                 if not sys.stdin.readline():
@@ -61,4 +69,4 @@ def main(bootstrap: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])
