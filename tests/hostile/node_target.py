@@ -36,6 +36,7 @@ OF_CLUSTER: Final = {
     "allow.everyone.if.no.acl.found": "true",
     "auto.create.topics.enable": "false",
     "group.initial.rebalance.delay.ms": "0",
+    "offset.metadata.max.bytes": "32767",
     "offsets.topic.num.partitions": "4",
     "transaction.state.log.num.partitions": "4",
 }

@@ -16,7 +16,7 @@ from _wire.records import build_batch
 from coordinator.client.wire import ClientError
 from tests.hostile.attack import Attack
 from tests.hostile.node_target import NodeTarget
-from tests.hostile.peers import TEXT
+from tests.hostile.requests import topic_ids
 from tests.hostile.target import MIB
 from tests.wire_client import fetch_request
 
@@ -24,8 +24,9 @@ NAMES: Final = 1_000
 NAME_CHARACTERS: Final = 32_000
 AS_LONG_AS_A_RULE: Final = 1_000
 """Names that are no longer are compared with the rules."""
-IDS: Final = 190_000
-COMMITTED_AT_ONCE: Final = 200
+LONG_TEXT: Final = "m" * 32_000
+"""Metadata of a committed offset, as long as `offset.metadata.max.bytes` of the cluster allows."""
+COMMITTED_AT_ONCE: Final = 20
 FETCH_VERSION: Final = 11
 
 
@@ -91,14 +92,10 @@ def _find(names: list[str]) -> Message:
     return FindCoordinatorRequest(key_type=0, coordinator_keys=names)
 
 
-def _topic_ids(scale: float) -> list[bytes]:
-    return [number.to_bytes(16, "big") for number in range(1, int(IDS * scale) + 1)]
-
-
 def _commit_by_ids(target: NodeTarget, scale: float) -> Iterator[None]:
     """Some ids are as many as may be looked up, the others too many, each request several times."""
     partitions = [OffsetCommitRequestPartition(partition_index=0, committed_offset=1)]
-    ids = _topic_ids(scale / 2)
+    ids = topic_ids(scale)
     yield
     for some in (ids[:10_000], ids):
         topics = [OffsetCommitRequestTopic(topic_id=each, partitions=partitions) for each in some]
@@ -107,7 +104,7 @@ def _commit_by_ids(target: NodeTarget, scale: float) -> Iterator[None]:
 
 
 def _fetch_by_ids(target: NodeTarget, scale: float) -> Iterator[None]:
-    ids = _topic_ids(scale / 2)
+    ids = topic_ids(scale)
     yield
     for some in (ids[:10_000], ids):
         topics = [OffsetFetchRequestTopics(topic_id=each, partition_indexes=[0]) for each in some]
@@ -118,7 +115,7 @@ def _fetch_by_ids(target: NodeTarget, scale: float) -> Iterator[None]:
 
 def _many_clients_look_up_ids(target: NodeTarget, scale: float) -> Iterator[None]:
     """Each request has as many ids as may be looked up, which are asked of the cluster in turns."""
-    topics = [OffsetFetchRequestTopics(topic_id=each, partition_indexes=[0]) for each in _topic_ids(scale)[:10_000]]
+    topics = [OffsetFetchRequestTopics(topic_id=each, partition_indexes=[0]) for each in topic_ids(scale)[:10_000]]
     request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="victim", topics=topics)])
     yield
     clients = [target.client() for _ in range(40)]
@@ -130,16 +127,17 @@ def _many_clients_look_up_ids(target: NodeTarget, scale: float) -> Iterator[None
 
 def _commit_texts(target: NodeTarget, group_id: str, size_bytes: int) -> None:
     """Commit offsets with so many bytes of metadata, in a topic of the same name."""
-    count = size_bytes // len(TEXT)
     partitions = [
-        OffsetCommitRequestPartition(partition_index=index, committed_metadata=TEXT) for index in range(count)
+        OffsetCommitRequestPartition(partition_index=index, committed_metadata=LONG_TEXT)
+        for index in range(size_bytes // len(LONG_TEXT) or 1)
     ]
     with target.client_at(target.broker_bootstrap) as client:
-        client.create_topic(group_id, count)
+        client.create_topic(group_id, len(partitions))
     with target.client() as client:
-        for start in range(0, count, COMMITTED_AT_ONCE):
+        for start in range(0, len(partitions), COMMITTED_AT_ONCE):
             topic = OffsetCommitRequestTopic(name=group_id, partitions=partitions[start : start + COMMITTED_AT_ONCE])
-            client.request(OffsetCommitRequest(group_id=group_id, topics=[topic]), 8)
+            answered = client.request(OffsetCommitRequest(group_id=group_id, topics=[topic]), 8)
+            assert not any(each.error_code for each in answered.topics[0].partitions), answered.topics[0].partitions[0]
 
 
 def _unread_offset_fetches(target: NodeTarget, scale: float) -> Iterator[None]:
@@ -175,13 +173,13 @@ def _unread_fetches(target: NodeTarget, scale: float) -> Iterator[None]:
 def _unread_metadata(target: NodeTarget, scale: float) -> Iterator[None]:
     """These answers are read whole, as the addresses of the brokers in them are replaced."""
     with target.client_at(target.broker_bootstrap) as client:
-        client.create_topic("broad", int(10_000 * scale))
-        client.create_topic("broad-too", int(10_000 * scale))
-    names = [MetadataRequestTopic(name=name) for name in ("broad", "broad-too")]
+        for number in range(4):
+            client.create_topic(f"broad-{number}", int(500 * scale))
+    names = [MetadataRequestTopic(name=f"broad-{number}") for number in range(4)]
     yield
     clients = [target.client_at(target.broker_bootstrap) for _ in range(20)]
     for client in clients:
-        for _ in range(20):
+        for _ in range(100):
             client.send(MetadataRequest(topics=names), 12)
     with target.client_at(target.broker_bootstrap) as client:
         client.request(MetadataRequest(topics=names), 12)
@@ -212,6 +210,6 @@ ATTACKS: Final = tuple(
         ("40 OffsetFetch by 10,000 unknown topic ids at once", _many_clients_look_up_ids),
         ("40 connections ask for 40 MB of offsets and read nothing", _unread_offset_fetches),
         ("10 connections fetch 20 times 50 MB and read nothing", _unread_fetches),
-        ("20 connections ask for Metadata of 20,000 partitions unread", _unread_metadata),
+        ("20 connections ask for Metadata of 2,000 partitions unread", _unread_metadata),
     )
 )

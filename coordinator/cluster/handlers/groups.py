@@ -171,7 +171,9 @@ class ClusterGroupHandlers(GroupHandlers):
         if context.api_version < offset_commit.TOPIC_ID_VERSION:
             return (yield from self._checked_commit(CHECK_COMMIT, request, context))
         unknown = OffsetCommitRequest(topics=[topic for topic in request.topics if not topic.name])
-        rejected = offset_commit.request_error(unknown, ErrorCode.UNKNOWN_TOPIC_ID, context.api_version)
+        rejected = yield from offset_commit.request_error.in_steps(
+            unknown, ErrorCode.UNKNOWN_TOPIC_ID, context.api_version
+        )
         request.topics = [topic for topic in request.topics if topic.name]
         if rejected.topics and not request.topics:
             return rejected

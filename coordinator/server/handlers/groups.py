@@ -97,25 +97,24 @@ class GroupHandlers:
     def _enqueue(self, api: OneGroup, request: Any, context: RequestContext) -> Any:
         operation = api.operation
         prepared = request if operation.prepare is None else operation.prepare(request, context)
+        if type(prepared) is GeneratorType:
+            return self._enqueue_when_prepared(operation, request, prepared, context)
+        return self._enqueue_prepared(operation, request, prepared, context)
+
+    def _enqueue_when_prepared(
+        self, operation: Operation, request: Any, steps: Steps[Any], context: RequestContext
+    ) -> Steps[Any]:
+        prepared = yield from steps
+        return self._enqueue_prepared(operation, request, prepared, context)
+
+    def _enqueue_prepared(self, operation: Operation, request: Any, prepared: Any, context: RequestContext) -> Any:
         if isinstance(prepared, Answer):
             if prepared.rejected is not None:
                 self._tell(operation, request, prepared.rejected, context)
             return prepared.response
-        if type(prepared) is GeneratorType:
-            return self._enqueue_when_prepared(operation, request.group_id, prepared, context)
-        self._enqueue_prepared(operation, request.group_id, prepared, context)
-        return DEFERRED
-
-    def _enqueue_when_prepared(
-        self, operation: Operation, group_id: str, steps: Steps[Any], context: RequestContext
-    ) -> Steps[Any]:
-        prepared = yield from steps
-        self._enqueue_prepared(operation, group_id, prepared, context)
-        return DEFERRED
-
-    def _enqueue_prepared(self, operation: Operation, group_id: str, prepared: Any, context: RequestContext) -> None:
         context.request_id = self._node.pending.register(context.connection)
-        self._node.coordinator.enqueue(operation, group_id, prepared, context)
+        self._node.coordinator.enqueue(operation, request.group_id, prepared, context)
+        return DEFERRED
 
     def _tell(self, operation: Operation, request: Any, error: ErrorCode, context: RequestContext) -> None:
         """Let the audit of the group know of a request that was answered without it."""
@@ -126,8 +125,18 @@ class GroupHandlers:
         operation = api.operation
         if operation.prepare is not None:
             request = operation.prepare(request, context)
+            if type(request) is GeneratorType:
+                return self._enqueue_parts_when_prepared(api, request, context)
             if isinstance(request, Answer):
                 return request.response
+        return self._enqueue_prepared_parts(api, request, context)
+
+    def _enqueue_parts_when_prepared(self, api: ManyGroups, steps: Steps[Any], context: RequestContext) -> Steps[Any]:
+        request = yield from steps
+        return self._enqueue_prepared_parts(api, request, context)
+
+    def _enqueue_prepared_parts(self, api: ManyGroups, request: Any, context: RequestContext) -> Any:
+        operation = api.operation
         parts = iter(api.per_group(request))
         first = next(parts, None)
         if first is None:
