@@ -160,7 +160,7 @@ def _unread_fetches(target: NodeTarget, scale: float) -> Iterator[None]:
         for _ in range(int(50 * scale) or 1):
             client.produce("unread", batch)
     yield
-    clients = [target.client_at(target.broker_bootstrap) for _ in range(10)]
+    clients = [target.client_at(address) for address in target.ports for _ in range(10)]
     for client in clients:
         for _ in range(20):
             client.send(fetch_request("unread", max_bytes=(1 << 31) - 1), FETCH_VERSION)
@@ -209,7 +209,7 @@ ATTACKS: Final = tuple(
         ("OffsetFetch by 95,000 unknown topic ids", _fetch_by_ids),
         ("40 OffsetFetch by 10,000 unknown topic ids at once", _many_clients_look_up_ids),
         ("40 connections ask for 40 MB of offsets and read nothing", _unread_offset_fetches),
-        ("10 connections fetch 20 times 50 MB and read nothing", _unread_fetches),
+        ("20 connections fetch 20 times 50 MB at both ports unread", _unread_fetches),
         ("20 connections ask for Metadata of 2,000 partitions unread", _unread_metadata),
     )
 )
