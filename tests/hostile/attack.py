@@ -10,7 +10,12 @@ from tests.hostile.target import MIB, Harm, Target
 Steps = Callable[[Any, float], Iterator[None]]
 """(target, scale): prepares, yields once, then attacks. `scale` 1 is the whole attack, less a smaller one."""
 MEMORY_MAX: Final = 256 * MIB
-"""`connections.max.unsent.bytes` and four times `socket.request.max.bytes` are larger; no attack needs that much."""
+"""Of attacks that come to no budget for all connections together."""
+UNSENT_MEMORY_MAX: Final = (512 + 64 + 256) * MIB
+"""`connections.max.unsent.bytes`, what is encoded meanwhile, and the response of an address that goes on whatever there
+is: one of 64 MiB, with the buffer that it grows in."""
+REQUESTS_MEMORY_MAX: Final = (512 + 64) * MIB
+"""`queued.max.request.bytes`, and what is read of a request before it is counted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,13 @@ BROKER_ID: Final = 1
 START_SECONDS: Final = 60
 NODES, ALICE = "nodes", "alice"
 """The user of the node, and the one of all clients."""
-RULES: Final = ("*", "*a*a*a*b", "a*" * 400 + "b", "*a?a?b*a?b*", *("?" * length + "*b" for length in range(100, 900, 50)))
+RULES: Final = (
+    "*",
+    "*a*a*a*b",
+    "a*" * 400 + "b",
+    "*a?a?b*a?b*",
+    *("?" * length + "*b" for length in range(100, 900, 50)),
+)
 """Which groups the node owns: what is long, and takes long where it is matched by backtracking."""
 OF_CLUSTER: Final = {
     "listener.security.protocol.map": "CLIENTS:SASL_PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT",

@@ -111,6 +111,16 @@ class Target:
         """How many the server has now."""
         return len(list(Path(f"/proc/{self.pid}/fd").iterdir()))
 
+    def open_sockets(self) -> int:
+        """How many of them are sockets."""
+        found = 0
+        for each in Path(f"/proc/{self.pid}/fd").iterdir():
+            try:
+                found += str(each.readlink()).startswith("socket:")
+            except FileNotFoundError:
+                continue  # closed meanwhile
+        return found
+
     def client(self, client_id: str = "attacker") -> "CountingClient":
         return CountingClient(self, self.bootstrap, client_id)
 
@@ -144,6 +154,10 @@ class Target:
         waits = json.loads(self._ask_victim("measure\n"))
         memory = max(self._memory("VmHWM") - self._before_bytes, 0)
         return Harm(self.sent_bytes, memory, max(waits.values()), waits, self._turns.longest_ms)
+
+    def memory_bytes(self) -> int:
+        """What the server has now, less what it had at `begin`."""
+        return self._memory("VmRSS") - self._before_bytes
 
     def _memory(self, name: str) -> int:
         status = Path(f"/proc/{self.pid}/status").read_text(encoding="ascii")
