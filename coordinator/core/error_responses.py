@@ -8,7 +8,6 @@ import msgspec
 from _wire.errors import ErrorCode
 from _wire.primitives import Struct
 
-
 TOPICS_AT_ONCE: Final = 500
 """So many topics are answered in one step: about as many as a client sends."""
 

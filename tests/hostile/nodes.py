@@ -2,7 +2,7 @@
 of the cluster that nobody reads."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Final
 
 from _wire.headers import encode_request
 from _wire.messages.delete_groups import DeleteGroupsRequest
