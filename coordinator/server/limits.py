@@ -17,7 +17,6 @@ from coordinator.deadlines import deadline_after
 from coordinator.server.connection import Connection
 from coordinator.server.loop_scheduler import LoopScheduler
 
-
 MUCH_BYTES: Final = 1 << 20
 ABORTS_APART_MS: Final = 10
 """Between the ends of connections that hold more than MUCH_BYTES: to give 40 MB back takes some ms."""

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from tests.hostile import acls, consumer_groups, logins, nodes, peers, requests, tls, transactions
+from tests.hostile import acls, answers, consumer_groups, logins, nodes, peers, requests, tls, transactions
 from tests.hostile.target import MIB
 
 ATTACKS: Final = (
@@ -24,6 +24,7 @@ ATTACKS: Final = (
     *tls.ATTACKS,
     *logins.ATTACKS,
     *acls.ATTACKS,
+    *answers.ATTACKS,
     *nodes.ATTACKS,
 )
 BOUND_MS: Final = 50

@@ -21,8 +21,8 @@ from coordinator.cluster.groups.commit_checks import (
 )
 from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
 from coordinator.cluster.groups.topics import ClusterTopics
+from coordinator.cluster.handlers.cluster_answers import ClusterAnswers
 from coordinator.cluster.handlers.forwarding import Forwarder
-from coordinator.cluster.handlers.large_answers import LargeAnswers
 from coordinator.cluster.ownership import GroupOwnership
 from coordinator.cluster.relay.consumer_heartbeats import refusal
 from coordinator.cluster.relay.responses import in_long_steps
@@ -78,7 +78,7 @@ class ClusterGroupHandlers(GroupHandlers):
         self._groups = coordinator
         self._ownership = ownership
         self._forwarder = forwarder
-        self._large_answers = LargeAnswers()
+        self._cluster_answers = ClusterAnswers()
         self._join = next(api for api in ONE_GROUP if api.operation is operations.JOIN_GROUP)
 
     def add_to(self, table: DispatchTable) -> None:
@@ -200,7 +200,7 @@ class ClusterGroupHandlers(GroupHandlers):
         answer = yield from awaited(ask, is_urgent=True)
         if answer is not MAY_COMMIT:
             return answer
-        self._large_answers.committed(request.group_id, request)
+        self._cluster_answers.committed(request.group_id, request)
         response = yield from awaited(partial(self._forwarder.commit, sentinel, request, context.api_version))
         return failed(response, context.api_version) if isinstance(response, ErrorCode) else response
 
@@ -219,16 +219,16 @@ class ClusterGroupHandlers(GroupHandlers):
         return merged
 
     def _fetch_group(self, group_id: str, part: Any, context: RequestContext) -> Steps[Any]:
-        return self._large_answers.in_turn(group_id, partial(self._asked_for_offsets, group_id, part, context))
+        return self._cluster_answers.in_turn(group_id, partial(self._asked_for_offsets, group_id, part, context))
 
     def _asked_for_offsets(self, group_id: str, part: Any, context: RequestContext) -> Steps[Any]:
         response = yield from awaited(partial(self._forwarder.fetch_offsets, group_id, part, context.api_version))
         if isinstance(response, ErrorCode):
             return offset_fetch.error_response(part, response, context.api_version)
         if not isinstance(response, LongResponse):
-            self._large_answers.answered(group_id, 0)
+            self._cluster_answers.answered(group_id, 0)
             return response
-        self._large_answers.answered(group_id, response.size_bytes)
+        self._cluster_answers.answered(group_id, response.size_bytes)
         try:
             return (yield from in_long_steps(response.decode, response.size_bytes))
         except MalformedMessage as problem:

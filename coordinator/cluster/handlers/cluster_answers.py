@@ -62,7 +62,7 @@ class _Ticket:
         self._answered(None)
 
 
-class LargeAnswers:
+class ClusterAnswers:
     """What is known of the sizes, and who has to wait."""
 
     def __init__(self) -> None:
