@@ -169,7 +169,8 @@ class RequestDispatcher:
         if connection.charge is not None:
             steps = connection.charge.measured(steps)
         sent = partial(connection.send_encoded, response, apart)
-        work = self._slices.start(steps, sent, failed, connection.client_host)
+        built_bytes = 0 if connection.call is None else connection.call.built_bytes
+        work = self._slices.start(steps, sent, failed, connection.client_host, built_bytes)
         if work is not None:
             connection.on_close = partial(self._cancel_encoding, work, connection.client_host, [response])
 
@@ -215,8 +216,6 @@ def _encoded(connection: Connection, response: Any, apart: list[Any]) -> Steps[A
     """Encode in steps, after what is left to be changed in the response."""
     call = connection.call
     built_bytes = 0 if call is None else call.built_bytes
-    if built_bytes:
-        yield built_bytes
     if call is not None and isinstance(call.route.downgrade, ResponseChanges):
         yield from call.route.downgrade.finish()
 
