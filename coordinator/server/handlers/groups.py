@@ -141,7 +141,10 @@ class GroupHandlers:
 
     def _enqueue_parts_when_prepared(self, api: ManyGroups, steps: Steps[Any], context: RequestContext) -> Steps[Any]:
         request = yield from steps
-        return self._enqueue_prepared_parts(api, request, context)
+        if isinstance(request, Answer):
+            return request.response
+        response = self._enqueue_prepared_parts(api, request, context)
+        return (yield from response) if type(response) is GeneratorType else response
 
     def _enqueue_prepared_parts(self, api: ManyGroups, request: Any, context: RequestContext) -> Any:
         parts = iter(api.per_group(request))
