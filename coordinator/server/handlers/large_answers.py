@@ -29,6 +29,8 @@ from coordinator.transactions.coordinator import ReplyTo
 PARTS_AT_ONCE: Final = 500
 """Parts of a request that are measured in one step."""
 
+BUILT_FACTOR: Final = 3
+"""An answer about many groups may take so many times `socket.request.max.bytes`: objects are larger than their bytes."""
 PORTION_BYTES: Final = 1 << 18
 """Groups whose answers take so much together are asked before others have their turn."""
 
@@ -54,12 +56,16 @@ class LargeAnswers:
     def __init__(self, node: GroupContext) -> None:
         self._node = node
 
+    @property
+    def _built_bytes_max(self) -> int:
+        return BUILT_FACTOR * self._node.config[SOCKET_REQUEST_MAX_BYTES]
+
     def bytes_of(self, bytes_of: BytesOf, group_id: str, request: Any) -> int:
         return bytes_of(self._group(group_id), request)
 
     def sum_bytes(self, many: Merged) -> Steps[int]:
         """Of a request about many groups; not counted further than what closes its connection."""
-        bytes_of, most_bytes = many.bytes_of, self._node.config[SOCKET_REQUEST_MAX_BYTES]
+        bytes_of, most_bytes = many.bytes_of, self._built_bytes_max
         known: dict[str, int] = {}
         total_bytes = 0
         for position, (group_id, part) in enumerate(many.parts()):
@@ -84,8 +90,15 @@ class LargeAnswers:
     def merged_in_turn(self, many: Merged, size_bytes: int, context: RequestContext) -> Steps[Any]:
         """The same, of an answer about many groups, of which a portion is asked at a time.
 
-        The connection is closed when the answer is larger than `socket.request.max.bytes`.
+        The connection is closed when the answer is larger than `socket.request.max.bytes`, or much larger while it is
+        built.
         """
+        if size_bytes > self._built_bytes_max:
+            context.connection.reject(
+                f"the response to {many.operation.name} would take more memory than {BUILT_FACTOR} times "
+                "socket.request.max.bytes"
+            )
+            return DEFERRED
         yield size_bytes
         context.built_bytes = size_bytes
         most_bytes = self._node.config[SOCKET_REQUEST_MAX_BYTES]

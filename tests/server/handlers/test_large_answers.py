@@ -101,6 +101,17 @@ def test_an_answer_about_many_groups_that_is_too_large_closes_its_connection(
     assert any("DescribeGroups is larger than socket.request.max.bytes" in str(line) for line in server.log.lines)
 
 
+def test_an_answer_that_would_be_much_larger_while_it_is_built_is_not_begun(
+    server: InProcessServer, client: Peer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(LargeAnswers, "_enqueue", lambda *arguments: asked.append(arguments))
+    become_stable(client, "heavy", bytes(900_000))
+    assert client.request(DescribeGroupsRequest(groups=["heavy"] * 400), 5) is None
+    assert not asked
+    assert any("would take more memory than 3 times" in str(line) for line in server.log.lines)
+
+
 def test_answers_are_not_built_while_others_are(
     server: InProcessServer, client: Peer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
