@@ -72,6 +72,9 @@ def login_of(user: str) -> ClientSecurity:
 class NodeTarget(Target):
     """The process that is measured is the node. Leaving its context stops it, the cluster and the victim."""
 
+    answered_by_itself = ("Heartbeat",)
+    """All other answers are those of the cluster, which works for the attacker meanwhile."""
+
     def __init__(
         self, folder: Path, settings: Mapping[str, str] | None = None, open_files_max: int | None = None
     ) -> None:

@@ -5,7 +5,7 @@ import re
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -51,6 +51,9 @@ class Harm:
 
 class Target:
     """A server with the settings of production. Leaving its context stops it with the victim."""
+
+    answered_by_itself: Collection[str] = ()
+    """The requests of the victim whose waits have a bound; none: all of them."""
 
     def __init__(
         self, folder: Path, settings: Mapping[str, str] | None = None, open_files_max: int | None = None
@@ -153,7 +156,8 @@ class Target:
         """What has happened since `begin`."""
         waits = json.loads(self._ask_victim("measure\n"))
         memory = max(self._memory("VmHWM") - self._before_bytes, 0)
-        return Harm(self.sent_bytes, memory, max(waits.values()), waits, self._turns.longest_ms)
+        own = self.answered_by_itself or waits.keys()
+        return Harm(self.sent_bytes, memory, max(waits[name] for name in own), waits, self._turns.longest_ms)
 
     def memory_bytes(self) -> int:
         """What the server has now, less what it had at `begin`."""
