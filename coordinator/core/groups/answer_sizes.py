@@ -7,39 +7,18 @@ made; they count nevertheless, as they are copied when the answer is encoded.
 from typing import Any, Final
 
 from _wire.messages.offset_fetch import OffsetFetchRequest
-from coordinator.core.classic.group import ClassicGroup
-from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.groups.group import Group
-from coordinator.core.groups.states import STABLE
 
 GROUP_BYTES: Final = 400
-MEMBER_BYTES: Final = 600
 TOPIC_BYTES: Final = 250
 """Of a topic with the list of its partitions."""
-NAME_BYTES: Final = 64
-"""Of a subscription; an encoded name may have 249."""
 PARTITION_BYTES: Final = 200
 LISTED_BYTES: Final = 200
 
 
 def described_bytes(group: Group[Any] | None, request: Any) -> int:
     """Of DescribeGroups and ConsumerGroupDescribe."""
-    membership = None if group is None else group.membership
-    if isinstance(membership, ClassicGroup):
-        protocol = membership.protocol_name if membership.state is STABLE else None
-        return GROUP_BYTES + sum(
-            MEMBER_BYTES + len(member.assignment) + (0 if protocol is None else len(member.metadata_for(protocol)))
-            for member in membership.members.values()
-        )
-    if isinstance(membership, ConsumerGroup):
-        return GROUP_BYTES + sum(
-            MEMBER_BYTES
-            + NAME_BYTES * len(member.metadata.topics)
-            + TOPIC_BYTES
-            * (len(member.current.assigned) + len(member.current.pending) + len(membership.target(member.member_id)))
-            for member in membership.members.values()
-        )
-    return GROUP_BYTES
+    return GROUP_BYTES + (0 if group is None else group.kind.described_bytes(group.membership))
 
 
 def fetched_bytes(group: Group[Any] | None, request: OffsetFetchRequest) -> int:

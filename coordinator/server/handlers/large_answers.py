@@ -30,7 +30,7 @@ PARTS_AT_ONCE: Final = 500
 """Parts of a request that are measured in one step."""
 
 BUILT_FACTOR: Final = 3
-"""An answer about many groups may take so many times `socket.request.max.bytes`: objects are larger than their bytes."""
+"""An answer about many groups may take so many times `socket.request.max.bytes`: objects are larger than bytes."""
 PORTION_BYTES: Final = 1 << 18
 """Groups whose answers take so much together are asked before others have their turn."""
 
