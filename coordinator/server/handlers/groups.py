@@ -14,7 +14,7 @@ from _wire.errors import ErrorCode
 from coordinator.core.classic import joining
 from coordinator.core.consumer import describe
 from coordinator.core.groups import admin, operations
-from coordinator.core.groups.answer_sizes import described_bytes, fetched_bytes
+from coordinator.core.groups.answer_sizes import asks_for_few, described_bytes, fetched_bytes
 from coordinator.core.groups.rejections import RejectedRequest
 from coordinator.core.offsets import commit as offset_commit
 from coordinator.core.offsets import fetch as offset_fetch
@@ -153,13 +153,14 @@ class GroupHandlers:
             return api.merge(())
         if next(parts, None) is not None:
             return self._ask_in_portions(api, request, context)
+        if api.bytes_of is not None and not (api.bytes_of is fetched_bytes and asks_for_few(first[1])):
+            size_bytes = self._answers.bytes_of(api.bytes_of, *first)
+            if size_bytes > MUCH_BYTES:
+                ask = partial(self._node.coordinator.enqueue, api.operation, *first, context)
+                return self._answers.in_turn(size_bytes, context, ask)
         # What nearly every client sends: the response needs no merging.
-        ask = partial(self._node.coordinator.enqueue, api.operation, *first, context)
-        size_bytes = 0 if api.bytes_of is None else self._answers.bytes_of(api.bytes_of, *first)
-        if size_bytes > MUCH_BYTES:
-            return self._answers.in_turn(size_bytes, context, ask)
         context.request_id = self._node.pending.register(context.connection)
-        ask()
+        self._node.coordinator.enqueue(api.operation, first[0], first[1], context)
         return DEFERRED
 
     def _ask_in_portions(self, api: ManyGroups, request: Any, context: RequestContext) -> Steps[Any]:
