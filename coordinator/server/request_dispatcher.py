@@ -12,8 +12,8 @@ from _wire.release import Release
 from coordinator.config.network_keys import SOCKET_REQUEST_MAX_ELEMENTS
 from coordinator.core.decision import Environment
 from coordinator.core.groups.old_clients import RefusedVersion
-from coordinator.runtime.pauses import Pause, in_steps
-from coordinator.runtime.slices import Slices, Steps
+from coordinator.runtime.pauses import Pause, in_steps, in_steps_beside
+from coordinator.runtime.slices import SlicedWork, Slices, Steps
 from coordinator.server.connection import Connection
 from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, Route, refused
 from coordinator.server.handlers.cluster import unsupported_api_versions
@@ -176,9 +176,14 @@ class RequestDispatcher:
         if connection.charge is not None:
             steps = connection.charge.measured(steps)
         sent = partial(connection.send_encoded, response, apart)
-        work = self._slices.start(steps, sent, failed, connection.client_host)
+        built_bytes = 0 if connection.call is None else connection.call.built_bytes
+        work = self._slices.start(steps, sent, failed, connection.client_host, built_bytes)
         if work is not None:
-            connection.on_close = work.cancel
+            connection.on_close = partial(self._cancel_encoding, work, connection.client_host, [response])
+
+    def _cancel_encoding(self, work: SlicedWork, client_host: str, messages: list[Any]) -> None:
+        work.cancel()
+        self.release(client_host, messages)
 
     def release(self, client_host: str, messages: list[Any]) -> None:
         """Free messages with very many elements in steps, as far as nobody else holds them in the next iteration."""
@@ -220,9 +225,11 @@ class RequestDispatcher:
 def _encoded(connection: Connection, response: Any, apart: list[Any]) -> Steps[Any]:
     """Encode in steps, after what is left to be changed in the response."""
     call = connection.call
+    built_bytes = 0 if call is None else call.built_bytes
     if call is not None and isinstance(call.route.downgrade, ResponseChanges):
         yield from call.route.downgrade.finish()
-    return (yield from in_steps(partial(connection.encode, response, apart)))
+
+    return (yield from in_steps_beside(built_bytes, partial(connection.encode, response, apart)))
 
 
 def _release(messages: list[Any], pause: Pause) -> None:
