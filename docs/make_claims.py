@@ -10,7 +10,17 @@ from typing import Final
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from coordinator.explain.claims import advice, causes, course, endings, findings, notes, price, silences  # noqa: E402
+from coordinator.explain.claims import (  # noqa: E402
+    advice,
+    causes,
+    course,
+    endings,
+    findings,
+    notes,
+    price,
+    silences,
+    workers,
+)
 from coordinator.explain.claims.claim import Claim  # noqa: E402
 from tests.explain import claim_examples as examples  # noqa: E402
 
@@ -33,6 +43,7 @@ SECTIONS: Final[tuple[tuple[str, ModuleType], ...]] = (
     ("Members that were not heard", silences),
     ("How long it took", course),
     ("What it cost", price),
+    ("Workers of Kafka Connect", workers),
     ("How it ended", endings),
     ("What to try", advice),
     ("What is wrong beyond one rebalance", findings),

@@ -6,6 +6,7 @@ from coordinator.audit import schema
 from coordinator.audit.fields import Fields, connection_fields
 from coordinator.audit.group_state import GroupAuditState, KnownMember
 from coordinator.audit.kind_audit import KindAudit, Projection, ms_between
+from coordinator.audit.workers import worker_tasks
 from coordinator.audit.world import World
 from coordinator.core.causes import Cause
 from coordinator.core.classic import events
@@ -209,7 +210,9 @@ def _assigned(
     event: events.MemberAssigned, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields:
     metadata = group.members[event.member_id].metadata_for(group.protocol_name)
-    return state.assign(event.member_id, group.protocol_type, metadata, event.assignment, group.generation_id)
+    fields = state.assign(event.member_id, group.protocol_type, metadata, event.assignment, group.generation_id)
+    fields["worker"] = worker_tasks(group.protocol_type, event.assignment, len(group.members))
+    return fields
 
 
 def _stable(

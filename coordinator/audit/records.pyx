@@ -27,6 +27,7 @@ VARYING = [
 ]
 
 cdef enum:
+    KEY_KEPT_BYTES = 255                # of a group id: a longer one is encoded again with each event
     DIGITS_MAX = 20                     # of an int64, with its sign
     FIRST_BYTES = 512
     SPARE_BYTES = 32                    # by which an event may be longer than the last of its kind
@@ -156,9 +157,11 @@ cdef class RecordWriter:
         cdef tuple texts = self.texts
         cdef bytes value
         cdef Writer w
-        if audit_state.key is None:
-            audit_state.key = utf8_of(group_id)
         key = audit_state.key
+        if key is None:
+            key = utf8_of(group_id)
+            if len(key) <= KEY_KEPT_BYTES:
+                audit_state.key = key
         audit_state.start_event(kind.is_never_void)
         open_writer(&w, min(kind.last_bytes + SPARE_BYTES, LIKELY_BYTES_MAX), b"AuditEvent")
         try:

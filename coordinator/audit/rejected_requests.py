@@ -41,11 +41,12 @@ def rejected(
         return _rejection(event, group, 1)
     if event.api == "Heartbeat" and event.error is ErrorCode.UNKNOWN_MEMBER_ID:
         return None
-    if event.api == "OffsetCommit":
+    if event.api == "OffsetCommit" and event.refused_version is None:
         state.count_rejected_commit()
-    if event.api in COMMITS and event.error not in STALE_COMMIT:
+    if event.api in COMMITS and event.error not in STALE_COMMIT and event.refused_version is None:
         return None
-    count = state.count_rejection((event.api, event.error, event.client_id, event.group_instance_id), event.at_ms)
+    whose = event.group_instance_id if event.refused_version is None else event.member_id
+    count = state.count_rejection((event.api, event.error, event.client_id, whose), event.at_ms)
     return _rejection(event, group, count) if count else None
 
 
@@ -63,6 +64,8 @@ def _rejection(event: RequestRejected, group: Membership, count: int) -> Fields:
         "protocols": _cut(event.protocols),
         "group_protocol_type": (group.protocol_type or "") if event.protocols else "",
         "group_protocols": _cut(group.shared_protocols(PROTOCOLS_SEARCHED_MAX)) if event.protocols else [],
+        "refused_version": event.refused_version,
+        "oldest_version": event.oldest_version,
     }
 
 

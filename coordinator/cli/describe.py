@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Final
 
 import click
@@ -11,6 +11,7 @@ from coordinator.audit.schema import MemberRef
 from coordinator.cli.server_options import server_option
 from coordinator.cli.terminal import (
     UTC_OPTION,
+    Clock,
     clock,
     json_option,
     one_line_errors,
@@ -25,7 +26,10 @@ from coordinator.cli.what_if_report import runs
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.group_description import AGES_MAX, DescribedGroup, PartitionLag, describe_group, list_groups
 from coordinator.client.group_members import DescribedMember
+from coordinator.client.hidden_offsets import hidden_topics
+from coordinator.client.returned_members import with_newest_clients
 from coordinator.explain.positions import notes
+from coordinator.explain.sentences.described import returned
 from coordinator.explain.words import Names, counted, duration, plain
 
 LAG_WIDTH: Final = 80
@@ -53,14 +57,22 @@ def describe_command(group_id: str, bootstrap: Bootstrap, utc: bool, as_json: bo
     Lag is the log end offset minus the committed offset: below 0 if that is beyond the end of the log, and 0 if only
     markers of transactions follow it. Its age is that of the oldest record that is not consumed yet,
     by the timestamp of its batch. In JSON the age is lag_ms.
+
+    Of a static member that came back elsewhere, DescribeGroups tells the host and client id before. Where the server
+    has an audit, those that it has now are shown; in JSON they are in came_back.
     """
     with one_line_errors():
         group = describe_group(bootstrap, group_id)
+        group = replace(group, members=with_newest_clients(bootstrap, group_id, group.members))
         if as_json:
             print_json(_json(group, _now_ms()))
             return
         for line in _lines(group, _now_ms()):
             click.echo(line)
+        for each in hidden_topics(group.hidden_topics):
+            click.echo(paragraph(f"! {each}.", "  ", ""))
+        for each in _came_back(group, clock(utc)):
+            click.echo(paragraph(f"! {each}", "  ", ""))
         for each in notes(group.partitions, group.state, clock(utc)):
             click.echo(paragraph(f"! {each}", "  ", ""))
 
@@ -81,6 +93,7 @@ def _partition_json(partition: PartitionLag, now_ms: int) -> dict[str, object]:
     return found | {
         "lag": partition.lag,
         "lag_ms": partition.lag_ms(now_ms),
+        "deleted_unread": partition.deleted_unread,
         "transaction": None if transaction is None else asdict(transaction) | {"until_ms": transaction.until_ms},
     }
 
@@ -107,6 +120,20 @@ def _lines(group: DescribedGroup, now_ms: int) -> Iterator[str]:
         yield from _lag_table(group, {each: names.of(ref) for each, ref in refs.items()}, now_ms)
 
 
+def _host(member: DescribedMember) -> str:
+    """Where it runs by now."""
+    host = member.client_host if member.came_back is None else member.came_back.client_host
+    return host.removeprefix("/")
+
+
+def _came_back(group: DescribedGroup, at: Clock) -> Iterator[str]:
+    """Which members other tools tell the client before of."""
+    for each in group.members:
+        if each.came_back is not None:
+            now, before = each.came_back, (each.client_id, each.client_host)
+            yield returned(each.group_instance_id or "", now.client_host, now.since_ms, before, at)
+
+
 def _member_table(group: DescribedGroup, names: dict[str, str]) -> Iterator[str]:
     """A line for each member. In a consumer group with its epoch, and with its target while one has another."""
     has_epochs = group.group_epoch is not None
@@ -120,8 +147,8 @@ def _member_table(group: DescribedGroup, names: dict[str, str]) -> Iterator[str]
         rows.append(
             (
                 names[each.member_id],
-                each.client_host.removeprefix("/"),
-                each.client_id,
+                _host(each),
+                each.client_id if each.came_back is None else each.came_back.client_id,
                 *([str(each.member_epoch)] if has_epochs else []),
                 str(count),
                 _assigned(each),
@@ -173,7 +200,7 @@ def _runs(partitions: dict[str, list[int]]) -> str:
 
 def _lag_table(group: DescribedGroup, names: dict[str, str], now_ms: int) -> Iterator[str]:
     """A line for each partition and one for all; the hosts of members only where there is room for them."""
-    hosts = {each.member_id: each.client_host.removeprefix("/") for each in group.members}
+    hosts = {each.member_id: _host(each) for each in group.members}
     rows: list[tuple[str, ...]] = [("topic", "part.", "committed", "log end", "lag", "age", "member", "host")]
     rows.extend(
         (

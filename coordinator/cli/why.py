@@ -22,11 +22,13 @@ from coordinator.cli.terminal import (
     width,
 )
 from coordinator.client.bootstrap import Bootstrap
-from coordinator.client.group_description import describe_group
+from coordinator.client.group_description import NoSuchGroup, describe_group
+from coordinator.client.hidden_offsets import hidden_topics, why_hidden
 from coordinator.client.wire import ClientError
 from coordinator.dashboard.links import page_url
+from coordinator.explain import workers
 from coordinator.explain.findings import Finding, findings
-from coordinator.explain.generation import CONSUMER, Generation
+from coordinator.explain.generation import CONSUMER, Generation, MemberPart
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.positions import position_findings
 from coordinator.explain.story import Story, story_of, why
@@ -84,26 +86,33 @@ def command(
         generation = _chosen(history, generation_id)
         recent = _recent(history, now_ms, last_ms)
         story = None if generation is None or last_ms is not None else story_of(history, generation, at)
-        found = findings(history, now_ms, at)
+        found, hidden = findings(history, now_ms, at), list[str]()
         if tables is None:
-            found += _of_offsets(bootstrap, group_id, now_ms, at)
+            of_offsets, hidden = _of_offsets(bootstrap, group_id, now_ms, at)
+            found += of_offsets
         page = _page(dashboard, group_id, None if story is None else story.generation_id)
         if as_json:
-            print_json(_document(history, recent, story, found) | ({} if page is None else {"page": page}))
+            document = _document(history, recent, story, found) | {"not_looked_at": hidden}
+            print_json(document | ({} if page is None else {"page": page}))
             return
         for line in _screen(history, generation, story, recent if last_ms is not None else None, found, at):
             click.echo(line)
+        for each in hidden:
+            click.echo(f"\n{paragraph(f'{each}.')}")
         if page is not None:
             click.echo(f"\nlive page: {page}")
 
 
-def _of_offsets(bootstrap: Bootstrap, group_id: str, now_ms: int, at: Clock) -> list[Finding]:
-    """What is wrong with the offsets of the group now; nothing if it is gone, or nobody may read them."""
+def _of_offsets(bootstrap: Bootstrap, group_id: str, now_ms: int, at: Clock) -> tuple[list[Finding], list[str]]:
+    """What is wrong with the offsets of the group now, nothing if it is gone; and what was not looked at, and why."""
     try:
         described = describe_group(bootstrap, group_id)
-    except ClientError:
-        return []
-    return position_findings(described.partitions, described.state, now_ms, at)
+    except NoSuchGroup:
+        return [], []
+    except ClientError as problem:
+        return [], [why_hidden(problem, group_id)]
+    found = position_findings(described.partitions, described.state, now_ms, at)
+    return found, list(hidden_topics(described.hidden_topics))
 
 
 def _page(base: str | None, group_id: str, generation_id: int | None) -> str | None:
@@ -236,8 +245,7 @@ def members_table(generation: Generation) -> Iterator[str]:
     for part in parts[:MEMBERS_SHOWN]:
         waited = (part.sync_ms,) if generation.is_epoch else (part.join_ms, part.sync_ms)
         times = ["?" if each is None else duration(each) for each in waited]
-        owns = _count(part.partitions) + part.unnamed_partitions if part.is_assigned else 0
-        counts = [str(owns), f"+{_count(part.gained)}", f"-{_count(part.lost)}"] if part.is_assigned else ["?"] * 3
+        counts = list(_counts(part)) if part.is_assigned else ["?"] * 3
         rows.append([names.of(part.member), part.member.client_host.removeprefix("/"), *times, *counts])
     lines = list(table(rows, frozenset(range(2, len(rows[0])))))
     if max(map(len, lines)) > width():
@@ -245,6 +253,15 @@ def members_table(generation: Generation) -> Iterator[str]:
     yield from lines
     if len(parts) > MEMBERS_SHOWN:
         yield f"and {counted(len(parts) - MEMBERS_SHOWN, 'member')} that came earlier"
+
+
+def _counts(part: MemberPart) -> tuple[str, str, str]:
+    """What it owns, gained and lost: partitions, or connectors and tasks."""
+    if part.worker is not None:
+        owns = len(workers.tasks_of(part.worker)) + part.worker.unnamed_tasks
+        return f"{owns}", f"+{len(workers.gained(part))}", f"-{len(workers.lost(part))}"
+    owns = _count(part.partitions) + part.unnamed_partitions
+    return f"{owns}", f"+{_count(part.gained)}", f"-{_count(part.lost)}"
 
 
 def _count(partitions: dict[str, list[int]]) -> int:

@@ -58,6 +58,8 @@ class Cluster:
         self._timeout_seconds = timeout_seconds
         self._addresses: dict[int, str] = {}
         self._connections: dict[str, WireConnection] = {}
+        self.hidden_topics: set[str] = set()
+        """Those whose leaders were asked for, and that may not be described."""
         self.anyone = WireConnection(server, client_id, timeout_seconds)
 
     def __enter__(self) -> Self:
@@ -85,6 +87,9 @@ class Cluster:
             return {}
         response = self.anyone.send_latest(MetadataRequest(topics=names, allow_auto_topic_creation=False))
         self._learn_brokers(response)
+        self.hidden_topics.update(
+            each.name for each in response.topics if each.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        )
         return {
             (topic.name, each.partition_index): each.leader_id
             for topic in response.topics
@@ -101,6 +106,12 @@ class Cluster:
     ) -> dict[Partition, int]:
         """The log end offsets, as read_uncommitted sees them, of the partitions that have one."""
         return self.offsets_at(partitions, leaders, LATEST)
+
+    def log_start_offsets(
+        self, partitions: Iterable[Partition], leaders: Mapping[Partition, int]
+    ) -> dict[Partition, int]:
+        """As `log_end_offsets`, of the first records that are left."""
+        return self.offsets_at(partitions, leaders, EARLIEST)
 
     def last_stable_offsets(
         self, partitions: Iterable[Partition], leaders: Mapping[Partition, int]

@@ -45,6 +45,10 @@ class ListedGroup:
     group_type: str
 
 
+class NoSuchGroup(ClientError):
+    """The server has no group of this name."""
+
+
 @dataclass(slots=True)
 class PartitionLag:
     """A partition that is assigned or subscribed to, or has a committed offset; None: there is none, or not known."""
@@ -58,6 +62,8 @@ class PartitionLag:
     """The timestamp of the first record from the committed offset on."""
     first: FirstRecord | None = None
     """That record, or where the log ended if only markers of transactions follow; None: not looked up."""
+    log_start_offset: int | None = None
+    """The offset of the first record that is left; None: not looked up."""
     last_stable_offset: int | None = None
     """Up to where read_committed reads; None: not looked up."""
     is_subscribed: bool = False
@@ -75,6 +81,13 @@ class PartitionLag:
         lag = lag_of(self.committed_offset, self.log_end_offset)
         has_only_markers = self.first is not None and self.first.offset >= self.log_end_offset
         return 0 if lag > 0 and has_only_markers else lag
+
+    @property
+    def deleted_unread(self) -> int:
+        """How many offsets from the committed one on are gone: the log begins after it (retention, DeleteRecords)."""
+        if self.committed_offset is None or self.log_start_offset is None:
+            return 0
+        return max(0, self.log_start_offset - max(self.committed_offset, 0))
 
     @property
     def waits_for_transaction(self) -> bool:
@@ -103,6 +116,8 @@ class DescribedGroup:
     partitions: list[PartitionLag] = field(default_factory=list)
     group_epoch: int | None = None
     """None for a classic group."""
+    hidden_topics: list[str] = field(default_factory=list)
+    """Topics of its members that may not be described. Those of committed offsets alone are not told of at all."""
 
     @property
     def lag(self) -> int | None:
@@ -169,13 +184,15 @@ def describe_group(server: Server, group_id: str) -> DescribedGroup:
     """Members, assignment and lag of a group, in whatever state it is.
 
     Raises:
-        ClientError: a broker cannot be reached, or there is no such group.
+        NoSuchGroup: there is no such group.
+        ErrorAnswer: it may not be described, or its offsets not be fetched.
+        ClientError: a broker cannot be reached.
     """
     with Cluster(server, CLIENT_ID, ANSWER_SECONDS) as cluster:
         coordinator = cluster.coordinator(group_id)
         group = group_members(coordinator, [group_id])[group_id]
         if group.is_missing:
-            raise ClientError(f"there is no group {group_id} on {server}")
+            raise NoSuchGroup(f"there is no group {group_id} on {server}")
         raise_for_error(group.error_code, f"cannot describe group {group_id}")
         described = _without_lags(group)
         committed = committed_of_groups(coordinator, [group_id])
@@ -183,8 +200,10 @@ def describe_group(server: Server, group_id: str) -> DescribedGroup:
         leaders = _add_lags(cluster, [described], committed)
         behind = [each for each in described.partitions if (each.lag or 0) > 0]
         find_first_records(cluster, behind[:AGES_MAX], leaders)
+        find_log_starts(cluster, [described], leaders)
         find_transactions(cluster, [described], leaders)
         described.partitions.sort(key=_by_lag, reverse=True)
+        described.hidden_topics.extend(sorted(cluster.hidden_topics))
     return described
 
 
@@ -212,10 +231,22 @@ def find_first_records(cluster: Cluster, partitions: Iterable[PartitionLag], lea
             each.first, each.oldest_ms = first, first.timestamp_ms
 
 
+def find_log_starts(cluster: Cluster, groups: Sequence[DescribedGroup], leaders: Mapping[Partition, int]) -> None:
+    """Look up where the logs begin that these groups have not read to the end."""
+    starts = cluster.log_start_offsets(_behind(groups), leaders)
+    for group in groups:
+        for each in group.partitions:
+            each.log_start_offset = starts.get((each.topic, each.partition))
+
+
+def _behind(groups: Sequence[DescribedGroup]) -> list[Partition]:
+    """The partitions with lag."""
+    return sorted({(each.topic, each.partition) for of in groups for each in of.partitions if (each.lag or 0) > 0})
+
+
 def find_transactions(cluster: Cluster, groups: Sequence[DescribedGroup], leaders: Mapping[Partition, int]) -> None:
     """Look up which partitions of these groups wait for a transaction that is open, and for which one."""
-    behind = {(each.topic, each.partition) for group in groups for each in group.partitions if (each.lag or 0) > 0}
-    stable = cluster.last_stable_offsets(sorted(behind), leaders)
+    stable = cluster.last_stable_offsets(_behind(groups), leaders)
     for group in groups:
         for each in group.partitions:
             each.last_stable_offset = stable.get((each.topic, each.partition))

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from _wire.errors import ErrorCode
+from _wire.errors import ErrorCode, MalformedMessage
 from _wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from _wire.messages.describe_groups import DescribeGroupsRequest
 from coordinator.client.groups import DEAD
@@ -12,7 +12,6 @@ from coordinator.client.wire import WireConnection
 from coordinator.core.assignment import is_cut_short, readable_partitions
 from coordinator.core.connect_protocol import (
     CONNECT_PROTOCOL_TYPE,
-    UnreadableAssignment,
     WorkerAssignment,
     decode_worker_assignment,
 )
@@ -23,6 +22,19 @@ NOT_A_CONSUMER_GROUP: Final = (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORT
 
 TOPICS_READ_MAX: Final = 10_000
 """A member that subscribes to more has only the topics that it owns partitions of."""
+
+
+@dataclass(frozen=True, slots=True)
+class CameBack:
+    """The client that came back as a static member, from `since_ms` on (wall clock)."""
+
+    client_id: str
+    client_host: str
+    since_ms: int
+
+    def is_client(self, member: "DescribedMember") -> bool:
+        """Whether the member is described as this client."""
+        return (self.client_id, self.client_host) == (member.client_id, member.client_host)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +56,8 @@ class DescribedMember:
     """Whether its assignment ends before its user data, so that its own client cannot read it."""
     topics: tuple[str, ...] = ()
     """Topics that it subscribes to by name, or owns partitions of. A classic group that is not stable tells none."""
+    came_back: CameBack | None = None
+    """Where it runs by now, if the audit tells another client than DescribeGroups, see `client/returned_members.py`."""
 
     @property
     def is_reconciled(self) -> bool:
@@ -148,5 +162,5 @@ def _worker(protocol_type: str, assignment: bytes) -> WorkerAssignment | None:
         return None
     try:
         return decode_worker_assignment(assignment)
-    except UnreadableAssignment:
+    except MalformedMessage:
         return None

@@ -130,11 +130,19 @@ def _replica_racks(partitions: list[Any], rack_of: dict[int, str | None]) -> tup
     )
 
 
+class ErrorAnswer(ClientError):
+    """The server answered with an error."""
+
+    def __init__(self, what: str, error: ErrorCode) -> None:
+        super().__init__(f"{what}: {error.name}, {error.description}")
+        self.error = error
+
+
 def raise_for_error(error_code: int, what: str) -> None:
-    """Raise a ClientError unless the error code is NONE."""
+    """Raise a ClientError unless the error code is NONE: an `ErrorAnswer` if it is one of Kafka's."""
     if error_code != ErrorCode.NONE:
         try:
             error = ErrorCode(error_code)
         except ValueError:
             raise ClientError(f"{what}: error {error_code}") from None
-        raise ClientError(f"{what}: {error.name}, {error.description}")
+        raise ErrorAnswer(what, error)

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from hmac import compare_digest
 from typing import Any, Final
 
+from _wire.apis import APIS
 from _wire.errors import ErrorCode, MalformedMessage
 from _wire.headers import decode_request_header, encode_response
 from _wire.messages.api_versions import ApiVersionsRequest
+from _wire.messages.fetch import FetchRequest
 from _wire.messages.find_coordinator import FindCoordinatorResponse
 from _wire.messages.produce import ProduceRequest
 from coordinator.cluster.client_upstreams import ClientUpstreams
@@ -34,7 +36,9 @@ from coordinator.server.handlers.cluster import has_valid_software
 from coordinator.server.request_dispatcher import RequestDispatcher
 
 INT16_BYTES: Final = 2
-PRODUCE: Final = ProduceRequest.API_KEY
+OF_PARTITIONS: Final = (ProduceRequest.API_KEY, FetchRequest.API_KEY)
+"""Requests that clients send to the leaders of partitions, and never to a node. Passed on, the answer to a Fetch would
+be held whole, of up to 50 MiB for each client."""
 API_VERSIONS: Final = ApiVersionsRequest.API_KEY
 
 
@@ -91,8 +95,9 @@ class ClusterDispatcher(RequestDispatcher):
             if request.key_type == OWNED_KEY_TYPE:
                 self._answer_peer(connection, frame, request)
                 return
-            if request.api_key == PRODUCE:
-                connection.reject("a Produce was sent to a node: it has no partitions of topics")
+            if request.api_key in OF_PARTITIONS:
+                name = APIS[request.api_key].name
+                connection.reject(f"a {name} was sent to a node: it has no partitions of topics")
                 return
             self._note_software(connection, frame, request)
             own = own_response(request.api_key, frame, self._listed_id)

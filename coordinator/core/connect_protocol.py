@@ -1,19 +1,17 @@
 """The assignment of a worker of Kafka Connect, as its leader encodes it (ConnectProtocol, IncrementalCooperative)."""
 
-import struct
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
 
+from _wire.embedded import PREFIX_BYTES, prefix_of
+from _wire.errors import MalformedMessage
+from _wire.messages.connect_protocol_assignment import ConnectorTasks, ConnectProtocolAssignment
+
 CONNECT_PROTOCOL_TYPE: Final = "connect"
 CONNECTOR: Final = -1
 """The number among its tasks that stands for the connector itself."""
-OF_REVOCATIONS: Final = 1
-"""The first version with revocations and a delay (KIP-415)."""
-
-
-class UnreadableAssignment(ValueError):
-    """The bytes are none of a worker's assignment."""
 
 
 class WorkerAssignment(msgspec.Struct, frozen=True):
@@ -29,57 +27,35 @@ class WorkerAssignment(msgspec.Struct, frozen=True):
     """How long the leader waits for workers that went, until it gives what they ran to others."""
     leader: str
 
+    @property
+    def size(self) -> int:
+        """How many connectors and tasks it names, with those to be given up."""
+        return len(self.connectors) + sum(map(len, (*self.tasks.values(), *self.revoked.values())))
+
 
 def decode_worker_assignment(data: bytes) -> WorkerAssignment:
     """Read the assignment of a worker; empty bytes assign nothing.
 
+    As Connect does, a later version is read as the newest known one, and bytes that follow are ignored.
+
     Raises:
-        UnreadableAssignment: the bytes are no assignment.
+        MalformedMessage: the bytes are no assignment.
     """
     if not data:
         return WorkerAssignment((), {}, {}, -1, 0, "")
-    reader = _Reader(data)
-    version = reader.number(">h")
-    reader.number(">h")  # the error, which the group's members have seen
-    leader = reader.text()
-    reader.text()  # its address
-    config_offset = reader.number(">q")
-    assigned = reader.tasks()
-    revoked, delay_ms = (reader.tasks(), reader.number(">i")) if version >= OF_REVOCATIONS else ({}, 0)
-    connectors = tuple(sorted(each for each, numbers in assigned.items() if CONNECTOR in numbers))
+    version = min(prefix_of(data), ConnectProtocolAssignment.MAX_VERSION)
+    if version < ConnectProtocolAssignment.MIN_VERSION:
+        raise MalformedMessage(ConnectProtocolAssignment.NAME, version, "", 0, "version is less than 0")
+    found = ConnectProtocolAssignment.decode(data, version, PREFIX_BYTES, False)
+    assigned = _tasks(found.assigned)
+    connectors = tuple(each for each, numbers in assigned.items() if CONNECTOR in numbers)
     tasks = {each: own for each, numbers in assigned.items() if (own := [one for one in numbers if one != CONNECTOR])}
-    return WorkerAssignment(connectors, tasks, revoked, config_offset, delay_ms, leader)
+    return WorkerAssignment(connectors, tasks, _tasks(found.revoked), found.config_offset, found.delay_ms, found.leader)
 
 
-class _Reader:
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self._at = 0
-
-    def number(self, form: str) -> int:
-        try:
-            (value,) = struct.unpack_from(form, self._data, self._at)
-        except struct.error as problem:
-            raise UnreadableAssignment("it ends too early") from problem
-        self._at += struct.calcsize(form)
-        return int(value)
-
-    def text(self) -> str:
-        """A string; null is none."""
-        size = max(0, self.number(">h"))
-        data = self._data[self._at : self._at + size]
-        self._at += size
-        if len(data) < size:
-            raise UnreadableAssignment("it ends too early")
-        try:
-            return data.decode()
-        except UnicodeDecodeError as problem:
-            raise UnreadableAssignment("a name is no UTF-8") from problem
-
-    def tasks(self) -> dict[str, list[int]]:
-        """Connector → numbers. Each entry takes bytes, so a count that is too large ends with the bytes."""
-        found: dict[str, list[int]] = {}
-        for _ in range(self.number(">i")):
-            own = found.setdefault(self.text(), [])
-            own.extend(self.number(">i") for _ in range(self.number(">i")))
-        return {name: sorted(own) for name, own in sorted(found.items())}
+def _tasks(several: Iterable[ConnectorTasks] | None) -> dict[str, list[int]]:
+    """Connector → numbers, both in order. A connector may occur twice, because a client wrote the bytes."""
+    found: dict[str, list[int]] = {}
+    for each in several or ():
+        found.setdefault(each.connector, []).extend(each.tasks)
+    return {name: sorted(own) for name, own in sorted(found.items())}

@@ -1,12 +1,15 @@
 """Makes the responses of APIs that report an error for each partition, by one description of each API."""
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Generator, Iterable
+from typing import Any, Final
 
 import msgspec
 
 from _wire.errors import ErrorCode
 from _wire.primitives import Struct
+
+TOPICS_AT_ONCE: Final = 500
+"""So many topics are answered in one step: about as many as a client sends."""
 
 
 class ErrorForEachPartition(msgspec.Struct, frozen=True):
@@ -28,7 +31,19 @@ class ErrorForEachPartition(msgspec.Struct, frozen=True):
     asked_index: str = "partition_index"
 
     def __call__(self, request: Any, error: ErrorCode, api_version: int) -> Any:
-        fields: dict[str, Any] = {self.topics: self._topics(getattr(request, self.asked_topics), error)}
+        return self._response(self._topics(getattr(request, self.asked_topics), error), error)
+
+    def in_steps(self, request: Any, error: ErrorCode, api_version: int) -> Generator[None, None, Any]:
+        """The same, of a request that may have very many topics."""
+        asked, answered = getattr(request, self.asked_topics), []
+        for first in range(0, len(asked), TOPICS_AT_ONCE):
+            if first:
+                yield
+            answered += self._topics(asked[first : first + TOPICS_AT_ONCE], error)
+        return self._response(answered, error)
+
+    def _response(self, topics: list[Any], error: ErrorCode) -> Any:
+        fields: dict[str, Any] = {self.topics: topics}
         if "error_code" in self.response.FIELDS:
             fields["error_code"] = error
         return self.response(**fields)

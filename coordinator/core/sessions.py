@@ -32,6 +32,7 @@ class SessionTable(Protocol):
         timeout_ms: int,
         may_heartbeat: bool,
         now_ms: int,
+        awaits_client: bool = False,
     ) -> None: ...
 
     def renew(self, group_id: str, member_id: str, timeout_ms: int, now_ms: int) -> None: ...
@@ -53,7 +54,8 @@ class SessionTable(Protocol):
 class SessionStarted(msgspec.Struct, frozen=True):
     """A session begins that ends after `first_timeout_ms`; from its first heartbeat on it lasts `timeout_ms`.
 
-    `may_heartbeat` is false for a pending member id: no heartbeat renews its session.
+    `may_heartbeat` is false for a pending member id: no heartbeat renews its session. `awaits_client`: its first
+    heartbeat is decided like any request, as it tells who the client is.
     """
 
     member_id: str
@@ -61,6 +63,7 @@ class SessionStarted(msgspec.Struct, frozen=True):
     first_timeout_ms: int
     timeout_ms: int
     may_heartbeat: bool = True
+    awaits_client: bool = False
 
     def apply(self, sessions: SessionTable, group_id: str, now_ms: int) -> None:
         sessions.start(
@@ -71,6 +74,7 @@ class SessionStarted(msgspec.Struct, frozen=True):
             self.timeout_ms,
             self.may_heartbeat,
             now_ms,
+            self.awaits_client,
         )
 
 

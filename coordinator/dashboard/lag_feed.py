@@ -14,6 +14,7 @@ from coordinator.client.group_description import (
     DescribedGroup,
     PartitionLag,
     find_first_records,
+    find_log_starts,
     find_transactions,
     group_lags,
 )
@@ -70,6 +71,7 @@ class LagSampler:
         read = _read(cluster)
         lagging = [each for group in read.groups for each in group.partitions if (each.lag or 0) > 0]
         self._find_first_records(cluster, lagging, read.leaders)
+        find_log_starts(cluster, read.groups, read.leaders)
         find_transactions(cluster, read.groups, read.leaders)
         now_ms = time.time_ns() // 1_000_000
         groups = {each.group_id: SampledGroup(each, each.lag, each.lag_ms(now_ms)) for each in read.groups}

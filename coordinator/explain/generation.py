@@ -15,6 +15,7 @@ from coordinator.audit.schema import (
     Requester,
     TopicPartitions,
     Trigger,
+    WorkerTasks,
 )
 from coordinator.core.causes import Cause
 from coordinator.explain.owners import Absence, Taken, is_cooperative
@@ -215,6 +216,10 @@ class MemberPart(msgspec.Struct, gc=False):
     unnamed_partitions: int = 0
     claimed: int = 0
     """Those of its partitions that it still owned when it rejoined (KIP-429)."""
+    worker: WorkerTasks | None = None
+    """What a worker of Kafka Connect was given."""
+    worker_before: WorkerTasks | None = None
+    """What it had been given last before that; None: nothing that is known."""
 
 
 class Changes(msgspec.Struct, gc=False):

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from coordinator.audit.schema import MemberRef, MemberRejoined, TopicPartitions
+from coordinator.audit.schema import MemberRef, MemberRejoined, TopicPartitions, WorkerTasks
 from coordinator.core.causes import Cause
 
 
@@ -24,6 +24,8 @@ class KnownMember(msgspec.Struct, gc=False):
     """Whether there is anything of that, named or not."""
     revocation_timeout_ms: int | None = None
     """The time that it has for that: its rebalance timeout when it was asked, whatever that is now. None: not known."""
+    worker: WorkerTasks | None = None
+    """What it was given last, if it is a worker of Kafka Connect."""
     was_loaded: bool = False
     """The coordinator has restarted since the member's last JoinGroup."""
 

@@ -108,6 +108,7 @@ def _forget_details(generation: Generation) -> None:
     """What no finding asks of a generation that has a later one."""
     for part in generation.members.values():
         part.partitions, part.gained, part.lost, part.kept = {}, {}, {}, {}
+        part.worker = part.worker_before = None
     generation.triggers, generation.topic_changes, generation.recreated_topics = [], {}, []
     generation.pending_members, generation.never_synced = [], []
     if generation.reconciliations is not None:

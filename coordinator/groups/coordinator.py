@@ -20,6 +20,7 @@ from coordinator.core.groups import operations
 from coordinator.core.groups.group import Group, is_oversized
 from coordinator.core.groups.kinds import KINDS
 from coordinator.core.groups.membership import Membership
+from coordinator.core.groups.old_clients import OldClient
 from coordinator.core.groups.requests import SessionExpired
 from coordinator.core.offsets.delete import GoneTopics
 from coordinator.core.operation import Operation
@@ -123,6 +124,10 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
             if shard.state is not ShardState.INACTIVE:
                 self._deleted_topics.delete(shard.partition, gone.deleted)
                 self.enqueue_for_shard(operations.FORGET_TOPICS, shard.partition, gone, self._internal_context())
+
+    def report_old_client(self, group_id: str, old: OldClient) -> None:
+        """Have the audit of a group tell that one of its members is too old for this server."""
+        self._enqueue_internal(operations.REPORT_OLD_CLIENT, group_id, old)
 
     def _drained(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
         if shard.store.held:

@@ -21,6 +21,7 @@ cdef class Session:
     cdef bytes member_id
     cdef bytes group_instance_id        # None for a dynamic member
     cdef bint may_heartbeat             # False: the member id is only pending
+    cdef bint awaits_client             # whether its group was loaded, and nothing came from the member since
     cdef uint64_t hash
     cdef int64_t timeout_ms
     cdef readonly int64_t deadline_ms

@@ -20,11 +20,12 @@ class SessionTable:
         timeout_ms: int,
         may_heartbeat: bool,
         now_ms: int,
+        awaits_client: bool = False,
     ) -> None:
         """Begin a session that ends after `first_timeout_ms`, and after a heartbeat `timeout_ms` later.
 
         A session that is there begins again. With `may_heartbeat` false no heartbeat renews it: the session of a
-        pending member id (KIP-394).
+        pending member id (KIP-394). `awaits_client`: until it is renewed, heartbeats are left to the core.
         """
     def renew(self, group_id: str, member_id: str, timeout_ms: int, now_ms: int) -> None:
         """Let the session end `timeout_ms` from now. KeyError when there is none."""

@@ -87,9 +87,10 @@ cdef class SessionTable:
         return self.used
 
     def start(self, str group_id not None, str member_id not None, str group_instance_id, int64_t first_timeout_ms,
-              int64_t timeout_ms, bint may_heartbeat, int64_t now_ms):
+              int64_t timeout_ms, bint may_heartbeat, int64_t now_ms, bint awaits_client=False):
         """Begin a session, or begin that of a pending member id again as its member's."""
         cdef Session session = self.find_or_add(group_id, member_id, group_instance_id)
+        session.awaits_client = awaits_client
         session.may_heartbeat = may_heartbeat
         session.steady_epoch = -1
         session.timeout_ms = timeout_ms
@@ -109,6 +110,7 @@ cdef class SessionTable:
         if session is None:
             raise KeyError(member_id)
         session.steady_epoch = -1
+        session.awaits_client = False
         session.timeout_ms = timeout_ms
         session.deadline_ms = now_ms + timeout_ms
         self.arm(session, group_id, member_id, now_ms)
@@ -271,6 +273,7 @@ cdef class SessionTable:
         session = <Session>found
         if (
             not session.may_heartbeat
+            or session.awaits_client
             or not session.group.open
             or session.group.generation_id != generation_id
             or session.deadline_ms <= now_ms

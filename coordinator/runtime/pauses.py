@@ -39,3 +39,15 @@ def in_steps(work: Callable[[Pause], T]) -> Steps[T]:
         if not runner.dead:
             with suppress(GreenletError):  # its thread has ended, and its stack with it
                 runner.throw()
+
+
+def in_steps_beside(held_bytes: int, work: Callable[[Pause], T]) -> Steps[T]:
+    """The same, while so many bytes are held beside what the work holds."""
+
+    def paused(pause: Pause) -> T:
+        def pause_beside(work_bytes: int | None = None, /) -> object:
+            return pause(None if work_bytes is None else held_bytes + work_bytes)
+
+        return work(pause_beside)
+
+    return in_steps(paused)

@@ -240,8 +240,11 @@ class Slices:
         done: Callable[[T], None],
         failed: Callable[[Exception], None],
         source: str | None = None,
+        held_bytes: int = 0,
     ) -> SlicedWork | None:
         """Begin with the work; return it if it has not ended yet. Then `done` or `failed` is called later.
+
+        `held_bytes` is what it holds already: it goes on before work of its address that has not taken its own yet.
 
         When too much was begun in this iteration already, it begins in a later one. `source` is the address of the
         client that asks for it: addresses have turns. None is for work of the server itself.
@@ -249,13 +252,14 @@ class Slices:
         work = SlicedWork(steps, done, failed, source, self._answered)
         if self._is_stopped:
             return work
+        if held_bytes:
+            work.held_bytes = held_bytes
+            self._held.count_first(work)
         if (source is not None or not self._own.by_source) and self.has_time():
             held_bytes_max = MUCH_BYTES if self._held.sum_bytes else UNBOUNDED_BYTES
             if work.run(self._now + SLICE_SECONDS, held_bytes_max):
-                if not work.is_waiting:
-                    return None
                 self._held.count(work)
-                return work
+                return work if work.is_waiting else None
             self._wait(work)
         elif source is None:
             self._own.add(work)
@@ -376,6 +380,13 @@ class _HeldBytes:
         if not works or next(iter(works)) is work:
             return UNBOUNDED_BYTES
         return max(HELD_BYTES_MAX - self.sum_bytes + works.get(work, 0), MUCH_BYTES)
+
+    def count_first(self, work: SlicedWork) -> None:
+        """Count work as the oldest of its address."""
+        self.count(work)
+        works = self._by_source.get(work.source, {})
+        if work in works:
+            self._by_source[work.source] = {work: works.pop(work), **works}
 
     def count(self, work: SlicedWork) -> None:
         works = self._by_source.get(work.source)

@@ -17,7 +17,7 @@ from coordinator.runtime.slices import Steps
 from coordinator.security.acls.model import CLUSTER_NAME, SUPPORTED_OPERATIONS, AclOperation, ResourceType, question_of
 from coordinator.server.authorization import Authorizer, Requirement, WhenDenied
 from coordinator.server.denied_elements import Denied, Part, Resource
-from coordinator.server.dispatch import NO_RESPONSE, Handler, Route, refused, without_response
+from coordinator.server.dispatch import NO_RESPONSE, Handler, Route, refused_in_steps, without_response
 from coordinator.server.hidden_resources import DECISIONS_AT_ONCE, operations_of
 from coordinator.server.partial_denials import NO_ROW, ROWS, Row, has_row
 from coordinator.server.request_context import RequestContext
@@ -189,7 +189,7 @@ class _AuthorizedRoute:
                 if name is None:
                     yield
                     continue
-                return refused(call, requirement.resource_type.denied)
+                return (yield from refused_in_steps(call, requirement.resource_type.denied))
         denied: dict[Resource, frozenset[AclOperation]] = {}
         for requirement in self._each:
             for name in self._denied_names(requirement, request, call, access):

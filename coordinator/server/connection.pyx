@@ -29,6 +29,7 @@ from coordinator.server.long_messages import TooLong, not_in_steps
 cdef enum:
     FRAMES_QUEUED_AT_MOST = 1000        # above this, reading pauses until responses have been sent
     BYTES_QUEUED_AT_MOST = 1 << 20      # of these frames; a single frame may be larger
+    BYTES_IN_STEPS = 1 << 20            # a response that takes more is encoded in steps from its beginning
     BYTES_REPORTED_FROM = 1 << 16       # of requests held here; fewer are not told to the dispatcher
     BYTES_HELD_AT_MOST = 1 << 16        # of buffered responses; above this they are written before the iteration ends
     HEARTBEAT_ANSWERS_BYTES = 4096      # the size of the buffer for heartbeat responses
@@ -227,6 +228,8 @@ cdef class Connection:
         try:
             if call.route.downgrade is not None:
                 call.route.downgrade(response, call.api_version)
+            if call.built_bytes > BYTES_IN_STEPS:
+                raise TooLong           # one attempt to encode so much would copy it in vain
             if self.charge is None:
                 self.buffer_apart(
                     encode_response(call.correlation_id, response, call.api_version, apart, not_in_steps), apart

@@ -7,6 +7,8 @@ import msgspec
 
 from _wire.apis import APIS, Api
 from _wire.errors import ErrorCode
+from coordinator.core.error_responses import ErrorForEachPartition
+from coordinator.runtime.slices import Steps
 from coordinator.server.authorization import Requirement
 from coordinator.server.request_context import RequestContext
 from coordinator.server.requirements import REQUIREMENTS
@@ -65,6 +67,14 @@ def refused(call: RequestContext, error: ErrorCode) -> Any:
         call.connection.reject(without_response(call, error))
         return NO_RESPONSE
     return response
+
+
+def refused_in_steps(call: RequestContext, error: ErrorCode) -> Steps[Any]:
+    """The same, of a request that may have very many topics."""
+    make = call.route.error_response
+    if isinstance(make, ErrorForEachPartition):
+        return (yield from make.in_steps(call.request, error, call.api_version))
+    return refused(call, error)
 
 
 def without_response(call: RequestContext, error: ErrorCode) -> str:

@@ -21,6 +21,7 @@ from coordinator.server.listener import Listener, parse_listeners
 from coordinator.server.listener_tls import TlsParts, make_tls
 from coordinator.server.listeners import Listeners
 from coordinator.server.node_loop import NodeLoop
+from coordinator.server.old_clients import OldClients
 from coordinator.server.rejection_log import RejectionLog
 from coordinator.server.request_chain import RequestChain, Step
 from coordinator.server.request_dispatcher import RequestDispatcher
@@ -91,7 +92,8 @@ def make_front(
     authorization = _authorization_step(config, storage, denials, groups.sessions)
     chain = RequestChain(table, groups.sessions, throttling, authorization)
     slow_peers = SlowPeers(config, scheduler, now_ms)
-    for due in (limits.due, slow_peers.due, rejections.due, denials.due, throttling.due):
+    old_clients = OldClients(groups.coordinator, scheduler, loop.slices, now_ms)
+    for due in (limits.due, slow_peers.due, rejections.due, denials.due, throttling.due, old_clients.due):
         scheduler.on_due(due)
     dispatcher = RequestDispatcher(
         chain,
@@ -104,6 +106,7 @@ def make_front(
         environment=groups.environment,
         slices=loop.slices,
         fire_due=scheduler.fire_due,
+        old_clients=old_clients,
     )
     listeners = Listeners(
         config,

@@ -1,6 +1,7 @@
 """The limits on the number of connections and on their idle time (Kafka's ConnectionQuotas and IdleExpiryManager)."""
 
 from collections import Counter
+from typing import Final
 
 import msgspec
 
@@ -15,6 +16,10 @@ from coordinator.config.settings import Config
 from coordinator.deadlines import deadline_after
 from coordinator.server.connection import Connection
 from coordinator.server.loop_scheduler import LoopScheduler
+
+MUCH_BYTES: Final = 1 << 20
+ABORTS_APART_MS: Final = 10
+"""Between the ends of connections that hold more than MUCH_BYTES: to give 40 MB back takes some ms."""
 
 
 class IdleKey(msgspec.Struct, frozen=True):
@@ -44,6 +49,7 @@ class ConnectionLimits:
         self._accepted_by_address: Counter[str] = Counter()
         self._per_ip: Counter[str] = Counter()
         self._timers: dict[Connection, int] = {}
+        self._next_abort_ms = 0
 
     @property
     def most(self) -> int:
@@ -127,7 +133,11 @@ class ConnectionLimits:
             connection.close()
         elif self._reads(connection, key, now_ms):
             self._watch(connection, now_ms, connection.unsent_bytes())
+        elif now_ms < self._next_abort_ms:
+            self._timers[connection] = self._scheduler.start(key, self._next_abort_ms)
         else:
+            if connection.kept_bytes(connection.unsent_bytes()) > MUCH_BYTES:
+                self._next_abort_ms = now_ms + ABORTS_APART_MS
             connection.abort("the client does not read its responses (connections.max.idle.ms)")
 
     def _reads(self, connection: Connection, key: IdleKey, now_ms: int) -> bool:

@@ -32,6 +32,8 @@ class RequestContext(OperationContext):
     route: "Route"
     request: Any
     correlation_id: int
+    built_bytes: int = 0
+    """About how much the response takes before it is encoded, if it is one that counts (`LargeAnswers`)."""
 
     @property
     def endpoint(self) -> Endpoint:

@@ -11,13 +11,15 @@ from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.release import Release
 from coordinator.config.network_keys import SOCKET_REQUEST_MAX_ELEMENTS
 from coordinator.core.decision import Environment
-from coordinator.runtime.pauses import Pause, in_steps
-from coordinator.runtime.slices import Slices, Steps
+from coordinator.core.groups.old_clients import RefusedVersion
+from coordinator.runtime.pauses import Pause, in_steps, in_steps_beside
+from coordinator.runtime.slices import SlicedWork, Slices, Steps
 from coordinator.server.connection import Connection
 from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, Route, refused
 from coordinator.server.handlers.cluster import unsupported_api_versions
 from coordinator.server.limits import ConnectionLimits
 from coordinator.server.long_messages import TooLong, not_in_steps
+from coordinator.server.old_clients import OldClients
 from coordinator.server.pending_requests import PendingRequests
 from coordinator.server.rejection_log import RejectionLog
 from coordinator.server.request_chain import RequestChain
@@ -49,8 +51,12 @@ class RequestDispatcher:
         environment: Environment,
         slices: Slices,
         fire_due: Callable[[], None],
+        old_clients: OldClients | None = None,
     ) -> None:
-        """`fire_due` lets the timers fire that are due, before a request is read."""
+        """`fire_due` lets the timers fire that are due, before a request is read.
+
+        `old_clients` is told of versions that are not served; None: nobody looks whose they are.
+        """
         self._slices = slices
         self.fire_due = fire_due
         self._elements_max = environment.config[SOCKET_REQUEST_MAX_ELEMENTS]
@@ -64,6 +70,7 @@ class RequestDispatcher:
         self._limits = limits
         self._slow_peers = slow_peers
         self._rejections = rejections
+        self._old_clients = old_clients
         self._throttling = throttling
         self.mute = throttling.mute
         self.serve: Callable[[Connection, bytes], None]
@@ -169,9 +176,14 @@ class RequestDispatcher:
         if connection.charge is not None:
             steps = connection.charge.measured(steps)
         sent = partial(connection.send_encoded, response, apart)
-        work = self._slices.start(steps, sent, failed, connection.client_host)
+        built_bytes = 0 if connection.call is None else connection.call.built_bytes
+        work = self._slices.start(steps, sent, failed, connection.client_host, built_bytes)
         if work is not None:
-            connection.on_close = work.cancel
+            connection.on_close = partial(self._cancel_encoding, work, connection.client_host, [response])
+
+    def _cancel_encoding(self, work: SlicedWork, client_host: str, messages: list[Any]) -> None:
+        work.cancel()
+        self.release(client_host, messages)
 
     def release(self, client_host: str, messages: list[Any]) -> None:
         """Free messages with very many elements in steps, as far as nobody else holds them in the next iteration."""
@@ -200,6 +212,9 @@ class RequestDispatcher:
         else:
             served = f"{route.min_version} to {route.max_version}"
             connection.reject(f"{route.api.name} version {header.api_version} is not served; {served} are")
+            if self._old_clients is not None and header.api_version < route.min_version:
+                refused = RefusedVersion(route.api.name, header.api_version, route.min_version)
+                self._old_clients.refused(cut(header.client_id or ""), connection.client_host, refused)
 
     def error_response(self, call: RequestContext, error: ErrorCode) -> Any:
         """None if the request has no response: its connection is closed then."""
@@ -210,9 +225,11 @@ class RequestDispatcher:
 def _encoded(connection: Connection, response: Any, apart: list[Any]) -> Steps[Any]:
     """Encode in steps, after what is left to be changed in the response."""
     call = connection.call
+    built_bytes = 0 if call is None else call.built_bytes
     if call is not None and isinstance(call.route.downgrade, ResponseChanges):
         yield from call.route.downgrade.finish()
-    return (yield from in_steps(partial(connection.encode, response, apart)))
+
+    return (yield from in_steps_beside(built_bytes, partial(connection.encode, response, apart)))
 
 
 def _release(messages: list[Any], pause: Pause) -> None:

@@ -16,6 +16,7 @@ from coordinator.config.settings import Config
 from coordinator.core.causes import REASON_CHARACTERS_MAX, Cause
 from coordinator.core.groups import operations
 from coordinator.core.groups.events import GroupCreated
+from coordinator.core.stored import Producer
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.notes import notes
 from tests.audit.stories import Partitions, assigned, assignment, stable, subscription, sync
@@ -467,6 +468,42 @@ def test_a_member_that_commits_a_smaller_offset_leaves_a_trace_once_a_minute(sim
     assert told.endswith(" set 1 committed offset back: t-0 from 41 to 7")
     sim.commit(pair[0], generation_id=2, offset=3)
     assert sim.kinds().count("offsets.reset") == 1
+
+
+def test_a_transaction_that_sets_an_offset_back_is_told_when_it_is_committed(sim, pair):
+    sim.commit(pair[0], generation_id=2, offset=40)
+    sim.commit_in_transaction(Producer(7, 0), offset=6, member_id=pair[0], generation_id=2)
+    assert "offsets.reset" not in sim.kinds()
+    sim.end_transaction(Producer(7, 0))
+    reset = last(sim, schema.OffsetsReset)
+    assert reset.member is not None
+    assert (reset.requested_by.client_id, reset.member.member_id) == ("client", pair[0])
+    assert reset.partitions == {"t": [[0, 40, 6]]}
+    assert sim.offsets.by_topic["t"][0].offset == 6
+
+
+def test_a_transaction_that_is_aborted_or_goes_on_leaves_no_trace(sim, pair):
+    sim.commit(pair[0], generation_id=2, offset=40)
+    for number, (offset, is_committed) in enumerate(((6, False), (40, True), (41, True))):
+        sim.commit_in_transaction(Producer(number, 0), offset=offset)
+        sim.end_transaction(Producer(number, 0), committed=is_committed)
+    sim.commit_in_transaction(Producer(9, 0), offset=6)
+    sim.commit(pair[0], generation_id=2, offset=50)  # a later commit counts already
+    sim.end_transaction(Producer(9, 0))
+    assert sim.offsets.by_topic["t"][0].offset == 50
+    assert "offsets.reset" not in sim.kinds()
+
+
+def test_who_committed_in_a_transaction_is_not_known_after_a_restart(sim):
+    sim.commit(offset=40)
+    sim.commit_in_transaction(Producer(7, 0), offset=6)
+    sim.restart()
+    sim.end_transaction(Producer(7, 0))
+    reset = last(sim, schema.OffsetsReset)
+    assert (reset.requested_by, reset.member) == (schema.Requester("", ""), None)
+    assert reset.partitions == {"t": [[0, 40, 6]]}
+    (told,) = [each.text for each in notes(GroupHistory.of(GROUP_ID, sim.audited())) if " back: " in each.text]
+    assert told == "a transaction set 1 committed offset back: t-0 from 40 to 6"
 
 
 def test_a_smaller_offset_of_a_group_that_never_had_members_is_told(sim):

@@ -69,6 +69,10 @@ VALUES: dict[Any, st.SearchStrategy[Any]] = {
     dict[str, schema.MemberProgress]: st.dictionaries(
         TEXT, st.builds(schema.MemberProgress, INT32, TEXT, INT32, TOPIC_PARTITIONS, INT32), max_size=3
     ),
+    schema.WorkerTasks | None: st.none()
+    | st.builds(
+        schema.WorkerTasks, st.lists(TEXT, max_size=2), TOPIC_PARTITIONS, TOPIC_PARTITIONS, INT64, INT32, INT32
+    ),
     list[schema.WaitedFor]: st.lists(st.builds(schema.WaitedFor, MEMBERS, TOPIC_PARTITIONS), max_size=3),
     dict[str, list[str]]: st.dictionaries(TEXT, st.lists(TEXT, max_size=3), max_size=3),
     dict[str, list[list[int]]]: st.dictionaries(TEXT, st.lists(st.lists(INT64, max_size=3), max_size=3), max_size=3),

@@ -35,6 +35,7 @@ SAMPLES: dict[Any, Any] = {
     dict[str, list[list[int]]]: {"orders": [[0, -1, 17]]},
     dict[str, list[str]]: {"ord.*": ["orders", "ordinals"]},
     dict[str, schema.MemberProgress]: {"a-1": schema.MemberProgress(4, "UNREVOKED_PARTITIONS", 2, {"orders": [1]}, 1)},
+    schema.WorkerTasks | None: schema.WorkerTasks(["sink"], {"sink": [0, 1]}, {"source": [-1, 0]}, 12, 300_000),
     list[schema.WaitedFor]: [schema.WaitedFor(MEMBER, {"orders": [1, 2]})],
 }
 

@@ -304,6 +304,26 @@ def test_the_age_of_lag_is_that_of_the_first_record_that_is_left(server, name):
     assert described["lag_ms"] >= 5 * 3_600_000
 
 
+def test_a_static_member_that_came_back_elsewhere_is_described_as_the_client_that_it_is_now(server, group):
+    with WireClient(server.bootstrap, "app-of-another-pod") as client:
+        assert join(client, group, "first").error_code == 0
+        text = groups(server.bootstrap, "describe", group, "--utc")
+        (member,) = json.loads(groups(server.bootstrap, "describe", group, "--json"))["members"]
+    assert text.splitlines()[3].split()[:3] == ["first", "127.0.0.1", "app-of-another-pod"]
+    told = "from 127.0.0.1; DescribeGroups, and so other tools, still tell the client before: app (127.0.0.1)."
+    assert re.search(r"! first came back at [-0-9]+ [:0-9]+\+00:00 " + re.escape(told), " ".join(text.split()))
+    assert member["client_id"] == "app"  # as DescribeGroups tells it, here and on Kafka
+    came_back = member["came_back"]
+    assert (came_back["client_id"], came_back["client_host"]) == ("app-of-another-pod", "/127.0.0.1")
+    assert 0 <= time.time_ns() // 1_000_000 - came_back["since_ms"] < 60_000
+
+
+def test_a_static_member_that_came_back_as_it_was_is_described_without_more_words(server, group):
+    with WireClient(server.bootstrap, "app") as client:
+        assert join(client, group, "first").error_code == 0
+        assert "came back" not in groups(server.bootstrap, "describe", group)
+
+
 def sync_alone(client: WireClient, group_id: str, joined: Any, assignment: bytes) -> None:
     request = SyncGroupRequest(
         group_id=group_id,
@@ -323,6 +343,9 @@ def test_the_workers_of_kafka_connect_are_described_by_connectors_and_tasks(serv
         )
         sync_alone(client, name, joined, assigned)
         lines = groups(server.bootstrap, "describe", name).splitlines()
+        why = " ".join(groups(server.bootstrap, "why", name).split())
+    assert "1 worker of Kafka Connect runs 1 connector and 3 tasks, by the configurations up to offset 12." in why
+    assert "first was to give up source-0, for the next rebalance. Until " in why
     assert lines[2].split() == ["member", "host", "client", "id", "tasks", "assigned"]
     assert " ".join(lines[3].split()) == "first 127.0.0.1 worker 3 connectors: sink; tasks: sink[0-1] source[2]"
     assert lines[4:7] == [

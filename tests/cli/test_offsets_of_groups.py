@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from _wire.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from _wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -83,6 +84,39 @@ def test_a_committed_offset_beyond_the_end_of_the_log_is_told_everywhere(server,
     assert f"! {told}." in text
     assert f"! {told} - cut-0: committed 10, log end 3 try: look whether" in groups(server, "why", "beyond")
     assert on_the_page(server, "beyond") == (-7, None, [told])
+
+
+def test_records_that_were_deleted_unread_are_told_everywhere(server, client):
+    client.create_topic("kept-short")
+    client.produce("kept-short", build_batch([Record(offset=each, timestamp_ms=OLD_MS) for each in range(9)]))
+    commit(client, "late", "kept-short", 2)
+    commit(client, "done", "kept-short", 9)
+    assert "deleted" not in groups(server, "describe", "late")
+    wanted = DeleteRecordsTopic(name="kept-short", partitions=[DeleteRecordsPartition(partition_index=0, offset=7)])
+    answer = client.request(DeleteRecordsRequest(topics=[wanted], timeout_ms=5_000), 2)
+    assert answer.topics[0].partitions[0].error_code == 0
+    (partition,) = described(server, "late")["partitions"]
+    assert (partition["lag"], partition["log_start_offset"], partition["deleted_unread"]) == (7, 7, 5)
+    told = (
+        "kept-short-0: 5 records from the committed offset on were deleted unread, so a consumer that begins there is"
+        " out of range, and goes on where auto.offset.reset says"
+    )
+    assert f"! {told}." in groups(server, "describe", "late")
+    assert f"! {told} - kept-short-0: committed 2, log start 7 try: if the group" in groups(server, "why", "late")
+    assert on_the_page(server, "late")[2] == [told]
+    assert "deleted" not in groups(server, "describe", "done")
+    assert on_the_page(server, "done")[2] == []
+
+
+def test_a_transaction_that_sets_an_offset_back_is_told(server, client):
+    client.create_topic("paid-again")
+    commit(client, "rewinds", "paid-again", 9)
+    producer = TransactionalProducer(client, "rewinder")
+    producer.send_offset("rewinds", "paid-again", 2)
+    assert "paid-again-0 from" not in groups(server, "history", "rewinds")
+    producer.end()
+    told = "test (127.0.0.1) reset 1 committed offset: paid-again-0 from 9 to 2"
+    assert told in groups(server, "history", "rewinds")
 
 
 @pytest.mark.parametrize("producers", [1, 3])

@@ -44,13 +44,17 @@ class RunningNode:
         security: ClientSecurity = PLAINTEXT_CLIENT,
         operator: ClientSecurity | None = None,
         log_level: str = "info",
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         """`security` is how the node connects to the brokers, `operator` how it is asked for its partitions.
+
+        `environment` is added to that of the test.
 
         The listener has the security protocol by which `operator` connects to it.
         """
         folder.mkdir(parents=True, exist_ok=True)
         self._log_level = log_level
+        self._environment = environment or {}
         self._security, self._operator = security, operator or security
         self._command_config = folder / f"node-{node_id}.properties"
         self.node_id = node_id
@@ -81,7 +85,9 @@ class RunningNode:
         arguments += [f"--set={name}={value}" for name, value in settings.items()]
         with self.log.open("ab") as log:
             command = [sys.executable, "-m", "coordinator.cli", *arguments]
-            process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+            process = subprocess.Popen(
+                command, stdout=log, stderr=subprocess.STDOUT, env={**os.environ, **self._environment}
+            )
         self._process = process
         wait_for(lambda: self._ready.exists() or process.poll() is not None, START_SECONDS, "the node to be ready")
         assert process.poll() is None, self.log.read_text(encoding="utf-8")

@@ -17,7 +17,7 @@ from _wire.messages.offset_fetch import OffsetFetchRequest
 from _wire.messages.sync_group import SyncGroupRequest
 from coordinator.core.groups import operations
 from coordinator.core.offsets import commit as offset_commit
-from coordinator.core.operation import Answer, Operation
+from coordinator.core.operation import Operation
 from tests.core.deciding import context, group_with
 from tests.simulation.simulation import GROUP_ID, Sent, Simulation
 
@@ -155,6 +155,6 @@ def test_an_error_of_the_group_is_that_of_the_known_partitions_alone():
     request = commit_of(("t", [0, -1]))
     request.member_id, request.generation_id_or_member_epoch = "nobody", 1
     prepared = offset_commit.prepare(request, asking)
-    assert not isinstance(prepared, Answer)
+    assert isinstance(prepared, offset_commit.KnownTopics)
     (reply,) = offset_commit.commit(group_with(GROUP_ID), prepared, asking).replies
     assert errors_of(reply.response) == [("t", [(-1, UNKNOWN_PARTITION), (0, ErrorCode.UNKNOWN_MEMBER_ID)])]

@@ -6,9 +6,9 @@ from typing import Any, Final
 import msgspec
 
 from coordinator.audit import schema
-from coordinator.audit.schema import GroupHeldByCluster, MemberRef, Requester
+from coordinator.audit.schema import CONNECTOR, GroupHeldByCluster, MemberRef, Requester
 from coordinator.core.causes import Cause
-from coordinator.explain.claims import causes, course, endings, findings, notes, price, silences
+from coordinator.explain.claims import causes, course, endings, findings, notes, price, silences, workers
 from coordinator.explain.claims.advice import Advice, AssignorChange, Try
 from coordinator.explain.claims.claim import Claim
 from coordinator.explain.sentences.advice import advice
@@ -64,6 +64,7 @@ REFUSED: Final = schema.RequestRejected(
     protocols=["roundrobin"],
     group_protocols=["range"],
 )
+TOO_OLD: Final = refused("Fetch", "UNSUPPORTED_VERSION", refused_version=3, oldest_version=4)
 HELD: Final = GroupHeldByCluster(
     time_ms=AT,
     node_id=1,
@@ -170,6 +171,11 @@ STORY: Final[tuple[Claim, ...]] = (
     course.EarlierTarget(epoch=6, at_ms=AT, was_used=True),
     price.Moved(partitions=24, moved=4, needlessly=1, first_owned=2),
     price.NothingAssigned(),
+    workers.WorkersRun(workers=2, connectors=1, tasks=3, config_offsets=(41, 41)),
+    workers.WorkersGot(gains=(workers.TasksOf(ONE, (("sink", CONNECTOR), ("sink", 0))),)),
+    workers.WorkersGot(gains=()),
+    workers.WorkersGiveUp(losses=(workers.TasksOf(ONE, (("sink", 1),)),)),
+    workers.WorkersWait(until_ms=AT + 300_000),
     price.Unowned(partitions=4, of=24, from_ms=AT - 3_100, to_ms=AT, shortest_ms=900),
     price.Unowned(
         partitions=8,
@@ -287,8 +293,14 @@ FOUND: Final[tuple[findings.Found, ...]] = (
         refusal=REFUSED,
         offers=(findings.Offer((TWO,), ("range",)),),
     ),
+    findings.TooOld(**_span(findings.Kind.TOO_OLD_CLIENT), client=CLIENT, refusal=TOO_OLD),
     findings.HeldByCluster(**_span(findings.Kind.HELD_BY_CLUSTER), held=HELD, members_here=0),
     findings.OutOfRange(**_span(findings.Kind.OUT_OF_RANGE), partitions=(TOPIC,)),
+    findings.DeletedUnread(
+        **_span(findings.Kind.DELETED_UNREAD),
+        partitions=(findings.PartitionOffsets("orders", 0, 7, 41, 41, 17),),
+        records=10,
+    ),
     findings.UnownedPartitions(**_span(findings.Kind.UNOWNED_PARTITIONS), partitions=(TOPIC,), of=4, unread=20),
     findings.WaitsForTransaction(
         **_span(findings.Kind.WAITS_FOR_TRANSACTION),
@@ -303,6 +315,7 @@ NOTES: Final[tuple[Claim, ...]] = (
     ),
     notes.OffsetsGone(at_ms=AT, event=schema.OffsetsExpired(**ENVELOPE, partitions={"orders": [0]})),
     notes.Refusal(at_ms=AT, event=REFUSED),
+    notes.Refusal(at_ms=AT, event=TOO_OLD),
     notes.Refusal(at_ms=AT, event=refused("ConsumerGroupHeartbeat", "FENCED_MEMBER_EPOCH", request_generation_id=6)),
     notes.Refusal(at_ms=AT, event=refused("ConsumerGroupHeartbeat", "GROUP_MAX_SIZE_REACHED")),
     notes.Refusal(at_ms=AT, event=refused("ConsumerGroupHeartbeat", "UNRELEASED_INSTANCE_ID", POD, holder=STATIC)),

@@ -57,6 +57,26 @@ def test_partitions_beyond_the_first_few_are_counted():
     assert list(notes(held, "Stable", clock))[-1] == "1 more partition waits for transactions."
 
 
+def test_what_was_deleted_unread_is_counted_from_the_committed_offset_on():
+    lost = [
+        PartitionLag("t", index, offset, 9, None, log_start_offset=4) for index, offset in ((0, 3), (1, 4), (2, -1))
+    ]
+    (finding,) = position_findings(lost, "Empty", NOW_MS, clock)
+    assert finding.kind is Kind.DELETED_UNREAD
+    assert finding.headline.startswith("t-0 and t-2: 5 records from the committed offset on were deleted unread")
+    assert finding.evidence == ("t-0: committed 3, log start 4", "t-2: committed -1, log start 4")
+    assert list(notes(lost, "Empty", clock)) == [f"{finding.headline}."]
+    (alone,) = position_findings(lost[:1], "Empty", NOW_MS, clock)
+    assert "t-0: 1 record from the committed offset on was deleted unread" in alone.headline
+
+
+def test_where_a_log_begins_is_not_known_of_all():
+    unknown = PartitionLag("t", 0, 3, 9, None)
+    without_commit = PartitionLag("t", 0, None, 9, None, log_start_offset=4)
+    assert (unknown.deleted_unread, without_commit.deleted_unread) == (0, 0)
+    assert position_findings([unknown, without_commit], "Empty", NOW_MS, clock) == []
+
+
 def test_what_nobody_owns_is_told_of_a_stable_group_alone():
     owned = PartitionLag("t", 0, 5, 8, "m", is_subscribed=True)
     nobodys = [PartitionLag("t", index, offset, 8, None, is_subscribed=True) for index, offset in ((1, None), (2, 3))]

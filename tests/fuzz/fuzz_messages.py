@@ -11,6 +11,7 @@ from _wire.apis import APIS
 from _wire.embedded import record_formats
 from _wire.errors import MalformedMessage
 from _wire.messages import RECORD_MODULES
+from _wire.messages.connect_protocol_assignment import ConnectProtocolAssignment
 from _wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from _wire.primitives import Message
@@ -24,7 +25,7 @@ KINDS: list[type[Message]] = [
     *dict.fromkeys(
         kind for topic in RECORD_MODULES for each in record_formats(topic).values() for kind in (each.key, each.value)
     ),
-    *(ConsumerProtocolAssignment, ConsumerProtocolSubscription),
+    *(ConsumerProtocolAssignment, ConsumerProtocolSubscription, ConnectProtocolAssignment),
 ]
 CHOICES = [(kind, version) for kind in KINDS for version in range(kind.MIN_VERSION, kind.MAX_VERSION + 1)]
 

@@ -316,6 +316,7 @@ def test_a_generation_that_became_stable_in_the_batch_takes_no_heartbeats(sim):
     assert not sim.sessions.take_heartbeat(GROUP_ID, leader, None, GENERATION + 1, sim.now_ms)
     assert sim.sessions.members(GROUP_ID) == []
     rebuild(sim)
+    assert sim.heartbeat(leader).error is ErrorCode.NONE
     assert sim.sessions.take_heartbeat(GROUP_ID, leader, None, GENERATION + 1, sim.now_ms)
 
 

@@ -71,6 +71,8 @@ def test_the_group_comes_back_as_it_is_stored(sim):
     assert sim.offsets == stored.offsets
     assert len(sim.offsets.pending) == 1
     assert sim.sessions.deadline_ms(GROUP_ID, leader) == sim.now_ms + SESSION_TIMEOUT_MS
+    assert not is_taken(sim, follower)  # the first heartbeat since a load is decided
+    assert sim.heartbeat(follower).error is ErrorCode.NONE
     assert is_taken(sim, follower)
     assert sim.commit(leader, generation_id=GENERATION, offset=8).error is ErrorCode.NONE
 

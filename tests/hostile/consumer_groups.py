@@ -40,7 +40,7 @@ def _ask(target: Target, messages: Iterable[Any], version: int) -> None:
             return
 
 
-def _create(target: Target, prefix: str, count: int, partitions: int = 1) -> list[str]:
+def create_topics(target: Target, prefix: str, count: int, partitions: int = 1) -> list[str]:
     names = [f"{prefix}-{number}" for number in range(count)]
     with target.client("administrator") as client:
         for first in range(0, count, 500):
@@ -52,7 +52,7 @@ def _create(target: Target, prefix: str, count: int, partitions: int = 1) -> lis
     return names
 
 
-def _join_all(target: Target, members: Iterable[str], **changes: Any) -> None:
+def join_all(target: Target, members: Iterable[str], **changes: Any) -> None:
     """Many members that come by one connection, whose requests wait for nobody."""
     with target.client() as client:
         sent = [client.send(_heartbeat(each, **changes), HEARTBEAT_VERSION) for each in members]
@@ -81,7 +81,7 @@ def _short_names_of_topics(target: Target, scale: float) -> Iterator[None]:
 
 
 def _one_name_doubled(target: Target, scale: float) -> Iterator[None]:
-    (name,) = _create(target, "doubled", 1, 100)
+    (name,) = create_topics(target, "doubled", 1, 100)
     yield
     _ask(target, [_heartbeat("m", subscribed_topic_names=[name] * int(NAMES * scale))], HEARTBEAT_VERSION)
 
@@ -103,7 +103,7 @@ def _changing_subscriptions(target: Target, scale: float) -> Iterator[None]:
 
 def _owned_partitions(target: Target, scale: float) -> Iterator[None]:
     """It says to own what it was never given, each topic many times."""
-    _ask(target, [_heartbeat("m", subscribed_topic_names=_create(target, "owned", 1, 10))], HEARTBEAT_VERSION)
+    _ask(target, [_heartbeat("m", subscribed_topic_names=create_topics(target, "owned", 1, 10))], HEARTBEAT_VERSION)
     topics = [
         TopicPartitions(topic_id=bytes([number % 250] * 16), partitions=list(range(19)))
         for number in range(int(PARTITIONS / 20 * scale))
@@ -114,7 +114,7 @@ def _owned_partitions(target: Target, scale: float) -> Iterator[None]:
 
 def _patterns(target: Target, scale: float) -> Iterator[None]:
     """Long regular expressions, and exploding ones, over many topics, each by a member of a group of its own."""
-    _create(target, "a" * 200, int(2_000 * scale) or 1)
+    create_topics(target, "a" * 200, int(2_000 * scale) or 1)
     long = "|".join(f"n{number}" for number in range(PATTERN_BYTES))[:PATTERN_BYTES]
     yield
     for number, pattern in enumerate((*EXPLODING, long, "a" * PATTERN_BYTES, "(" * PATTERN_BYTES, "[" + long)):
@@ -124,7 +124,7 @@ def _patterns(target: Target, scale: float) -> Iterator[None]:
 
 def _many_patterns(target: Target, scale: float) -> Iterator[None]:
     """A group whose members have a regular expression each: all of them are matched with all topics."""
-    _create(target, "b" * 100, int(2_000 * scale) or 1)
+    create_topics(target, "b" * 100, int(2_000 * scale) or 1)
     count = int(300 * scale) or 1
     yield
     with target.client() as client:
@@ -135,15 +135,15 @@ def _many_patterns(target: Target, scale: float) -> Iterator[None]:
 
 def _storm(target: Target, scale: float) -> Iterator[None]:
     """Members that join a group whose topics have thousands of partitions: each join asks for a new target."""
-    names = _create(target, "stormy", 10, max(int(200 * scale), 1))
+    names = create_topics(target, "stormy", 10, max(int(200 * scale), 1))
     yield
-    _join_all(target, (f"m{number}" for number in range(int(2_000 * scale))), subscribed_topic_names=names)
+    join_all(target, (f"m{number}" for number in range(int(2_000 * scale))), subscribed_topic_names=names)
 
 
 def _members_leave_at_once(target: Target, scale: float) -> Iterator[None]:
-    names = _create(target, "left", 1, max(int(1_000 * scale), 1))
+    names = create_topics(target, "left", 1, max(int(1_000 * scale), 1))
     members = [f"m{number}" for number in range(int(2_000 * scale))]
-    _join_all(target, members, subscribed_topic_names=names)
+    join_all(target, members, subscribed_topic_names=names)
     doubled = [MemberIdentity(member_id=each) for each in members] * 40
     yield
     _ask(target, [LeaveGroupRequest(group_id="attacked", members=doubled)], LEAVE_VERSION)
@@ -156,15 +156,15 @@ def _describe_names(target: Target, scale: float) -> Iterator[None]:
 
 
 def _describe_one_group_doubled(target: Target, scale: float) -> Iterator[None]:
-    names = _create(target, "described", 1, max(int(1_000 * scale), 1))
-    _join_all(target, (f"m{number}" for number in range(int(500 * scale) or 1)), subscribed_topic_names=names)
+    names = create_topics(target, "described", 1, max(int(1_000 * scale), 1))
+    join_all(target, (f"m{number}" for number in range(int(500 * scale) or 1)), subscribed_topic_names=names)
     yield
     _ask(target, [ConsumerGroupDescribeRequest(group_ids=["attacked"] * int(NAMES * scale))], DESCRIBE_VERSION)
 
 
 def _heartbeats_at_limits(target: Target, scale: float) -> Iterator[None]:
     """Each number of a heartbeat at its limits, by members that are there and members that are not."""
-    names = _create(target, "limits", 1, 10)
+    names = create_topics(target, "limits", 1, 10)
     limits = (0, 1, -1, -2, -3, 2**31 - 1, -(2**31))
     messages = [
         _heartbeat(

@@ -1,7 +1,7 @@
 """Attacks with many requests or connections: peers that do not read, half frames, state without end."""
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from _wire.messages.init_producer_id import InitProducerIdRequest
@@ -16,10 +16,11 @@ from _wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
+from _wire.primitives import Message
 from _wire.records import build_batch
 from coordinator.client.wire import ClientError
-from tests.hostile.attack import Attack
-from tests.hostile.target import MIB, Target
+from tests.hostile.attack import REQUESTS_MEMORY_MAX, UNSENT_MEMORY_MAX, Attack
+from tests.hostile.target import MIB, CountingClient, Target
 from tests.waiting import wait_for
 from tests.wire_client import fetch_request, join_request
 
@@ -28,6 +29,11 @@ TEXT: Final = "m" * 4_000
 """Metadata of a committed offset, nearly as long as `offset.metadata.max.bytes` allows."""
 COMMITTED_AT_ONCE: Final = 200
 FEW_OPEN_FILES: Final = 256
+IDLE_CLIENTS: Final = 10
+IDLE_MS: Final = 2_000
+SOON_IDLE: Final = {"connections.max.idle.ms": str(IDLE_MS)}
+KEPT_AFTERWARDS: Final = 64 * MIB
+"""What may be left of what idle connections held."""
 
 
 def _fill(target: Target, topic: str, size_bytes: int) -> None:
@@ -91,6 +97,32 @@ def _unread_offset_fetches(target: Target, scale: float) -> Iterator[None]:
         client.request(OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="texts", topics=None)]), 8)
     for client in clients:
         client.socket.close()
+
+
+def _idle_with(target: Target, ask: Callable[[CountingClient], object], request: Message, version: int) -> None:
+    """Ten clients ask, and read nothing. Soon they are closed, and what they made the server keep is given back."""
+    before = target.open_sockets()
+    clients = [target.client() for _ in range(IDLE_CLIENTS)]
+    for client in clients:
+        ask(client)
+    with target.client() as client:  # has its turn after them
+        client.request(request, version)
+    wait_for(lambda: target.open_sockets() <= before, 3 * IDLE_MS // 1000, "the connections to be closed")
+    wait_for(lambda: target.memory_bytes() < KEPT_AFTERWARDS, 5, "their memory to be given back")
+
+
+def _idle_with_fetches(target: Target, scale: float) -> Iterator[None]:
+    _fill(target, "unread", int(50_000_000 * scale))
+    yield
+    request = fetch_request("unread", max_bytes=(1 << 31) - 1)
+    _idle_with(target, lambda client: client.send(request, 11), fetch_request("unread", max_bytes=1), 11)
+
+
+def _idle_with_offsets(target: Target, scale: float) -> Iterator[None]:
+    _commit_texts(target, "texts", int(40_000_000 * scale))
+    yield
+    request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="texts", topics=None)])
+    _idle_with(target, lambda client: client.send(request, 8), request, 8)
 
 
 def _half_frames(target: Target, scale: float) -> Iterator[None]:
@@ -214,8 +246,19 @@ def _idle_connections(target: Target, scale: float) -> Iterator[None]:
 ATTACKS: Final = (
     Attack("100 fetches parked over 50 MB, 10 records appended", _parked_fetches),
     Attack("10 connections that fetch 20 times 50 MB and read nothing", _unread_fetches),
-    Attack("40 connections that ask for 40 MB of a group's offsets and read nothing", _unread_offset_fetches),
-    Attack("10 requests of 100 MiB that never end", _half_frames),
+    Attack(
+        "40 connections that ask for 40 MB of a group's offsets and read nothing",
+        _unread_offset_fetches,
+        memory_max=UNSENT_MEMORY_MAX,
+    ),
+    Attack("10 idle connections that asked for 50 MB of records", _idle_with_fetches, settings=SOON_IDLE),
+    Attack(
+        "10 idle connections that asked for 40 MB of offsets",
+        _idle_with_offsets,
+        settings=SOON_IDLE,
+        memory_max=UNSENT_MEMORY_MAX,
+    ),
+    Attack("10 requests of 100 MiB that never end", _half_frames, memory_max=REQUESTS_MEMORY_MAX),
     Attack("100,000 member ids reserved, each in a new group", _many_member_ids),
     Attack("2,000 member ids of a client id of 32,000 characters", _many_long_member_ids),
     Attack("100,000 member ids reserved in one group", _many_member_ids_of_one_group),

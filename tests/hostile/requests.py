@@ -49,6 +49,8 @@ from tests.waiting import wait_for
 NAMES: Final = 200_000
 PARTITIONS: Final = 199_000
 """With the one topic that they are of, they are fewer than socket.request.max.elements allows."""
+TOPICS: Final = 95_000
+"""Likewise of topics with a partition each."""
 
 
 def _ask(target: Target, request: Any, version: int) -> None:
@@ -147,6 +149,30 @@ def _offset_commit_existing(target: Target, scale: float) -> Iterator[None]:
     )
     yield
     _ask(target, request, 8)
+
+
+def topic_ids(scale: float) -> list[bytes]:
+    return [number.to_bytes(16, "big") for number in range(1, int(TOPICS * scale) + 1)]
+
+
+def _offset_commit_by_ids(target: Target, scale: float) -> Iterator[None]:
+    partitions = [OffsetCommitRequestPartition(partition_index=0, committed_offset=1)]
+    topics = [OffsetCommitRequestTopic(topic_id=each, partitions=partitions) for each in topic_ids(scale)]
+    yield
+    _ask(target, OffsetCommitRequest(group_id="many", topics=topics), 10)
+
+
+def _offset_commit_topics(target: Target, scale: float) -> Iterator[None]:
+    partitions = [OffsetCommitRequestPartition(partition_index=0, committed_offset=1)]
+    topics = [OffsetCommitRequestTopic(name=f"n{each}", partitions=partitions) for each in range(int(TOPICS * scale))]
+    yield
+    _ask(target, OffsetCommitRequest(group_id="many", topics=topics), 9)
+
+
+def _offset_fetch_by_ids(target: Target, scale: float) -> Iterator[None]:
+    topics = [OffsetFetchRequestTopics(topic_id=each, partition_indexes=[0]) for each in topic_ids(scale)]
+    yield
+    _ask(target, OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="victim", topics=topics)]), 10)
 
 
 def _offset_delete(target: Target, scale: float) -> Iterator[None]:
@@ -356,6 +382,9 @@ ATTACKS: Final = (
     Attack("OffsetFetch of 1,000,000 partitions", _offset_fetch_partitions),
     Attack("OffsetCommit of 199,000 partitions that do not exist", _offset_commit),
     Attack("OffsetCommit of 10,000 partitions", _offset_commit_existing),
+    Attack("OffsetCommit by 95,000 unknown topic ids", _offset_commit_by_ids),
+    Attack("OffsetCommit of 95,000 topics that do not exist", _offset_commit_topics),
+    Attack("OffsetFetch by 95,000 unknown topic ids", _offset_fetch_by_ids),
     Attack("OffsetDelete of 199,000 partitions", _offset_delete),
     Attack("FindCoordinator of 200,000 keys", _find_coordinator),
     Attack("JoinGroup of a static member with 300,000 protocols, twice", _join_protocols),

@@ -5,13 +5,14 @@ import re
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
 from _wire.primitives import Message
+from coordinator.client.bootstrap import Server
 from coordinator.client.wire import Sent
 from tests.certificates import tls_settings
 from tests.differential.kafka import free_port
@@ -51,6 +52,9 @@ class Harm:
 class Target:
     """A server with the settings of production. Leaving its context stops it with the victim."""
 
+    answered_by_itself: Collection[str] = ()
+    """The requests of the victim whose waits have a bound; none: all of them."""
+
     def __init__(
         self, folder: Path, settings: Mapping[str, str] | None = None, open_files_max: int | None = None
     ) -> None:
@@ -72,14 +76,17 @@ class Target:
 
     def __enter__(self) -> Self:
         self._server.__enter__()
+        self._start_victim(self.bootstrap)
+        return self
+
+    def _start_victim(self, *arguments: str) -> None:
         self._victim = subprocess.Popen(
-            [sys.executable, "-m", "tests.hostile.victim", self.bootstrap],
+            [sys.executable, "-m", "tests.hostile.victim", *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
         assert self._ask_victim(None) == "ready\n"
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
@@ -107,13 +114,22 @@ class Target:
         """How many the server has now."""
         return len(list(Path(f"/proc/{self.pid}/fd").iterdir()))
 
+    def open_sockets(self) -> int:
+        """How many of them are sockets."""
+        found = 0
+        for each in Path(f"/proc/{self.pid}/fd").iterdir():
+            try:
+                found += str(each.readlink()).startswith("socket:")
+            except FileNotFoundError:
+                continue  # closed meanwhile
+        return found
+
     def client(self, client_id: str = "attacker") -> "CountingClient":
-        return CountingClient(self, client_id)
+        return CountingClient(self, self.bootstrap, client_id)
 
     def connect(self) -> socket.socket:
         """A bare connection, closed at the end."""
-        host, _, port = self.bootstrap.rpartition(":")
-        return self._connect((host, int(port)))
+        return self._connect(address_of(self.bootstrap))
 
     def connect_tls(self) -> socket.socket:
         """A bare connection to the listener with TLS, closed at the end; its handshake is the attack's affair."""
@@ -140,7 +156,12 @@ class Target:
         """What has happened since `begin`."""
         waits = json.loads(self._ask_victim("measure\n"))
         memory = max(self._memory("VmHWM") - self._before_bytes, 0)
-        return Harm(self.sent_bytes, memory, max(waits.values()), waits, self._turns.longest_ms)
+        own = self.answered_by_itself or waits.keys()
+        return Harm(self.sent_bytes, memory, max(waits[name] for name in own), waits, self._turns.longest_ms)
+
+    def memory_bytes(self) -> int:
+        """What the server has now, less what it had at `begin`."""
+        return self._memory("VmRSS") - self._before_bytes
 
     def _memory(self, name: str) -> int:
         status = Path(f"/proc/{self.pid}/status").read_text(encoding="ascii")
@@ -158,13 +179,18 @@ class Target:
         return answer
 
 
+def address_of(bootstrap: str) -> tuple[str, int]:
+    host, _, port = bootstrap.rpartition(":")
+    return host, int(port)
+
+
 class CountingClient(WireClient):
     """Counts what it sends as the attacker's."""
 
-    def __init__(self, target: Target, client_id: str) -> None:
-        super().__init__(target.bootstrap, client_id)
-        self.socket.settimeout(120)
+    def __init__(self, target: Target, server: Server, client_id: str) -> None:
         self._target = target
+        super().__init__(server, client_id)
+        self.socket.settimeout(120)
 
     def frame(self, message: Message, version: int) -> tuple[bytes, Sent]:
         data, sent = super().frame(message, version)

@@ -6,12 +6,10 @@ How long the victim waits is measured by `make hostile`, with attacks of full si
 import pytest
 
 from tests.hostile.__main__ import ATTACKS
-from tests.hostile.attack import Attack
-from tests.hostile.target import MIB, Target
+from tests.hostile.checks import check_small_form
+from tests.hostile.target import Target
 
-SCALE = 0.02
-MEMORY_AT_MOST = 64 * MIB
-MEMORY_PER_BYTE_AT_MOST = 20
+OF_SERVERS = [attack for attack in ATTACKS if attack.target is Target]
 
 
 @pytest.fixture(scope="module")
@@ -20,16 +18,10 @@ def target(tmp_path_factory):
         yield running
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+@pytest.mark.parametrize("attack", OF_SERVERS, ids=lambda attack: attack.name)
 def test_the_victim_is_served_and_the_memory_is_bounded(target, attack, tmp_path):
     if attack.settings is None:
-        check(attack, target)
+        check_small_form(attack, target)
     else:
-        with Target(tmp_path, attack.settings) as own:
-            check(attack, own)
-
-
-def check(attack: Attack, target: Target) -> None:
-    harm = attack.play(target, SCALE)
-    assert harm.memory_bytes < MEMORY_AT_MOST + MEMORY_PER_BYTE_AT_MOST * harm.sent_bytes
-    assert "unhandled" not in target.logged
+        with attack.target_in(tmp_path) as own:
+            check_small_form(attack, own)

@@ -4,6 +4,7 @@ import struct
 import threading
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, Final, cast
 
 import pytest
@@ -19,7 +20,7 @@ from coordinator.config.network_keys import (
 from coordinator.config.settings import Config
 from coordinator.groups.sessions import SessionTable
 from coordinator.server.connection import Connection
-from coordinator.server.limits import ConnectionLimits
+from coordinator.server.limits import ABORTS_APART_MS, ConnectionLimits
 from coordinator.server.request_context import Endpoint
 from coordinator.server.slow_peers import BYTES_PER_MS_MIN, CHECK_INTERVAL_MS, SlowPeers
 from coordinator.timers.wheel import TimerWheel
@@ -342,6 +343,28 @@ def test_a_connection_whose_client_stopped_reading_is_closed_by_the_idle_limit(p
     peers.advance(2 * IDLE_MS)
     assert transport.is_aborted
     assert "connections.max.idle.ms" in peers.reasons[0][1]
+
+
+def test_idle_connections_that_hold_much_are_closed_one_after_the_other(peers):
+    """To give back what one holds takes some ms, and they may have become idle in the same one."""
+    limits = ConnectionLimits(Config({CONNECTIONS_MAX_IDLE_MS.name: str(IDLE_MS)}), peers.scheduler.as_loop_scheduler)
+    peers.scheduler.on_due(limits.due)
+    ends = []
+    for _ in range(3):
+        connection, transport = peers.connect()
+        limits.opened(connection)
+        connection.data_received(frame(100))
+        connection.send_frame(bytes(4 * MIB))
+        ends.append(transport)
+    peers.advance(IDLE_MS - 1)
+    closed = [sum(aborted(*ends))]
+    for _ in range(2 * IDLE_MS):
+        peers.advance(1)
+        closed.append(sum(aborted(*ends)))
+    assert closed[-1] == 3
+    assert max(after - before for before, after in pairwise(closed)) == 1
+    moments = [closed.index(count) for count in (1, 2, 3)]
+    assert moments[2] - moments[0] >= 2 * ABORTS_APART_MS
 
 
 def test_a_connection_whose_client_reads_is_not_idle(peers):

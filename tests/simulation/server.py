@@ -361,11 +361,13 @@ class SimulatedServer:
         """Create a topic again that was deleted."""
         self.topics.missing.remove(topic)
 
-    def submit_heartbeat(self, request: HeartbeatRequest, waiting: Waiting, name: str) -> int:
+    def submit_heartbeat(
+        self, request: HeartbeatRequest, waiting: Waiting, name: str, connection: ClientConnection | None = None
+    ) -> int:
         """As a connection does it: from the session table if that is enough."""
         known = (request.group_id, request.member_id, request.group_instance_id, request.generation_id)
         if not self.fast_path or not self.sessions.take_heartbeat(*known, self.now_ms):
-            return self.submit(operations.HEARTBEAT, request.group_id, request, waiting, name, 4)
+            return self.submit(operations.HEARTBEAT, request.group_id, request, waiting, name, 4, connection)
         # An id all the same, so that a history has the same ids with the fast path and without.
         request_id = self.pending.register(waiting)
         self.pending.reply(request_id, HeartbeatResponse())

@@ -170,6 +170,7 @@ class Simulation(SimulatedServer):
         session_timeout_ms: int = SESSION_TIMEOUT_MS,
         rebalance_timeout_ms: int = REBALANCE_TIMEOUT_MS,
         reason: str | None = None,
+        protocol_type: str = "consumer",
     ) -> Sent:
         request = JoinGroupRequest(
             group_id=GROUP_ID,
@@ -177,7 +178,7 @@ class Simulation(SimulatedServer):
             rebalance_timeout_ms=rebalance_timeout_ms,
             member_id=member_id,
             group_instance_id=instance_id,
-            protocol_type="consumer",
+            protocol_type=protocol_type,
             protocols=[JoinGroupRequestProtocol(name=each, metadata=metadata) for each in protocols],
             reason=reason,
         )
@@ -205,7 +206,7 @@ class Simulation(SimulatedServer):
             group_instance_id=instance_id,
         )
         asked = Sent()
-        self.submit_heartbeat(request, asked, member_id)
+        self.submit_heartbeat(request, asked, member_id, self._connection_of(member_id, member_id))
         return asked
 
     def leave(
@@ -292,7 +293,7 @@ class Simulation(SimulatedServer):
     def _connection_of(self, name: str, member_id: str) -> ClientConnection:
         """The one that the member joined by; a new one for a client that has none, or whose last one is closed."""
         member = self.group.members.get(member_id)
-        connection = self.connections.get(name) if member is None else member.client_connection
+        connection = self.connections.get(name) if member is None else getattr(member, "client_connection", None)
         if connection is None or not connection.is_open:
             connection = self.connections[name] = ClientConnection()
         return connection

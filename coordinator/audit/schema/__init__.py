@@ -67,6 +67,7 @@ from coordinator.audit.schema.requests import (
     RequestRejected,
 )
 from coordinator.audit.schema.values import (
+    CONNECTOR,
     MEMBERS_NAMED_MAX,
     PARTITIONS_NAMED_MAX,
     PROTOCOLS_NAMED_MAX,
@@ -74,6 +75,7 @@ from coordinator.audit.schema.values import (
     RESET_APART_MS,
     TOPICS_NAMED_MAX,
     TRIGGERS_NAMED_MAX,
+    WORKER_TASKS_NAMED_MAX,
     DeniedRequests,
     MemberProgress,
     MemberRef,
@@ -84,9 +86,11 @@ from coordinator.audit.schema.values import (
     TopicPartitions,
     Trigger,
     WaitedFor,
+    WorkerTasks,
 )
 
 __all__ = [
+    "CONNECTOR",
     "MEMBERS_NAMED_MAX",
     "NEVER_VOID",
     "PARTITIONS_NAMED_MAX",
@@ -97,6 +101,7 @@ __all__ = [
     "TAGS",
     "TOPICS_NAMED_MAX",
     "TRIGGERS_NAMED_MAX",
+    "WORKER_TASKS_NAMED_MAX",
     "AnyAuditEvent",
     "AnyCoordinatorEvent",
     "AuditEvent",
@@ -140,6 +145,7 @@ __all__ = [
     "TopicPartitions",
     "Trigger",
     "WaitedFor",
+    "WorkerTasks",
     "decode_coordinator_event",
     "decode_event",
     "encode_event",

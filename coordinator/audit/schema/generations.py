@@ -10,6 +10,7 @@ from coordinator.audit.schema.values import (
     TopicPartitions,
     Trigger,
     WaitedFor,
+    WorkerTasks,
 )
 from coordinator.core.causes import Cause
 
@@ -77,7 +78,8 @@ class MemberAssigned(AuditEvent, frozen=True, kw_only=True, tag="member.assigned
 
     `join_ms` is the time from the start of the rebalance to the member's JoinGroup, `sync_ms` that from the start of
     the generation to its SyncGroup. `join_ms` is null for a member that was not asked to join, `sync_ms` for one that
-    had sent no SyncGroup when the leader's came.
+    had sent no SyncGroup when the leader's came. `worker` is what a worker of Kafka Connect was given, if the protocol
+    type is "connect" and the bytes can be read and are not very many; else it is null.
 
     `claimed` counts those of its partitions that the member said it still owned when it rejoined (KIP-429): it goes on
     consuming them. Members of eager assignors claim none. Null in older events.
@@ -93,6 +95,7 @@ class MemberAssigned(AuditEvent, frozen=True, kw_only=True, tag="member.assigned
     join_ms: int | None = None
     sync_ms: int | None = None
     claimed: int | None = None
+    worker: WorkerTasks | None = None
 
 
 class MemberReconciled(AuditEvent, frozen=True, kw_only=True, tag="member.reconciled"):

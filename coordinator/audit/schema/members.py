@@ -119,7 +119,8 @@ class MemberRemoved(AuditEvent, frozen=True, kw_only=True, tag="member.removed")
     `requested_by` is the client that removed it, if that was another one: an administrator.
 
     `connection_open` is about the connection by which its last JoinGroup or SyncGroup came, in a consumer group
-    (KIP-848) the last heartbeat that changed what it may use, and said of a member that did not go by itself. False:
+    (KIP-848) the last heartbeat that changed what it may use, or after a load its first heartbeat since, if there was
+    none of these. It is said of a member that did not go by itself. False:
     its client's side closed it, which the coordinator saw at `connection_closed_ms`, and the member was not heard over
     another one since. True: it was open when the member was removed. Null: nothing is known of it, as after a load, or
     if the coordinator itself closed it.

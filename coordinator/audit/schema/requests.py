@@ -54,8 +54,10 @@ class OffsetsReset(AuditEvent, frozen=True, kw_only=True, tag="offsets.reset"):
     A client that assigns its partitions itself does so all the time. So a client that commits again within a minute is
     told of only if an offset goes back; its other commits are counted in `offsets.committed`.
 
-    Or a member (`member`), or a client that commits to a group that never had members, committed smaller offsets than
-    before. Only these are told, and of the same client once in a minute. Offsets of transactions are not compared.
+    Or a member (`member`), a client that commits to a group that never had members, or a transaction when it is
+    committed, set smaller offsets than before. Only these are told, and of the same client once in a minute. Of a
+    transaction that was open when the group was loaded, it is not known who committed in it: `requested_by` is then
+    without names.
 
     `partitions`: topic → [partition, committed offset before (-1: none), committed offset now]. If there are more than
     `PARTITIONS_NAMED_MAX`, it is empty and `unnamed_partitions` is their number.
@@ -75,6 +77,10 @@ class RequestRejected(AuditEvent, frozen=True, kw_only=True, tag="request.reject
     again after it was removed for its silence: its process lives; OffsetCommit and TxnOffsetCommit with
     FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION or STALE_MEMBER_EPOCH, and TxnOffsetCommit with
     INVALID_PRODUCER_EPOCH; DeleteGroups with NON_EMPTY_GROUP, whose `member` has no member id.
+    Fetch, ListOffsets, OffsetFetch and OffsetCommit with UNSUPPORTED_VERSION: a client asked for `refused_version`, and
+    `oldest_version` is the oldest that the server has. It was refused without an answer, at any connection, and
+    `member` is a member with its client id and host. Such requests are gathered: `count` is in how many minutes, of
+    this member.
     `error` is Kafka's name of it. `member` is the client that asked, under the member id that it sent. `holder` is the
     member that has the instance id, with FENCED_INSTANCE_ID and UNRELEASED_INSTANCE_ID. `count` is how often this
     happened with the same API, error, client id and instance id in this incarnation of the group, or since it was
@@ -103,3 +109,5 @@ class RequestRejected(AuditEvent, frozen=True, kw_only=True, tag="request.reject
     protocols: list[str] = []
     group_protocol_type: str = ""
     group_protocols: list[str] = []
+    refused_version: int | None = None
+    oldest_version: int | None = None

@@ -38,6 +38,12 @@ REJECTION_APART_MS: Final = 600_000
 PROTOCOLS_NAMED_MAX: Final = 10
 """How many assignors of a rejected JoinGroup, and of its group, are named."""
 
+WORKER_TASKS_NAMED_MAX: Final = 1_000
+"""The largest number of connectors and tasks of one worker of Kafka Connect that an event names."""
+
+CONNECTOR: Final = -1
+"""The number among the tasks that a worker was to give up that stands for their connector itself."""
+
 RESET_APART_MS: Final = 60_000
 """Commits of the same client that is no member, closer together than this, are one reset."""
 
@@ -46,9 +52,9 @@ class MemberRef(msgspec.Struct, frozen=True):
     """The identity of a member.
 
     `client_software_name` and `client_software_version` are those that the client sent with ApiVersions (KIP-511). They
-    are empty if it sent none, or if the group was loaded since: `__consumer_offsets` does not have them. Nor does it
-    have `principal`, the one that the client joined as (`User:alice`), which is empty, too, if the client's listener
-    authenticates nobody.
+    are empty if it sent none, or if the group was loaded and no heartbeat of the member has come since:
+    `__consumer_offsets` does not have them. Nor does it have `principal`, the one that the client joined as, or sent
+    that heartbeat as (`User:alice`), which is empty, too, if the client's listener authenticates nobody.
     """
 
     member_id: str
@@ -124,6 +130,23 @@ class MemberProgress(msgspec.Struct, frozen=True):
     partition_count: int
     revoking: TopicPartitions = {}
     revoking_count: int = 0
+
+
+class WorkerTasks(msgspec.Struct, frozen=True):
+    """What a worker of Kafka Connect was given: `tasks` is connector → numbers, ascending.
+
+    `revoked` is what it was to give up, for another worker to get it in the next rebalance; -1 is the connector itself.
+    `config_offset` is up to where the leader had read the configurations. `delay_ms`: for so long the leader waits for
+    workers that went, before it gives to others what these ran. If there are more than `WORKER_TASKS_NAMED_MAX`
+    connectors and tasks, none is named, and `unnamed_tasks` is their number.
+    """
+
+    connectors: list[str]
+    tasks: dict[str, list[int]]
+    revoked: dict[str, list[int]]
+    config_offset: int
+    delay_ms: int
+    unnamed_tasks: int = 0
 
 
 class WaitedFor(msgspec.Struct, frozen=True):

@@ -3,6 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -20,10 +21,21 @@ and an error is what its request is answered."""
 VERSION_MAX: Final = (1 << 15) - 1
 """Versions are 16 bits."""
 
+LONG_FRAME_BYTES: Final = 1 << 16
+"""A longer response is decoded in steps, by who can (`LongResponse`)."""
+
 Answered: TypeAlias = Callable[[Any], None]
 """Gets the response, or a BrokerError. Called once for each request."""
 Versions: TypeAlias = dict[int, tuple[int, int]]
 """API key → lowest and highest version that the broker supports."""
+
+
+class LongResponse(msgspec.Struct, frozen=True):
+    """A response that is not decoded yet."""
+
+    size_bytes: int
+    decode: Callable[..., Any]
+    """As `decode` of a message; its arguments but `pause` are given already."""
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -34,6 +46,8 @@ class Asked(msgspec.Struct, frozen=True):
     version: int
     answered: Answered
     timeout: asyncio.TimerHandle
+    may_be_long: bool = False
+    """Whether it may be answered with a `LongResponse`."""
 
 
 class BrokerConnection(asyncio.Protocol):
@@ -91,15 +105,23 @@ class BrokerConnection(asyncio.Protocol):
         lowest, highest = self.versions.get(message.API_KEY, (0, -1))
         return lowest <= version <= highest
 
-    def send(self, message: Message, version: int, answered: Answered, timeout_seconds: float | None = None) -> None:
-        """Send a request. `answered` is never called before this returns."""
+    def send(
+        self,
+        message: Message,
+        version: int,
+        answered: Answered,
+        timeout_seconds: float | None = None,
+        *,
+        may_be_long: bool = False,
+    ) -> None:
+        """Send a request. `answered` is never called before this returns; `may_be_long`: it takes a LongResponse."""
         if not self.is_open:
             self._loop.call_soon(answered, BrokerError(self._problem or f"{self.broker} is not connected"))
             return
         self._correlation_id = self._correlation_id % 0x7FFFFFFF + 1
         seconds = timeout_seconds or self._timeout_seconds
         timeout = self._loop.call_later(seconds, self._timed_out, seconds)
-        self._asked.append(Asked(self._correlation_id, message.API_KEY, version, answered, timeout))
+        self._asked.append(Asked(self._correlation_id, message.API_KEY, version, answered, timeout, may_be_long))
         self._transport.write(encode_request(self._correlation_id, self._client_id, message, version))
 
     async def request(
@@ -112,7 +134,9 @@ class BrokerConnection(asyncio.Protocol):
         """
         return await self.request_in(message, self.latest_version(message, version_max), timeout_seconds)
 
-    async def request_in(self, message: Message, version: int, timeout_seconds: float | None = None) -> Any:
+    async def request_in(
+        self, message: Message, version: int, timeout_seconds: float | None = None, *, may_be_long: bool = False
+    ) -> Any:
         """Send a request in a version; return the response. Raises as `request`."""
         answer: asyncio.Future[Any] = self._loop.create_future()
 
@@ -124,7 +148,7 @@ class BrokerConnection(asyncio.Protocol):
             else:
                 answer.set_result(response)
 
-        self.send(message, version, answered, timeout_seconds)
+        self.send(message, version, answered, timeout_seconds, may_be_long=may_be_long)
         return await answer
 
     def close(self, problem: str | None = None) -> None:
@@ -172,7 +196,9 @@ class BrokerConnection(asyncio.Protocol):
         correlation_id, body_start = decode_response_header(frame, asked.api_key, asked.version)
         if correlation_id != asked.correlation_id:
             raise BrokerError(f"correlation id {correlation_id} instead of {asked.correlation_id}")
-        response = APIS[asked.api_key].response.decode(frame, asked.version, body_start)
+        decode = partial(APIS[asked.api_key].response.decode, frame, asked.version, body_start)
+        is_long = asked.may_be_long and len(frame) > LONG_FRAME_BYTES
+        response = LongResponse(len(frame), decode) if is_long else decode()
         self._asked.popleft()
         asked.timeout.cancel()
         asked.answered(response)

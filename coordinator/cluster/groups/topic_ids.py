@@ -49,6 +49,9 @@ class TopicIds:
 
     def find(self, ids: Collection[bytes], named: Named) -> None:
         """Find the names of topics; `named` may be called at once. It gets None also if these are too many ids."""
+        if len(ids) > IDS_MAX + KNOWN_MAX:
+            named(None)
+            return
         names = {topic_id: self._known[topic_id] for topic_id in ids if topic_id in self._known}
         for topic_id in names:
             self._known.move_to_end(topic_id)

@@ -14,6 +14,7 @@ from _wire.messages.offset_commit import OffsetCommitRequest
 from _wire.messages.txn_offset_commit import TxnOffsetCommitRequest
 from _wire.primitives import Message
 from coordinator.cluster.brokers.backoff import Backoff
+from coordinator.cluster.brokers.connection import LongResponse
 from coordinator.cluster.brokers.errors import BrokerError, ResponseTooLarge
 from coordinator.cluster.handlers.merged_commits import Commit, MergedCommits
 from coordinator.cluster.sentinels.membership import INSTANCE_ID, Sentinel
@@ -81,14 +82,17 @@ class Forwarder:
         return response
 
     def fetch_offsets(self, group_id: str, request: Any, version: int, answered: Answered) -> None:
-        """Fetch offsets of one group; the request is in its newest form, whatever the version of the client is."""
+        """Fetch offsets of one group; the request is in its newest form, whatever the version of the client is.
+
+        The answer may be a `LongResponse`.
+        """
         self._start(self._fetch_offsets(group_id, request, version), answered)
 
     async def _fetch_offsets(self, group_id: str, request: Any, version: int) -> Any:
         for group in request.groups:
             # They are those of a member here; the cluster knows the sentinel alone.
             group.member_id, group.member_epoch = None, -1
-        return await self._asked(group_id, request, max(version, MEMBER_EPOCH_VERSION - 1))
+        return await self._asked(group_id, request, max(version, MEMBER_EPOCH_VERSION - 1), may_be_long=True)
 
     def without_sentinel(self, group_id: str, request: Any, version: int, answered: Answered) -> None:
         """Have the sentinel leave, and send a request that the cluster refuses for a group with members."""
@@ -100,7 +104,7 @@ class Forwarder:
             return error if error.retriable else ErrorCode.COORDINATOR_NOT_AVAILABLE
         return await self._asked(group_id, request, version)
 
-    async def _asked(self, group_id: str, request: Message, version: int) -> Any:
+    async def _asked(self, group_id: str, request: Message, version: int, *, may_be_long: bool = False) -> Any:
         """The response of the group's coordinator at the cluster, which may be moving."""
         backoff, until = Backoff(), self._loop.time() + TRIED_SECONDS
         while True:
@@ -108,7 +112,9 @@ class Forwarder:
                 connection = await self._sentinels.connection_of(group_id, ASKED)
                 if not connection.serves(request, version):
                     return ErrorCode.UNSUPPORTED_VERSION
-                response = await connection.request_in(request, version)
+                response = await connection.request_in(request, version, may_be_long=may_be_long)
+                if isinstance(response, LongResponse):
+                    return response  # that a group has moved is short
                 error = _first_error(response)
                 if error not in MOVED:
                     return response

@@ -6,11 +6,12 @@ from typing import Any, Final
 
 import msgspec
 
-from _wire.errors import ErrorCode
+from _wire.errors import ErrorCode, MalformedMessage
 from _wire.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from _wire.messages.offset_commit import OffsetCommitRequest
 from _wire.messages.offset_delete import OffsetDeleteResponse
 from coordinator.audit.schema import TOPICS_NAMED_MAX
+from coordinator.cluster.brokers.connection import LongResponse
 from coordinator.cluster.groups.commit_checks import (
     CHECK_COMMIT,
     CHECK_DELETE,
@@ -20,9 +21,11 @@ from coordinator.cluster.groups.commit_checks import (
 )
 from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
 from coordinator.cluster.groups.topics import ClusterTopics
+from coordinator.cluster.handlers.cluster_answers import ClusterAnswers
 from coordinator.cluster.handlers.forwarding import Forwarder
 from coordinator.cluster.ownership import GroupOwnership
 from coordinator.cluster.relay.consumer_heartbeats import refusal
+from coordinator.cluster.relay.responses import in_long_steps
 from coordinator.cluster.rights.named_topics import give_names
 from coordinator.cluster.rights.probes import Permission
 from coordinator.cluster.rights.rights import ClusterAuthorization
@@ -32,6 +35,7 @@ from coordinator.core.groups import admin, operations
 from coordinator.core.offsets import commit as offset_commit
 from coordinator.core.offsets import fetch as offset_fetch
 from coordinator.core.operation import Operation
+from coordinator.logger import logger
 from coordinator.runtime.slices import Steps, awaited
 from coordinator.security.acls.model import SUPPORTED_OPERATIONS, AclOperation, ResourceType
 from coordinator.server.dispatch import DEFERRED, DispatchTable
@@ -74,6 +78,7 @@ class ClusterGroupHandlers(GroupHandlers):
         self._groups = coordinator
         self._ownership = ownership
         self._forwarder = forwarder
+        self._cluster_answers = ClusterAnswers()
         self._join = next(api for api in ONE_GROUP if api.operation is operations.JOIN_GROUP)
 
     def add_to(self, table: DispatchTable) -> None:
@@ -171,7 +176,9 @@ class ClusterGroupHandlers(GroupHandlers):
         if context.api_version < offset_commit.TOPIC_ID_VERSION:
             return (yield from self._checked_commit(CHECK_COMMIT, request, context))
         unknown = OffsetCommitRequest(topics=[topic for topic in request.topics if not topic.name])
-        rejected = offset_commit.request_error(unknown, ErrorCode.UNKNOWN_TOPIC_ID, context.api_version)
+        rejected = yield from offset_commit.request_error.in_steps(
+            unknown, ErrorCode.UNKNOWN_TOPIC_ID, context.api_version
+        )
         request.topics = [topic for topic in request.topics if topic.name]
         if rejected.topics and not request.topics:
             return rejected
@@ -193,6 +200,7 @@ class ClusterGroupHandlers(GroupHandlers):
         answer = yield from awaited(ask, is_urgent=True)
         if answer is not MAY_COMMIT:
             return answer
+        self._cluster_answers.committed(request.group_id, request)
         response = yield from awaited(partial(self._forwarder.commit, sentinel, request, context.api_version))
         return failed(response, context.api_version) if isinstance(response, ErrorCode) else response
 
@@ -211,10 +219,21 @@ class ClusterGroupHandlers(GroupHandlers):
         return merged
 
     def _fetch_group(self, group_id: str, part: Any, context: RequestContext) -> Steps[Any]:
+        return self._cluster_answers.in_turn(group_id, partial(self._asked_for_offsets, group_id, part, context))
+
+    def _asked_for_offsets(self, group_id: str, part: Any, context: RequestContext) -> Steps[Any]:
         response = yield from awaited(partial(self._forwarder.fetch_offsets, group_id, part, context.api_version))
         if isinstance(response, ErrorCode):
             return offset_fetch.error_response(part, response, context.api_version)
-        return response
+        if not isinstance(response, LongResponse):
+            self._cluster_answers.answered(group_id, 0)
+            return response
+        self._cluster_answers.answered(group_id, response.size_bytes)
+        try:
+            return (yield from in_long_steps(response.decode, response.size_bytes))
+        except MalformedMessage as problem:
+            logger.warning("the cluster's answer about a group cannot be decoded", group=group_id, problem=str(problem))
+            return offset_fetch.error_response(part, ErrorCode.UNKNOWN_SERVER_ERROR, context.api_version)
 
     def _fetch_by_id(self, group_id: str, part: Any, context: RequestContext) -> Steps[Any]:
         """Ids that no topic has are answered here. Of all topics those that are found get names, to be authorized."""

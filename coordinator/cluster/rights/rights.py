@@ -21,7 +21,7 @@ from coordinator.runtime.slices import Steps, awaited_all
 from coordinator.security.acls.model import AclOperation, ResourceType, question_of
 from coordinator.security.principal import Principal
 from coordinator.server.authorization_step import AuthorizationStep
-from coordinator.server.dispatch import DEFERRED, Handler, Route
+from coordinator.server.dispatch import DEFERRED, Handler, Route, refused_in_steps
 from coordinator.server.request_context import RequestContext
 
 KNOWN_SECONDS: Final = 30
@@ -165,7 +165,7 @@ class ClusterAuthorization(AuthorizationStep):
 
     def _with_names(self, topics: Iterable[Any], handle: Handler, request: Any, call: RequestContext) -> Steps[Any]:
         if not (yield from give_names(topics, self._topic_ids)):
-            return call.route.error_response(request, ErrorCode.COORDINATOR_NOT_AVAILABLE, call.api_version)
+            return (yield from refused_in_steps(call, ErrorCode.COORDINATOR_NOT_AVAILABLE))
         response = handle(request, call)
         return (yield from response) if type(response) is GeneratorType else response
 

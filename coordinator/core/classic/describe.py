@@ -22,6 +22,19 @@ GROUP_ID_NOT_FOUND_VERSION: Final = 6
 """From this version on DescribeGroups says that a group is unknown; before, it is described as Dead (KIP-1043)."""
 
 
+MEMBER_BYTES: Final = 600
+"""About what a described member takes, without its metadata and assignment."""
+
+
+def described_bytes(group: ClassicGroup) -> int:
+    """About what the description of the members takes in memory, or when it is encoded."""
+    protocol = group.protocol_name if group.state is STABLE else None
+    return sum(
+        MEMBER_BYTES + len(member.assignment) + (0 if protocol is None else len(member.metadata_for(protocol)))
+        for member in group.members.values()
+    )
+
+
 def describe(group: Group[ClassicGroup] | None, request: DescribeGroupsRequest, context: OperationContext) -> Decision:
     """The one group that the request asks for."""
     operations = ALL_OPERATIONS if request.include_authorized_operations else NO_AUTHORIZED_OPERATIONS

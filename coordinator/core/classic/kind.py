@@ -94,6 +94,7 @@ CLASSIC: Final = GroupKind(
     has_to_resume=lambda group: False,
     has_fast_heartbeats=True,
     max_size=GROUP_MAX_SIZE,
+    described_bytes=describe.described_bytes,
     validate_removal=validate_removal,
     offsets=OFFSET_RULES,
     records=RECORDS,

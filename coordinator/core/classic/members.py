@@ -5,6 +5,8 @@ Counterpart in Kafka: `GroupMetadataManager.classicGroupSync`, `classicGroupHear
 
 from typing import Final
 
+import msgspec
+
 from _wire.errors import NONE, ErrorCode
 from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from _wire.messages.join_group import JoinGroupResponse
@@ -24,6 +26,7 @@ from coordinator.core.classic.leaving import Leaving
 from coordinator.core.classic.requests import reason_of
 from coordinator.core.decision import NOTHING, Decision, OperationContext, Reply, replying
 from coordinator.core.event import Event
+from coordinator.core.groups.clients_after_load import client_seen
 from coordinator.core.groups.connection_at_removal import connection_at_removal
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.rejections import rejecting
@@ -183,7 +186,11 @@ def heartbeat(group: Group[ClassicGroup] | None, request: HeartbeatRequest, cont
         return decision
     if classic.state is PREPARING_REBALANCE:
         error = ErrorCode.REBALANCE_IN_PROGRESS
-    return replying(context, HeartbeatResponse(error_code=error), effects=renewal(classic, request.member_id))
+    seen = client_seen(group.group_id, classic.members, request.member_id, context)
+    decision = replying(
+        context, HeartbeatResponse(error_code=error), *seen, effects=renewal(classic, request.member_id)
+    )
+    return msgspec.structs.replace(decision, no_step_follows=True) if seen else decision
 
 
 def renewal(group: ClassicGroup, member_id: str) -> tuple[SessionChange, ...]:
@@ -326,6 +333,12 @@ def last_heard_ms(group_id: str, member: Member, context: OperationContext) -> i
 def sessions_of_loaded_group(group: ClassicGroup, settings: object) -> list[SessionStarted]:
     """Every member of a loaded group gets a fresh session."""
     return [
-        SessionStarted(member.member_id, member.group_instance_id, member.session_timeout_ms, member.session_timeout_ms)
+        SessionStarted(
+            member.member_id,
+            member.group_instance_id,
+            member.session_timeout_ms,
+            member.session_timeout_ms,
+            awaits_client=True,
+        )
         for member in group.members.values()
     ]

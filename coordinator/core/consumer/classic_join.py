@@ -20,6 +20,7 @@ from coordinator.core.consumer.classic_protocol import Subscription, read_subscr
 from coordinator.core.consumer.deadlines import Deadline
 from coordinator.core.consumer.downgrade import downgraded, is_to_downgrade, sessions_of_classic
 from coordinator.core.consumer.events import ClassicMemberAwaited
+from coordinator.core.consumer.failed_work import reason_to_tell
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.consumer.heartbeat import is_filled, is_full, new_member_id
 from coordinator.core.consumer.heartbeat_requests import UNCHANGED_TIMEOUT, Rejection
@@ -64,16 +65,25 @@ def join(group: Group[ConsumerGroup], request: JoinGroupRequest, context: Operat
     holder = None if request.group_instance_id is None else static_member(consumer, request.group_instance_id)
     if holder is not None and is_to_downgrade(consumer, [holder], len(consumer.members), context):
         return _join_and_downgrade(consumer, request, context, member_id, step, holder)
+    if not request.member_id and reason_to_tell(consumer, step.metadata, consumer.epoch + 1) is not None:
+        # It would come back as another member.
+        return _rejected(group, request, ErrorCode.UNKNOWN_SERVER_ERROR, NO_MEMBER_ID, context)
     current = step.decide()
     if isinstance(current, Rejection):
         return _rejected(group, request, current.error, NO_MEMBER_ID, context)
+    has_failed = reason_to_tell(consumer, step.metadata, step.group_epoch) is not None
     awaited = ClassicMemberAwaited(
         group_id=group.group_id,
         at_ms=context.wall_ms,
         member_id=member_id,
-        awaited=Deadline.SYNC,
+        awaited=Deadline.JOIN if has_failed else Deadline.SYNC,
         deadline_ms=context.now_ms + max(rebalance_timeout_ms(request, context), 0),
     )
+    if has_failed:
+        # What it asks for counts, as with a heartbeat of the consumer protocol.
+        rejected = _rejected(group, request, ErrorCode.UNKNOWN_SERVER_ERROR, NO_MEMBER_ID, context)
+        events = (*step.events, awaited, *rejected.events)
+        return Decision(events, rejected.replies, step.sessions(), weight=step.weight)
     replies = (_reply(request, context, member_id, current),)
     return Decision((*step.events, awaited), replies, step.sessions(), weight=step.weight)
 

@@ -27,6 +27,12 @@ CLASSIC_MEMBER = 0
 CONSUMER_MEMBER = 1
 MEMBERS_PER_OPERATION = 10
 """To describe so many members takes as long as another operation."""
+MEMBER_BYTES = 600
+"""About what a described member takes, without what it subscribes to and owns."""
+NAME_BYTES = 64
+"""Of a name in a subscription when it is encoded."""
+TOPIC_BYTES = 250
+"""Of a topic in an assignment, with the list of its partitions."""
 
 
 def prepare(request: ConsumerGroupDescribeRequest, context: OperationContext) -> ConsumerGroupDescribeRequest | Answer:
@@ -77,6 +83,17 @@ def describe(
         described.authorized_operations = ALL_OPERATIONS
     response = ConsumerGroupDescribeResponse(groups=[described])
     return replying(context, response, weight=len(described.members) // MEMBERS_PER_OPERATION)
+
+
+def described_bytes(group: ConsumerGroup) -> int:
+    """About what the description of the members takes in memory, or when it is encoded."""
+    return sum(
+        MEMBER_BYTES
+        + NAME_BYTES * len(member.metadata.topics)
+        + TOPIC_BYTES
+        * (len(member.current.assigned) + len(member.current.pending) + len(group.target(member.member_id)))
+        for member in group.members.values()
+    )
 
 
 def _described(group: ConsumerGroup, context: OperationContext) -> DescribedGroup:

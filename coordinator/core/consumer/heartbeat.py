@@ -34,6 +34,7 @@ from coordinator.core.consumer.member import (
 )
 from coordinator.core.consumer.member_update import MemberUpdate
 from coordinator.core.decision import Decision, OperationContext, Reply, replying
+from coordinator.core.groups.clients_after_load import client_seen
 from coordinator.core.groups.events import GroupCreated
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.kind import CONSUMER_NAME
@@ -170,13 +171,14 @@ def _answer(
     ):
         response.assignment = assignment_of(current.assigned)
     assert context.request_id is not None
-    events, sessions = tuple(step.events), step.sessions()
+    seen = client_seen(group.group_id, group.members, member_id, context)
+    events, sessions = (*step.events, *seen), step.sessions()
     failure = reason_to_tell(group, step.metadata, step.group_epoch)
     if failure is not None:
         # What the member says counts: it may be what makes the records fit.
         told = rejection_response(Rejection(ErrorCode.UNKNOWN_SERVER_ERROR, failure))
         return Decision(
-            events, (Reply(context.request_id, told),), sessions, no_step_follows=not events, weight=step.weight
+            events, (Reply(context.request_id, told),), sessions, no_step_follows=not step.events, weight=step.weight
         )
     until_ms = step.steady_until_ms(current)
     if until_ms is not None:
@@ -188,7 +190,7 @@ def _answer(
         events,
         (Reply(context.request_id, response),),
         sessions,
-        no_step_follows=not events,
+        no_step_follows=not step.events,
         keeps_heartbeats=step.keeps_heartbeats,
         weight=step.weight,
     )

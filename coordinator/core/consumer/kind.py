@@ -108,6 +108,7 @@ CONSUMER: Final = GroupKind(
     has_to_resume=loaded.has_to_resume,
     has_fast_heartbeats=False,
     max_size=None,
+    described_bytes=describe.described_bytes,
     validate_removal=validate_removal,
     offsets=OFFSET_RULES,
     records=RECORDS,

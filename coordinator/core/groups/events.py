@@ -6,6 +6,7 @@ import msgspec
 
 from _wire.errors import ErrorCode
 from coordinator.core.causes import Cause, Requester
+from coordinator.core.client_connection import ClientConnection
 from coordinator.core.client_details import ClientDetails, KnowsClient
 from coordinator.core.groups.event import GroupEvent
 from coordinator.core.groups.group import Group
@@ -37,6 +38,23 @@ class GroupRemoved(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
         group.membership.mark_removed(self.at_ms)
 
 
+class ClientSeen(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
+    """The first request of a member since its group was loaded: nothing of this is stored.
+
+    It is neither stored nor told by itself. Later events about the member have it.
+    """
+
+    group_id: str
+    at_ms: int
+    member_id: str
+    client_details: ClientDetails
+    client_connection: ClientConnection
+
+    def apply(self, group: Group[Any]) -> None:
+        member = group.membership.members[self.member_id]
+        member.client_details, member.client_connection = self.client_details, self.client_connection
+
+
 class RequestRejected(msgspec.Struct, GroupEvent, KnowsClient, frozen=True, kw_only=True):
     """A request about the group was answered with an error. It changes nothing; the audit counts it.
 
@@ -61,6 +79,10 @@ class RequestRejected(msgspec.Struct, GroupEvent, KnowsClient, frozen=True, kw_o
     protocol_type: str = ""
     protocols: tuple[str, ...] = ()
     transactional_id: str = ""
+    refused_version: int | None = None
+    """Of an API in a version that the server does not have."""
+    oldest_version: int | None = None
+    """The oldest one that it has."""
 
     def apply(self, group: Group[Any]) -> None:
         return

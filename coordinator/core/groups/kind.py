@@ -168,6 +168,8 @@ class GroupKind(msgspec.Struct, frozen=True):
     answer it."""
     max_size: ConfigKey[int] | None
     """The setting that limits the members. A loaded group with more of them is to rebalance; None: it is not."""
+    described_bytes: Callable[[Any], int]
+    """About how many bytes the description of its members takes (`answer_sizes.py`)."""
     validate_removal: Callable[[Any], ErrorCode]
     """Whether an administrator may remove the group. Kafka: `validateDeleteGroup`."""
     offsets: OffsetRules

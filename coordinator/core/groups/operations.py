@@ -11,7 +11,7 @@ from coordinator.core.classic import joining, members
 from coordinator.core.classic.kind import CLASSIC
 from coordinator.core.consumer import conversion, describe, heartbeat_requests
 from coordinator.core.consumer.kind import CONSUMER
-from coordinator.core.groups import admin, rejections
+from coordinator.core.groups import admin, old_clients, rejections
 from coordinator.core.groups.kinds import by_kind, failed_by_kind, too_large_by_kind
 from coordinator.core.groups.session_expiry import expiry_failed
 from coordinator.core.offsets import commit as offset_commit
@@ -83,6 +83,7 @@ RESUME_LOADED_GROUP: Final = Operation("resume loaded group", by_kind("resume lo
 TAKE_INSTANCE: Final = Operation("take instance", by_kind("take instance", CLASSIC), joining.take_instance_error)
 FORCE_REBALANCE: Final = Operation("force rebalance", by_kind("force rebalance", CLASSIC))
 REPORT_REJECTION: Final = Operation("report rejection", rejections.report)
+REPORT_OLD_CLIENT: Final = Operation("report old client", old_clients.report)
 FORGET_TOPICS: Final = Operation("forget topics", offset_delete.forget_topics, scope=Scope.SHARD)
 COMPLETE_TRANSACTION: Final = Operation(
     "complete transaction",

@@ -4,7 +4,7 @@ Counterpart in Kafka: `OffsetMetadataManager.commitOffset`, and `KafkaApis.handl
 that exist.
 """
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from typing import Any, Final
 
 import msgspec
@@ -19,8 +19,8 @@ from _wire.messages.offset_commit import (
 )
 from coordinator.config.group_keys import OFFSET_METADATA_MAX_BYTES
 from coordinator.config.key import INT64_MAX
-from coordinator.core.decision import Decision, OperationContext, Reply, Topics
-from coordinator.core.error_responses import ErrorForEachPartition
+from coordinator.core.decision import Decision, OperationContext, Reply
+from coordinator.core.error_responses import TOPICS_AT_ONCE, ErrorForEachPartition
 from coordinator.core.event import Event
 from coordinator.core.groups.events import GroupCreated
 from coordinator.core.groups.group import Group
@@ -52,15 +52,34 @@ class KnownTopics(msgspec.Struct):
     rejected: list[OffsetCommitResponseTopic]
 
 
-def prepare(request: OffsetCommitRequest, context: OperationContext) -> KnownTopics | Answer:
+def prepare(
+    request: OffsetCommitRequest, context: OperationContext
+) -> KnownTopics | Answer | Generator[None, None, KnownTopics | Answer]:
     """Reject partitions that do not exist; a commit of nothing else is answered without its group."""
     if context.api_version == ZOOKEEPER_VERSION:
         return Answer(request_error(request, ErrorCode.UNSUPPORTED_VERSION, context.api_version))
-    by_id = context.api_version >= TOPIC_ID_VERSION
-    known, rejected = _split_known(request.topics, context.topics, by_id)
-    if not known:
-        return Answer(OffsetCommitResponse(topics=rejected))
-    return KnownTopics(request, known, rejected)
+    if len(request.topics) > TOPICS_AT_ONCE:
+        return _prepare_in_steps(request, context)
+    known = KnownTopics(request, [], [])
+    rejected: dict[object, OffsetCommitResponseTopic] = {}
+    _split_known(request.topics, context, known.topics, rejected)
+    return _prepared(known, rejected)
+
+
+def _prepare_in_steps(
+    request: OffsetCommitRequest, context: OperationContext
+) -> Generator[None, None, KnownTopics | Answer]:
+    known = KnownTopics(request, [], [])
+    rejected: dict[object, OffsetCommitResponseTopic] = {}
+    for first in range(0, len(request.topics), TOPICS_AT_ONCE):
+        _split_known(request.topics[first : first + TOPICS_AT_ONCE], context, known.topics, rejected)
+        yield
+    return _prepared(known, rejected)
+
+
+def _prepared(known: KnownTopics, rejected: dict[object, OffsetCommitResponseTopic]) -> KnownTopics | Answer:
+    known.rejected = list(rejected.values())
+    return known if known.topics else Answer(OffsetCommitResponse(topics=known.rejected))
 
 
 def error_response(prepared: KnownTopics, error: ErrorCode, api_version: int) -> OffsetCommitResponse:
@@ -185,14 +204,16 @@ def _expire_timestamp_ms(retention_time_ms: int, committed_ms: int) -> int:
 
 
 def _split_known(
-    requested: list[OffsetCommitRequestTopic], topics: Topics, by_id: bool
-) -> tuple[list[OffsetCommitRequestTopic], list[OffsetCommitResponseTopic]]:
-    """The partitions that exist, and the answers for the others: a topic has one entry among these.
+    requested: list[OffsetCommitRequestTopic],
+    context: OperationContext,
+    known: list[OffsetCommitRequestTopic],
+    rejected: dict[object, OffsetCommitResponseTopic],
+) -> None:
+    """Add the partitions that exist, and the answers for the others: a topic has one entry among these.
 
     An unknown topic has its entry even without partitions; a known one without partitions is left out.
     """
-    known: list[OffsetCommitRequestTopic] = []
-    rejected: dict[object, OffsetCommitResponseTopic] = {}
+    topics, by_id = context.topics, context.api_version >= TOPIC_ID_VERSION
     for topic in requested:
         if by_id:
             topic.name = topics.topic_name(topic.topic_id) or ""
@@ -207,7 +228,6 @@ def _split_known(
         _add_topics(rejected, [OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=missing)])
         if existing:
             known.append(OffsetCommitRequestTopic(name=topic.name, topic_id=topic.topic_id, partitions=existing))
-    return known, list(rejected.values())
 
 
 def _add_topics(

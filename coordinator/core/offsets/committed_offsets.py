@@ -4,6 +4,7 @@ Counterpart in Kafka: `OffsetMetadataManager.Offsets`.
 """
 
 from collections.abc import Iterator, Mapping
+from sys import intern
 
 import msgspec
 
@@ -52,7 +53,7 @@ class CommittedOffsets(msgspec.Struct):
         """Set committed offsets. They replace offsets of the same partitions that transactions have pending."""
         known = self.by_topic.get(topic)
         if known is None:
-            self.by_topic[topic] = dict(offsets)
+            self.by_topic[intern(topic)] = dict(offsets)  # one name for all groups: each request has its own
         else:
             known.update(offsets)
         if self.pending is not None:

@@ -35,7 +35,8 @@ class OffsetsReset(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """A client that is no member commits offsets to a group that has had members: topic → (partition, from, to).
 
     `from` is -1 where nothing was committed. The commit itself is `OffsetsCommitted`; this only tells what it replaces.
-    `is_back_alone`: it is of a member, or of a group that never had members, and only what went back is told.
+    `is_back_alone`: it is of a member, of a group that never had members, or of a transaction that was committed, and
+    only what went back is told.
     """
 
     group_id: str
@@ -53,7 +54,8 @@ class OffsetsReset(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
 class TransactionalOffsetsCommitted(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """Offsets that take effect when their transaction is committed (KIP-98, KIP-447).
 
-    `member_id` is the consumer that the producer commits for; empty if it named none.
+    `member_id` is the consumer that the producer commits for; empty if it named none. `requested_by` is the client of
+    the producer, which is not stored.
     """
 
     group_id: str
@@ -61,10 +63,13 @@ class TransactionalOffsetsCommitted(msgspec.Struct, GroupEvent, frozen=True, kw_
     producer: Producer
     offsets: Mapping[str, Mapping[int, CommittedOffset]]
     member_id: str = ""
+    requested_by: Requester | None = None
 
     def apply(self, group: Group[Any]) -> None:
         for topic, committed in self.offsets.items():
             group.offsets.put_pending(self.producer.producer_id, topic, committed)
+        if self.requested_by is not None and group.offsets.pending is not None:
+            group.offsets.pending.note_committer(self.producer.producer_id, self.requested_by, self.member_id)
         member = group.membership.members.get(self.member_id)
         if member is not None:
             member.committed_ms = self.at_ms

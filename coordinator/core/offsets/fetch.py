@@ -3,7 +3,7 @@
 Counterpart in Kafka: `KafkaApis.handleOffsetFetchRequest` and `OffsetMetadataManager.fetchOffsets`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from typing import Any, Final
 
 from _wire.errors import NONE, ErrorCode
@@ -20,6 +20,7 @@ from _wire.messages.offset_fetch import (
     OffsetFetchResponseTopics,
 )
 from coordinator.core.decision import Decision, OperationContext, Topics, replying
+from coordinator.core.error_responses import TOPICS_AT_ONCE
 from coordinator.core.groups.group import Group
 from coordinator.core.offsets.committed_offsets import CommittedOffsets
 from coordinator.core.offsets.pending_offsets import PendingOffsets
@@ -41,16 +42,33 @@ RequestedTopic = OffsetFetchRequestTopic | OffsetFetchRequestTopics
 NO_OFFSETS: Final = CommittedOffsets()
 
 
-def prepare(request: OffsetFetchRequest, context: OperationContext) -> OffsetFetchRequest | Answer:
+def prepare(
+    request: OffsetFetchRequest, context: OperationContext
+) -> OffsetFetchRequest | Answer | Generator[None, None, OffsetFetchRequest]:
     """Convert a request of any version to the newest form: groups, and topics with their names."""
     as_groups(request, context.api_version)
     if context.api_version == ZOOKEEPER_VERSION:
         return Answer(error_response(request, ErrorCode.UNSUPPORTED_VERSION, ZOOKEEPER_VERSION))
     if context.api_version >= TOPIC_ID_VERSION:
+        if sum(len(group.topics or ()) for group in request.groups) > TOPICS_AT_ONCE:
+            return _named_in_steps(request, context.topics)
         for group in request.groups:
-            for topic in group.topics or ():
-                topic.name = context.topics.topic_name(topic.topic_id) or ""
+            _give_names(group.topics or (), context.topics)
     return request
+
+
+def _named_in_steps(request: OffsetFetchRequest, topics: Topics) -> Generator[None, None, OffsetFetchRequest]:
+    for group in request.groups:
+        requested = group.topics or ()
+        for first in range(0, len(requested), TOPICS_AT_ONCE):
+            _give_names(requested[first : first + TOPICS_AT_ONCE], topics)
+            yield
+    return request
+
+
+def _give_names(requested: Iterable[OffsetFetchRequestTopics], topics: Topics) -> None:
+    for topic in requested:
+        topic.name = topics.topic_name(topic.topic_id) or ""
 
 
 def as_groups(request: OffsetFetchRequest, api_version: int) -> None:
@@ -92,13 +110,9 @@ def fetch(group: Group[Any] | None, request: OffsetFetchRequest, context: Operat
             return replying(context, error_response(request, error, context.api_version))
     offsets = NO_OFFSETS if group is None else group.offsets
     topics = _all_topics(offsets, context.topics) if asked.topics is None else asked.topics
-    response = OffsetFetchResponseGroup(group_id=asked.group_id, topics=find_offsets(offsets.by_topic, topics))
-    if context.api_version >= TOPIC_ID_VERSION:
-        for topic in response.topics:
-            if not topic.name:
-                topic.partitions = _failed(
-                    [partition.partition_index for partition in topic.partitions], ErrorCode.UNKNOWN_TOPIC_ID
-                )
+    of_nameless = ErrorCode.UNKNOWN_TOPIC_ID if context.api_version >= TOPIC_ID_VERSION else NONE
+    found = find_offsets(offsets.by_topic, topics, of_nameless)
+    response = OffsetFetchResponseGroup(group_id=asked.group_id, topics=found)
     if request.require_stable and offsets.pending is not None:
         _reject_unstable(offsets.pending, response.topics)
     return replying(context, OffsetFetchResponse(groups=[response]))

@@ -13,10 +13,14 @@ from typing import Any, Final
 
 import msgspec
 
+from coordinator.core.causes import Requester
 from coordinator.core.offsets.records import CommittedOffset
 
 Holders = int | set[int]
 """The id of the producer with a pending offset for a partition; a set of them if there are several."""
+
+UNKNOWN_COMMITTER: Final = Requester("", "")
+"""Of offsets that were loaded: it is not stored who committed them."""
 
 NO_PARTITIONS: Final[Mapping[int, Holders]] = {}
 
@@ -36,6 +40,10 @@ class OffsetsOfTransaction(msgspec.Struct):
     by_topic: dict[str, OffsetsOfTopic] = msgspec.field(default_factory=dict)
     """No topic without any."""
     count: int = 0
+    committer: Requester = UNKNOWN_COMMITTER
+    """The client that committed them last."""
+    member_id: str = ""
+    """The member that it named; empty if it named none, and after a load."""
 
 
 @dataclass(slots=True, eq=False)
@@ -73,6 +81,44 @@ class PendingOffsets:  # noqa: PLW1641 - it changes
         """How many offsets the transaction of a producer has pending."""
         of_producer = self.by_producer.get(producer_id)
         return 0 if of_producer is None else of_producer.count
+
+    def committer_of(self, producer_id: int) -> tuple[Requester, str]:
+        """The client that committed last in the transaction of a producer, and the member that it named."""
+        of_producer = self.by_producer[producer_id]
+        return of_producer.committer, of_producer.member_id
+
+    def note_committer(self, producer_id: int, committer: Requester, member_id: str) -> None:
+        """Who has just committed in the transaction of a producer."""
+        of_producer = self.by_producer.get(producer_id)
+        if of_producer is not None:
+            of_producer.committer, of_producer.member_id = committer, member_id
+
+    def moved_back(
+        self, producer_id: int, known: Mapping[str, Mapping[int, CommittedOffset]], offsets_max: int | None
+    ) -> dict[str, list[list[int]]]:
+        """What `complete` would set back, if the transaction is committed: topic → [partition, from, to].
+
+        `known` are the committed offsets, topic → partition → offset.
+        """
+        found: dict[str, list[list[int]]] = {}
+        of_producer = self.by_producer.get(producer_id, OffsetsOfTransaction())
+        left = of_producer.count if offsets_max is None else min(offsets_max, of_producer.count)
+        for topic, of_topic in islice(of_producer.by_topic.items(), left):
+            of_known = known.get(topic)
+            if of_known is not None:
+                back = [
+                    [partition, had.offset, offset.offset]
+                    for partition, offset in islice(of_topic.offsets.items(), left)
+                    if (had := of_known.get(partition)) is not None
+                    and offset.offset < had.offset
+                    and not self._is_superseded(topic, partition, of_topic.orders[partition])
+                ]
+                if back:
+                    found[topic] = back
+            left -= min(left, len(of_topic.offsets))
+            if not left:
+                break
+        return found
 
     def count_with(self, producer_id: int, committed: Mapping[str, Mapping[int, CommittedOffset]]) -> int:
         """How many offsets will be pending after a commit (topic → partition → offset) in a transaction."""

@@ -72,9 +72,12 @@ def read_offset_record(key: bytes, value: bytes | None) -> tuple[str, str, int, 
     """
 
 def find_offsets(
-    by_topic: dict[str, dict[int, CommittedOffset]], topics: list[OffsetFetchRequestTopics]
+    by_topic: dict[str, dict[int, CommittedOffset]], topics: list[OffsetFetchRequestTopics], of_nameless: int = 0
 ) -> list[OffsetFetchResponseTopics]:
-    """What OffsetFetch answers for these partitions: offset -1 where nothing is committed."""
+    """What OffsetFetch answers for these partitions: offset -1 where nothing is committed.
+
+    `of_nameless` is the error of topics without a name, whose id no topic has.
+    """
 
 def are_partitions(asked: list[OffsetCommitRequestPartition], count: int) -> bool:
     """Whether all of them are partitions of a topic that has `count`."""

@@ -27,6 +27,7 @@ from _wire.primitives cimport (
 from _wire.embedded import decode_versioned, encode_versioned, prefix_of
 from _wire.errors import ErrorCode
 
+cdef dict NOTHING = {}
 cdef int16_t METADATA_TOO_LARGE = ErrorCode.OFFSET_METADATA_TOO_LARGE
 
 cdef enum:
@@ -231,19 +232,23 @@ cdef int fill(OffsetCommitValue value, CommittedOffset position) except -1:
     return 0
 
 
-def find_offsets(dict by_topic not None, list topics not None):
+def find_offsets(dict by_topic not None, list topics not None, int16_t of_nameless=0):
     cdef list found = []
+    cdef dict known
     cdef OffsetFetchRequestTopics topic
     cdef OffsetFetchResponseTopics answer
     for topic in topics:
         answer = OffsetFetchResponseTopics.__new__(OffsetFetchResponseTopics)
         answer.name, answer.topic_id = topic.name, topic.topic_id
-        answer.partitions = offsets_of(by_topic.get(topic.name) or {}, topic.partition_indexes)
+        known = by_topic.get(topic.name)
+        answer.partitions = offsets_of(
+            NOTHING if known is None else known, topic.partition_indexes, 0 if topic.name else of_nameless
+        )
         found.append(answer)
     return found
 
 
-cdef list offsets_of(dict known, list partitions):
+cdef list offsets_of(dict known, list partitions, int16_t error_code):
     cdef list found = []
     cdef OffsetFetchResponsePartitions answer
     cdef CommittedOffset position
@@ -258,6 +263,7 @@ cdef list offsets_of(dict known, list partitions):
             answer.committed_offset = position.offset
             answer.committed_leader_epoch = position.leader_epoch
             answer.metadata = position.metadata
+        answer.error_code = error_code
         found.append(answer)
     return found
 

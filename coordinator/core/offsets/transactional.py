@@ -3,7 +3,7 @@
 Counterpart in Kafka: `OffsetMetadataManager.commitTransactionalOffset`, `replayEndTransactionMarker`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from _wire.errors import NONE, ErrorCode
@@ -20,7 +20,7 @@ from coordinator.core.event import Event
 from coordinator.core.groups.events import GroupCreated
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.rejections import rejecting
-from coordinator.core.offsets.events import TransactionalOffsetsCommitted, TransactionCompleted
+from coordinator.core.offsets.events import OffsetsReset, TransactionalOffsetsCommitted, TransactionCompleted
 from coordinator.core.offsets.records import CommittedOffset, accept_transactional_offsets
 from coordinator.core.stored import Producer, TransactionMarker
 
@@ -57,7 +57,12 @@ def commit(group: Group[Any] | None, request: TxnOffsetCommitRequest, context: O
     producer = Producer(request.producer_id, request.producer_epoch)
     events.append(
         TransactionalOffsetsCommitted(
-            group_id=request.group_id, at_ms=at_ms, producer=producer, offsets=accepted, member_id=request.member_id
+            group_id=request.group_id,
+            at_ms=at_ms,
+            producer=producer,
+            offsets=accepted,
+            member_id=request.member_id,
+            requested_by=context.requester,
         )
     )
     weight = sum(map(len, accepted.values())) // OFFSETS_PER_OPERATION
@@ -107,7 +112,7 @@ def complete(groups: Mapping[str, Group[Any]], marker: TransactionMarker, contex
     Very many offsets take several decisions; the last one stores the marker.
     """
     producer_id, left = marker.producer.producer_id, OFFSETS_AT_ONCE
-    events: list[TransactionCompleted] = []
+    events: list[Event] = []
     for group in groups.values():
         if left <= 0:
             return Decision(tuple(events), is_partial=True)
@@ -119,13 +124,31 @@ def complete(groups: Mapping[str, Group[Any]], marker: TransactionMarker, contex
             committed=marker.committed,
             offsets_max=left if count > left else None,
         )
-        events.append(completed)
+        events.extend((*_moved_back(group, completed), completed))
         if count > left:
             return Decision(tuple(events), is_partial=True)
         left -= count + OFFSETS_PER_GROUP
     replies = () if context.request_id is None else (Reply(context.request_id, NONE),)
     weight = (OFFSETS_AT_ONCE - left) // OFFSETS_PER_OPERATION
     return Decision(tuple(events), replies, marker=marker, weight=weight)
+
+
+def _moved_back(group: Group[Any], completed: TransactionCompleted) -> Iterator[OffsetsReset]:
+    """What a transaction that is committed sets back, and who committed that in it."""
+    pending, producer_id = group.offsets.pending, completed.producer.producer_id
+    if not completed.committed or pending is None:
+        return
+    partitions = pending.moved_back(producer_id, group.offsets.by_topic, completed.offsets_max)
+    if partitions:
+        committer, member_id = pending.committer_of(producer_id)
+        yield OffsetsReset(
+            group_id=group.group_id,
+            at_ms=completed.at_ms,
+            requested_by=committer,
+            partitions=partitions,
+            is_back_alone=True,
+            member_id=member_id if member_id in group.membership.members else "",
+        )
 
 
 def completion_error(marker: TransactionMarker, error: ErrorCode, api_version: int) -> ErrorCode:

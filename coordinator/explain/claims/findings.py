@@ -28,9 +28,11 @@ class Kind(StrEnum):
     SHARED_INSTANCE_ID = "shared_instance_id"
     WASTED_INSTANCE_ID = "wasted_instance_id"
     REJECTED_CLIENT = "rejected_client"
+    TOO_OLD_CLIENT = "too_old_client"
     HELD_BY_CLUSTER = "held_by_cluster"
     COORDINATED_TWICE = "coordinated_twice"
     OUT_OF_RANGE = "out_of_range"
+    DELETED_UNREAD = "deleted_unread"
     UNOWNED_PARTITIONS = "unowned_partitions"
     WAITS_FOR_TRANSACTION = "waits_for_transaction"
 
@@ -246,6 +248,14 @@ class CannotJoin(Found, frozen=True):
     """Of the members of the group, if it has no assignor in common with them."""
 
 
+class TooOld(Found, frozen=True):
+    """A client with the name and host of a member asks for a version that the server refuses."""
+
+    client: Identity
+    refusal: RequestRejected
+    """The last one."""
+
+
 class HeldByCluster(Found, frozen=True):
     """Clients are in a group at the cluster that nodes in front of it are to coordinate."""
 
@@ -264,12 +274,20 @@ class PartitionOffsets(msgspec.Struct, frozen=True):
     committed_offset: int | None = None
     log_end_offset: int | None = None
     last_stable_offset: int | None = None
+    log_start_offset: int | None = None
 
 
 class OutOfRange(Found, frozen=True):
     """The committed offset of these partitions is beyond the end of their logs."""
 
     partitions: tuple[PartitionOffsets, ...]
+
+
+class DeletedUnread(Found, frozen=True):
+    """Records from the committed offsets of these partitions on were deleted: the logs start after them."""
+
+    partitions: tuple[PartitionOffsets, ...]
+    records: int
 
 
 class UnownedPartitions(Found, frozen=True):

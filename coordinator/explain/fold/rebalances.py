@@ -100,10 +100,12 @@ def _assigned(history: FoldedGroup, event: schema.MemberAssigned) -> None:
         part.partitions, part.unnamed_partitions = partitions, event.unnamed_partitions
         part.gained, part.lost, part.kept = event.gained, event.lost, event.kept
         part.claimed = event.claimed or 0
+        before = history.members.get(member.member_id)
+        part.worker, part.worker_before = event.worker, None if before is None else before.worker
     known = history.members.get(member.member_id)
     if known is None:
         known = history.members[member.member_id] = KnownMember(member)
-    known.partitions, known.unnamed_partitions = partitions, event.unnamed_partitions
+    known.partitions, known.unnamed_partitions, known.worker = partitions, event.unnamed_partitions, event.worker
     if event.claimed and event.claimed >= sum(map(len, event.kept.values())):
         # Its assignor is cooperative, whatever its name: it had given up nothing before it got its assignment.
         history.owners.went_on(member.member_id)

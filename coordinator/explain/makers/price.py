@@ -7,6 +7,7 @@ from coordinator.explain.claims.price import CommitsRefused, Lag, Moved, Nothing
 from coordinator.explain.generation import Generation
 from coordinator.explain.makers.causes import CONSUMERS
 from coordinator.explain.makers.context import Context
+from coordinator.explain.makers.workers import worker_claims
 from coordinator.explain.owners import Absence
 
 
@@ -15,6 +16,7 @@ def price_claims(context: Context) -> Iterator[Claim]:
     generation = context.generation
     if generation.partitions is not None and generation.partitions_moved is not None:
         yield from moved(generation)
+    yield from worker_claims(context)
     yield from unowned(generation)
     if generation.commits_rejected:
         yield CommitsRefused(count=generation.commits_rejected, evidence=seen(generation.last_seq))

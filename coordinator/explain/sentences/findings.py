@@ -241,6 +241,19 @@ def _cannot_join(claim: found.CannotJoin, clock: Clock) -> FindingWords:
     )
 
 
+def _too_old(claim: found.TooOld, clock: Clock) -> FindingWords:
+    last, who = claim.refusal, label(claim.client)
+    return FindingWords(
+        f"the client of {who} is too old {rejections.lacks(last)}",
+        (
+            f"a client of this name and host asked for {plain(last.api)} v{last.refused_version} at"
+            f" {clock(last.time_ms)}; the server has v{last.oldest_version} and later, and closed the connection",
+        ),
+        "use a newer client library: Kafka 4 refuses these versions, too (KIP-896)",
+        f"{who} {last.api}",
+    )
+
+
 def _held_by_cluster(claim: found.HeldByCluster, clock: Clock) -> FindingWords:
     event = claim.held
     at_nodes = (f"{counted(claim.members_here, 'member')} at the nodes",) if event.is_owned else ()
@@ -257,6 +270,18 @@ def _out_of_range(claim: found.OutOfRange, clock: Clock) -> FindingWords:
         tuple(positions.beyond(each) for each in claim.partitions[: positions.NAMED]),
         "look whether the topic was created again or its log lost records, and who committed that; then set the"
         " offsets (coordinator groups reset-offsets)",
+    )
+
+
+def _deleted_unread(claim: found.DeletedUnread, clock: Clock) -> FindingWords:
+    return FindingWords(
+        positions.deleted_unread(claim),
+        tuple(
+            f"{positions.name(each)}: committed {each.committed_offset:,}, log start {each.log_start_offset:,}"
+            for each in claim.partitions[: positions.NAMED]
+        ),
+        "if the group is to read all, keep records for longer than it may be away or behind (retention.ms,"
+        " retention.bytes of the topic), and choose what auto.offset.reset does: latest skips all that is left",
     )
 
 
@@ -299,8 +324,10 @@ _WORDS: Final[Mapping[type[Found], Callable[[Any, Clock], FindingWords]]] = {
     found.SharedInstanceId: _shared_instance_id,
     found.WastedInstanceId: _wasted_instance_id,
     found.CannotJoin: _cannot_join,
+    found.TooOld: _too_old,
     found.HeldByCluster: _held_by_cluster,
     found.OutOfRange: _out_of_range,
+    found.DeletedUnread: _deleted_unread,
     found.UnownedPartitions: _unowned_partitions,
     found.WaitsForTransaction: _waits_for_transaction,
 }

@@ -53,6 +53,8 @@ def _offsets_set(claim: OffsetsSet) -> str:
     text = f"{requester(event.requested_by)} reset {counted(count, 'committed offset')}"
     if event.member is not None:
         text = f"{_client(event.member)} set {counted(count, 'committed offset')} back"
+    elif not event.requested_by.client_host:  # loaded: nobody knows who committed in it
+        text = f"a transaction set {counted(count, 'committed offset')} back"
     moves = list(_moves(event))
     return f"{text}: {listed(moves[:PARTITIONS_NAMED], more=max(0, count - PARTITIONS_NAMED))}" if moves else text
 

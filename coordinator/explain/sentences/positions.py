@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from coordinator.explain.claims.findings import PartitionOffsets, WaitingFor, WaitsForTransaction
-from coordinator.explain.words import Clock, counted, listed, plain
+from coordinator.explain.claims.findings import DeletedUnread, PartitionOffsets, WaitingFor, WaitsForTransaction
+from coordinator.explain.words import Clock, counted, listed, plain, were
 
 NAMED: Final = 10
 """Partitions that are named in evidence."""
@@ -29,6 +29,15 @@ def which(partitions: Sequence[PartitionOffsets]) -> str:
 
 def beyond(partition: PartitionOffsets) -> str:
     return f"{name(partition)}: committed {partition.committed_offset:,}, log end {partition.log_end_offset:,}"
+
+
+def deleted_unread(claim: DeletedUnread) -> str:
+    """A clause."""
+    return (
+        f"{which(claim.partitions)}: {counted(claim.records, 'record')} from the committed offset on"
+        f" {were(claim.records)} deleted unread, so a consumer that begins there is out of range, and goes on where"
+        " auto.offset.reset says"
+    )
 
 
 def waits(claim: WaitsForTransaction, clock: Clock) -> Iterator[str]:

@@ -26,7 +26,29 @@ def refusal(event: RequestRejected, number: str) -> str:
     text = _REFUSALS.get(event.error, _refused)(event, names, number)
     if event.injected:
         return f"{text} by a fault of a test"
-    return text if event.count == 1 else f"{text}, {event.count:,} times so far"
+    times = "times" if event.refused_version is None else "minutes"
+    return text if event.count == 1 else f"{text}, {event.count:,} {times} so far"
+
+
+LACKS: Final = {
+    "Fetch": "to read: nobody reads the partitions that it owns",
+    "ListOffsets": "to find where to begin to read",
+    "OffsetFetch": "to fetch committed offsets",
+    "OffsetCommit": "to commit offsets",
+}
+"""API → what a client cannot do that asks for a version of it that the server refuses."""
+
+
+def lacks(event: RequestRejected) -> str:
+    """What its client is too old for."""
+    return LACKS.get(event.api, "for this server")
+
+
+def _too_old(event: RequestRejected, names: Names, number: str) -> str:
+    if event.refused_version is None:
+        return _refused(event, names, number)
+    asked = f"{plain(event.api)} v{event.refused_version}, and the server has v{event.oldest_version} and later alone"
+    return f"{names.full(event.member)} is too old {lacks(event)} (it asked for {asked})"
 
 
 def reason(event: RequestRejected) -> str:
@@ -174,4 +196,5 @@ _REFUSALS: Final[dict[str, Callable[[RequestRejected, Names, str], str]]] = {
     "NON_EMPTY_GROUP": _not_deleted,
     UNRELEASED: _fenced,
     "UNKNOWN_MEMBER_ID": _unknown_member,
+    "UNSUPPORTED_VERSION": _too_old,
 }

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from coordinator.explain.claims import causes as cause
-from coordinator.explain.claims import course, endings, price, silences
+from coordinator.explain.claims import course, endings, price, silences, workers
 from coordinator.explain.claims.claim import Claim
 from coordinator.explain.generation import Outcome
 from coordinator.explain.makers.generation import GenerationClaims
@@ -14,6 +14,7 @@ from coordinator.explain.sentences import course as course_words
 from coordinator.explain.sentences import endings as ending_words
 from coordinator.explain.sentences import price as price_words
 from coordinator.explain.sentences import silences as silence_words
+from coordinator.explain.sentences import workers as worker_words
 from coordinator.explain.sentences.telling import Sentences, Telling, told
 
 SENTENCES: Final[Mapping[type[Claim], Sentences]] = {
@@ -60,6 +61,10 @@ SENTENCES: Final[Mapping[type[Claim], Sentences]] = {
     course.EarlierTarget: course_words.earlier_target,
     price.Moved: price_words.moved,
     price.NothingAssigned: price_words.nothing_assigned,
+    workers.WorkersRun: worker_words.workers_run,
+    workers.WorkersGot: worker_words.workers_got,
+    workers.WorkersGiveUp: worker_words.workers_give_up,
+    workers.WorkersWait: worker_words.workers_wait,
     price.Unowned: price_words.unowned,
     price.UnownedInSum: price_words.unowned_in_sum,
     price.CommitsRefused: price_words.commits_refused,

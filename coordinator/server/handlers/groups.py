@@ -5,7 +5,6 @@ This module has no rules about groups; `coordinator/core/groups/operations.py` i
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from itertools import chain
 from types import GeneratorType
 from typing import Any, Final
 
@@ -15,15 +14,20 @@ from _wire.errors import ErrorCode
 from coordinator.core.classic import joining
 from coordinator.core.consumer import describe
 from coordinator.core.groups import admin, operations
+from coordinator.core.groups.answer_sizes import asks_for_few, described_bytes, fetched_bytes
 from coordinator.core.groups.rejections import RejectedRequest
 from coordinator.core.offsets import commit as offset_commit
 from coordinator.core.offsets import fetch as offset_fetch
 from coordinator.core.operation import Answer, Operation
-from coordinator.runtime.slices import Steps
+from coordinator.runtime.slices import MUCH_BYTES, Steps
 from coordinator.server.dispatch import DEFERRED, DispatchTable, Downgrade, ErrorResponse
+from coordinator.server.handlers.large_answers import BytesOf, LargeAnswers, Merged
 from coordinator.server.handlers.portions import Asked, Portions, part_of
 from coordinator.server.node_context import GroupContext
 from coordinator.server.request_context import RequestContext
+
+GROUPS_LISTED_AT_ONCE: Final = 5_000
+"""With more of them shards are listed one after the other."""
 
 
 class OneGroup(msgspec.Struct, frozen=True):
@@ -46,6 +50,8 @@ class ManyGroups(msgspec.Struct, frozen=True):
     per_group: Callable[[Any], Iterable[tuple[str, Any]]]
     """(request) → group id and request of each group."""
     merge: Callable[[Iterable[Any]], Any]
+    bytes_of: BytesOf | None = None
+    """None: the answer about each group is small."""
     error_response: ErrorResponse | None = None
     downgrade: Downgrade | None = None
 
@@ -66,11 +72,12 @@ MANY_GROUPS: Final = (
         10,
         offset_fetch.per_group,
         offset_fetch.merge,
+        fetched_bytes,
         offset_fetch.request_error,
         offset_fetch.downgrade,
     ),
-    ManyGroups(operations.DESCRIBE_GROUPS, 0, 6, admin.describe_per_group, admin.merge_described),
-    ManyGroups(operations.CONSUMER_GROUP_DESCRIBE, 0, 1, describe.per_group, describe.merge),
+    ManyGroups(operations.DESCRIBE_GROUPS, 0, 6, admin.describe_per_group, admin.merge_described, described_bytes),
+    ManyGroups(operations.CONSUMER_GROUP_DESCRIBE, 0, 1, describe.per_group, describe.merge, described_bytes),
     ManyGroups(operations.DELETE_GROUPS, 0, 2, admin.delete_per_group, admin.merge_deleted),
 )
 
@@ -80,6 +87,7 @@ class GroupHandlers:
 
     def __init__(self, node: GroupContext) -> None:
         self._node = node
+        self._answers = LargeAnswers(node)
 
     def add_to(self, table: DispatchTable) -> None:
         for api in (*ONE_GROUP, *MANY_GROUPS):
@@ -97,25 +105,24 @@ class GroupHandlers:
     def _enqueue(self, api: OneGroup, request: Any, context: RequestContext) -> Any:
         operation = api.operation
         prepared = request if operation.prepare is None else operation.prepare(request, context)
+        if type(prepared) is GeneratorType:
+            return self._enqueue_when_prepared(operation, request, prepared, context)
+        return self._enqueue_prepared(operation, request, prepared, context)
+
+    def _enqueue_when_prepared(
+        self, operation: Operation, request: Any, steps: Steps[Any], context: RequestContext
+    ) -> Steps[Any]:
+        prepared = yield from steps
+        return self._enqueue_prepared(operation, request, prepared, context)
+
+    def _enqueue_prepared(self, operation: Operation, request: Any, prepared: Any, context: RequestContext) -> Any:
         if isinstance(prepared, Answer):
             if prepared.rejected is not None:
                 self._tell(operation, request, prepared.rejected, context)
             return prepared.response
-        if type(prepared) is GeneratorType:
-            return self._enqueue_when_prepared(operation, request.group_id, prepared, context)
-        self._enqueue_prepared(operation, request.group_id, prepared, context)
-        return DEFERRED
-
-    def _enqueue_when_prepared(
-        self, operation: Operation, group_id: str, steps: Steps[Any], context: RequestContext
-    ) -> Steps[Any]:
-        prepared = yield from steps
-        self._enqueue_prepared(operation, group_id, prepared, context)
-        return DEFERRED
-
-    def _enqueue_prepared(self, operation: Operation, group_id: str, prepared: Any, context: RequestContext) -> None:
         context.request_id = self._node.pending.register(context.connection)
-        self._node.coordinator.enqueue(operation, group_id, prepared, context)
+        self._node.coordinator.enqueue(operation, request.group_id, prepared, context)
+        return DEFERRED
 
     def _tell(self, operation: Operation, request: Any, error: ErrorCode, context: RequestContext) -> None:
         """Let the audit of the group know of a request that was answered without it."""
@@ -126,27 +133,53 @@ class GroupHandlers:
         operation = api.operation
         if operation.prepare is not None:
             request = operation.prepare(request, context)
+            if type(request) is GeneratorType:
+                return self._enqueue_parts_when_prepared(api, request, context)
             if isinstance(request, Answer):
                 return request.response
+        return self._enqueue_prepared_parts(api, request, context)
+
+    def _enqueue_parts_when_prepared(self, api: ManyGroups, steps: Steps[Any], context: RequestContext) -> Steps[Any]:
+        request = yield from steps
+        if isinstance(request, Answer):
+            return request.response
+        response = self._enqueue_prepared_parts(api, request, context)
+        return (yield from response) if type(response) is GeneratorType else response
+
+    def _enqueue_prepared_parts(self, api: ManyGroups, request: Any, context: RequestContext) -> Any:
         parts = iter(api.per_group(request))
         first = next(parts, None)
         if first is None:
             return api.merge(())
+        if next(parts, None) is not None:
+            return self._ask_in_portions(api, request, context)
+        if api.bytes_of is not None and not (api.bytes_of is fetched_bytes and asks_for_few(first[1])):
+            size_bytes = self._answers.bytes_of(api.bytes_of, *first)
+            if size_bytes > MUCH_BYTES:
+                ask = partial(self._node.coordinator.enqueue, api.operation, *first, context)
+                return self._answers.in_turn(size_bytes, context, ask)
+        # What nearly every client sends: the response needs no merging.
         context.request_id = self._node.pending.register(context.connection)
-        second = next(parts, None)
-        if second is None:
-            # What nearly every client sends: the response needs no merging.
-            self._node.coordinator.enqueue(operation, first[0], first[1], context)
-        else:
-            asked = Asked(
-                operation.name,
-                partial(self._node.coordinator.enqueue, operation),
-                lambda group_ids, responses: api.merge(responses),
-            )
-            Portions(self._node, asked, context, chain((first, second), parts)).begin()
+        self._node.coordinator.enqueue(api.operation, first[0], first[1], context)
+        return DEFERRED
+
+    def _ask_in_portions(self, api: ManyGroups, request: Any, context: RequestContext) -> Steps[Any]:
+        many = Merged(api.operation, partial(api.per_group, request), api.merge, api.bytes_of)
+        size_bytes = yield from self._answers.sum_bytes(many)
+        if size_bytes > MUCH_BYTES:
+            return (yield from self._answers.merged_in_turn(many, size_bytes, context))
+        asked = Asked(
+            api.operation.name,
+            partial(self._node.coordinator.enqueue, api.operation),
+            lambda group_ids, responses: api.merge(responses),
+        )
+        context.request_id = self._node.pending.register(context.connection)
+        Portions(self._node, asked, context, iter(many.parts())).begin()
         return DEFERRED
 
     def _list(self, request: Any, context: RequestContext) -> Any:
+        if sum(len(shard.machine.states) for shard in self._node.coordinator.shards) > GROUPS_LISTED_AT_ONCE:
+            return self._answers.list_in_turn(request, context)
         request_id = context.request_id = self._node.pending.register(context.connection)
         shards = self._node.coordinator.shards
         part_ids = self._node.pending.fan_out(request_id, len(shards), admin.merge_listed)

@@ -68,8 +68,10 @@ class Portions:
     def send_response(self, response: Any) -> None:
         """Take the merged responses of one portion."""
         context = self._context
-        if context.request_id not in self._node.pending.unanswered:
-            return  # the client has disconnected
+        if context.request_id not in self._node.pending.unanswered:  # the client has disconnected
+            messages, self._response = [self._response, response], None
+            context.connection.release(messages)
+            return
         if self._response is None:
             self._response = response
         else:

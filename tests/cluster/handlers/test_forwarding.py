@@ -37,7 +37,7 @@ class Cluster:
     def serves(self, request: Any, version: int) -> bool:
         return version <= VERSION
 
-    async def request_in(self, request: Any, version: int) -> OffsetCommitResponse:
+    async def request_in(self, request: Any, version: int, **_: Any) -> OffsetCommitResponse:
         self.sent.append(request)
         error = self._answers.pop(0)
         if error is None:
@@ -124,7 +124,7 @@ def test_an_answer_that_is_too_large_is_not_asked_for_again() -> None:
             purposes.append(purpose)
             return self
 
-        async def request_in(self, request: Any, version: int) -> OffsetCommitResponse:
+        async def request_in(self, request: Any, version: int, **_: Any) -> OffsetCommitResponse:
             raise ResponseTooLarge("large")
 
     async def ask() -> Any:

@@ -7,7 +7,8 @@ from typing import Any, Final
 import pytest
 from structlog.testing import capture_logs
 
-from _wire.errors import ErrorCode
+from _wire.errors import NONE, ErrorCode
+from coordinator.core.assignment import decode_assignment
 from coordinator.core.consumer import large_targets
 from coordinator.core.consumer.events import PatternsResolved
 from coordinator.core.consumer.failed_work import RETRY_MS_AT_FIRST, RETRY_MS_AT_MOST
@@ -22,6 +23,7 @@ from coordinator.runtime.batch import Batch
 from coordinator.runtime.interfaces import StoreError
 from coordinator.runtime.shard import LOAD_RETRY_MS_AT_FIRST
 from coordinator.runtime.store import LogStore
+from tests.core.consumer.classic_bytes import subscription
 from tests.core.consumer.delayed_targets import DelayedTargets
 from tests.core.consumer.world import World
 
@@ -258,6 +260,72 @@ def test_a_new_member_whose_id_the_coordinator_makes_is_not_added_at_each_attemp
     for _ in range(3):
         assert world.enter("", version=0).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
     assert list(world.consumer.members) == ["a"]
+
+
+# ---- members of the classic protocol
+
+
+def test_a_classic_member_without_partitions_is_told_when_it_joins_again(faults: Faults) -> None:
+    world = World(topics={"t": PARTITIONS, "u": 2})
+    too_large(faults, world)
+    world.enter("a")
+    assert world.join("c", "c", metadata=subscription("u")).error is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert "c" in world.consumer.members, "what it asks for counts"
+    generation_id = world.epoch("c")
+    assert world.heartbeat("c", generation_id=generation_id).error is ErrorCode.REBALANCE_IN_PROGRESS
+    faults.are_there = False
+    world.advance(RETRY_MS_AT_MOST)
+    assert world.join("c", "c", metadata=subscription("u")).error in (NONE, ErrorCode.UNKNOWN_SERVER_ERROR)
+    joined = world.join("c", "c", metadata=subscription("u"))
+    assert joined.error is NONE
+    generation_id = joined.response.generation_id
+    sent = world.sync("c", {}, generation_id=generation_id)
+    assert decode_assignment(sent.response.assignment) == {"u": [0, 1]}
+    assert world.heartbeat("c", generation_id=generation_id).error is NONE
+
+
+def test_a_classic_member_that_joined_before_the_failure_is_told_too(faults: Faults) -> None:
+    world = World(topics={"t": PARTITIONS})
+    world.enter("a", "none")
+    too_large(faults, world)
+    joined = world.join("c", "c", metadata=subscription("t"))
+    assert joined.error is NONE
+    assert world.heartbeat("c", generation_id=joined.response.generation_id).error is ErrorCode.REBALANCE_IN_PROGRESS
+    assert world.join("c", "c", metadata=subscription("t")).error is ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def test_a_classic_member_with_partitions_keeps_them(faults: Faults) -> None:
+    world = World(topics={"t": PARTITIONS, "u": 2})
+    world.enter("a", "none")
+    world.join("c", "c", metadata=subscription("u"))
+    generation_id = world.join("c", "c", metadata=subscription("u")).response.generation_id
+    world.sync("c", {}, generation_id=generation_id)
+    too_large(faults, world)
+    world.enter("b", "t")
+    assert world.consumer.failed_target is not None
+    assert world.heartbeat("c", generation_id=generation_id).error is NONE
+
+
+def test_a_new_classic_member_whose_id_the_coordinator_makes_is_not_added_at_each_attempt(faults: Faults) -> None:
+    world = World(topics={"t": PARTITIONS})
+    too_large(faults, world)
+    world.enter("a")
+    for _ in range(3):
+        assert world.join("c", "", metadata=subscription("t")).error is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert list(world.consumer.members) == ["a"]
+
+
+def test_a_classic_member_that_joins_again_and_again_is_not_removed(faults: Faults) -> None:
+    """Its rebalance timeout begins again with each JoinGroup, whatever that is answered."""
+    world = World(topics={"t": PARTITIONS})
+    too_large(faults, world)
+    world.enter("a")
+    for _ in range(20):
+        assert world.join("c", "c", metadata=subscription("t")).error is ErrorCode.UNKNOWN_SERVER_ERROR
+        world.advance(BEAT_MS)
+        assert world.heartbeat("c", generation_id=world.epoch("c")).error is ErrorCode.REBALANCE_IN_PROGRESS
+        world.beat("a", world.epoch("a"))
+    assert "c" in world.consumer.members
 
 
 def test_a_group_that_was_emptied_begins_anew(faults: Faults) -> None:

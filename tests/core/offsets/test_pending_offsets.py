@@ -69,6 +69,26 @@ def test_any_history_leaves_what_the_list_of_appends_says(steps):
         assert (offsets.pending is None) == (not twin.pending)
 
 
+@given(STEPS, st.sampled_from([None, 0, 1, 2]))
+def test_what_a_transaction_sets_back_is_known_before_it_is_completed(steps, offsets_max):
+    offsets = CommittedOffsets()
+    for number, (step, producer_id, partition) in enumerate(steps):
+        goes_back = offset(100 + number * (-1 if number % 2 else 1))
+        if step == "put":
+            offsets.put("t", {partition: goes_back})
+        elif step == "pending":
+            offsets.put_pending(producer_id, "t", {partition: goes_back})
+        elif step == "remove":
+            offsets.remove(TopicPartition("t", partition))
+        elif offsets.pending is not None:
+            before = dict(offsets.by_topic.get("t", {}))
+            found = offsets.pending.moved_back(producer_id, offsets.by_topic, offsets_max)
+            offsets.complete_transaction(producer_id, True, offsets_max)
+            after = offsets.by_topic.get("t", {})
+            back = [[index, had.offset, after[index].offset] for index, had in before.items()]
+            assert sorted(found.get("t", [])) == sorted(each for each in back if each[2] < each[1])
+
+
 def test_nothing_is_kept_of_transactions_that_have_ended():
     pending = PendingOffsets()
     pending.put(1, "t", many())

@@ -23,6 +23,7 @@ _LOOKS: Final[tuple[Callable[[Facts, int], Iterator[Found]], ...]] = (
     identities.shared_instance_id,
     identities.wasted_instance_id,
     clients.cannot_join,
+    clients.too_old,
     clients.held_by_cluster,
 )
 

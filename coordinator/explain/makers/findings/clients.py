@@ -6,12 +6,15 @@ from typing import Final
 
 from coordinator.audit.schema import REJECTION_APART_MS, MemberRef, RequestRejected
 from coordinator.explain.claims.claim import SEEN, seen
-from coordinator.explain.claims.findings import CannotJoin, HeldByCluster, Kind, Offer
+from coordinator.explain.claims.findings import CannotJoin, HeldByCluster, Kind, Offer, TooOld
 from coordinator.explain.facts import Facts
 from coordinator.explain.history import GroupHistory
 
 SLACK_MS: Final = 60_000
 """How long a client may wait between two attempts to join without being taken for one that has given up."""
+
+GATHERED_SLACK_MS: Final = 120_000
+"""Beyond the time between two events while it goes on: refused versions are gathered for a minute."""
 
 INCONSISTENT: Final = "INCONSISTENT_GROUP_PROTOCOL"
 UNRELEASED: Final = "UNRELEASED_INSTANCE_ID"
@@ -62,6 +65,26 @@ def _offers(history: GroupHistory) -> Iterator[Offer]:
             offers[known.protocols].append(known.member)
     for protocols, members in sorted(offers.items()):
         yield Offer(tuple(members), protocols)
+
+
+def too_old(facts: Facts, now_ms: int) -> Iterator[TooOld]:
+    """Members that are too old, for as long as that goes on: refusals are gathered for a minute, and told again."""
+    history = facts.history
+    found: dict[tuple[str, str], list[RequestRejected]] = defaultdict(list)
+    for event in history.rejected:
+        if event.refused_version is not None and not event.injected and event.member.member_id in history.members:
+            found[event.member.member_id, event.api].append(event)
+    for (member_id, _), events in found.items():
+        if now_ms - events[-1].time_ms <= REJECTION_APART_MS + GATHERED_SLACK_MS:
+            member = history.members[member_id].member
+            yield TooOld(
+                kind=Kind.TOO_OLD_CLIENT,
+                from_ms=events[0].time_ms,
+                until_ms=events[-1].time_ms,
+                client=(member.client_id, member.client_host),
+                refusal=events[-1],
+                evidence=seen(*(each.seq for each in events)),
+            )
 
 
 def held_by_cluster(facts: Facts, now_ms: int) -> Iterator[HeldByCluster]:

@@ -5,6 +5,7 @@ from typing import Final, Protocol
 
 from coordinator.explain.claims.claim import SEEN
 from coordinator.explain.claims.findings import (
+    DeletedUnread,
     Found,
     Kind,
     OutOfRange,
@@ -42,6 +43,10 @@ class Position(Protocol):
     @property
     def log_end_offset(self) -> int | None: ...
     @property
+    def log_start_offset(self) -> int | None: ...
+    @property
+    def deleted_unread(self) -> int: ...
+    @property
     def lag(self) -> int | None: ...
     @property
     def member_id(self) -> str | None: ...
@@ -60,7 +65,7 @@ class Position(Protocol):
 def found_in_positions(positions: Iterable[Position], state: str, now_ms: int) -> Iterator[Found]:
     """What is wrong with these partitions of a group now. `state` is that of the group."""
     known = list(positions)
-    for found in (out_of_range(known, now_ms), unowned(known, state, now_ms)):
+    for found in (out_of_range(known, now_ms), deleted_unread(known, now_ms), unowned(known, state, now_ms)):
         if found is not None:
             yield found
     waiting = waits_for_transaction([each for each in known if _is_old(each, now_ms)], now_ms)
@@ -74,6 +79,21 @@ def out_of_range(positions: Sequence[Position], now_ms: int) -> OutOfRange | Non
     if not beyond:
         return None
     return OutOfRange(kind=Kind.OUT_OF_RANGE, from_ms=now_ms, until_ms=now_ms, partitions=beyond, evidence=SEEN)
+
+
+def deleted_unread(positions: Sequence[Position], now_ms: int) -> DeletedUnread | None:
+    """Those whose committed offset is before the start of the log."""
+    found = [each for each in positions if each.deleted_unread]
+    if not found:
+        return None
+    return DeletedUnread(
+        kind=Kind.DELETED_UNREAD,
+        from_ms=now_ms,
+        until_ms=now_ms,
+        partitions=tuple(_offsets(each) for each in found),
+        records=sum(each.deleted_unread for each in found),
+        evidence=SEEN,
+    )
 
 
 def unowned(positions: Sequence[Position], state: str, now_ms: int) -> UnownedPartitions | None:
@@ -131,4 +151,5 @@ def _offsets(position: Position) -> PartitionOffsets:
         position.committed_offset,
         position.log_end_offset,
         position.last_stable_offset,
+        position.log_start_offset,
     )

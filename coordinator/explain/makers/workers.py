@@ -1,0 +1,40 @@
+"""Claims about the workers of a Kafka Connect cluster."""
+
+from collections.abc import Iterator
+
+from coordinator.explain.claims.claim import Claim, derived, seen
+from coordinator.explain.claims.workers import TasksOf, WorkersGiveUp, WorkersGot, WorkersRun, WorkersWait
+from coordinator.explain.makers.context import Context
+from coordinator.explain.workers import each_of, gained
+
+
+def worker_claims(context: Context) -> Iterator[Claim]:
+    """What they run and what moved; nothing about a group that has none."""
+    generation = context.generation
+    parts = [part for part in generation.members.values() if part.worker is not None]
+    workers = [part.worker for part in parts if part.worker is not None]
+    if not workers:
+        return
+    evidence = seen(generation.last_seq)
+    offsets = [each.config_offset for each in workers]
+    yield WorkersRun(
+        workers=len(workers),
+        connectors=sum(len(each.connectors) for each in workers),
+        tasks=sum(len(each_of(each.tasks)) for each in workers),
+        config_offsets=(min(offsets), max(offsets)),
+        unnamed=sum(each.unnamed_tasks for each in workers),
+        evidence=evidence,
+    )
+    if any(part.worker_before is not None for part in parts):
+        gains = tuple(TasksOf(part.member, tuple(sorted(new))) for part in parts if (new := gained(part)))
+        yield WorkersGot(gains=gains, evidence=derived(generation.last_seq))
+    losses = tuple(
+        TasksOf(part.member, tuple(sorted(each_of(part.worker.revoked))))
+        for part in parts
+        if part.worker is not None and part.worker.revoked
+    )
+    if losses:
+        yield WorkersGiveUp(losses=losses, evidence=evidence)
+    delay_ms = max(each.delay_ms for each in workers)
+    if delay_ms > 0 and generation.ended_ms is not None:
+        yield WorkersWait(until_ms=generation.ended_ms + delay_ms, evidence=evidence)

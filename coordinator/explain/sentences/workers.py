@@ -1,0 +1,58 @@
+"""What the workers of a Kafka Connect cluster were given, in words."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from coordinator.audit.schema import CONNECTOR
+from coordinator.explain.claims.workers import Task, WorkersGiveUp, WorkersGot, WorkersRun, WorkersWait
+from coordinator.explain.sentences.telling import Telling
+from coordinator.explain.words import counted, listed, plain
+
+WORKERS_NAMED: Final = 5
+TASKS_NAMED: Final = 3
+
+
+def workers_run(claims: Sequence[WorkersRun], telling: Telling) -> Iterator[str]:
+    for each in claims:
+        first, last = each.config_offsets
+        upto = f"{first:,}" if first == last else f"{first:,} to {last:,}"
+        yield (
+            f"{counted(each.workers, 'worker')} of Kafka Connect {'runs' if each.workers == 1 else 'run'}"
+            f" {counted(each.connectors, 'connector')} and {counted(each.tasks, 'task')}, by the configurations up to"
+            f" offset {upto}."
+        )
+        if each.unnamed:
+            more = counted(each.unnamed, "connector or task", "connectors and tasks")
+            yield f"{more} more are too many to be named."
+
+
+def workers_got(claims: Sequence[WorkersGot], telling: Telling) -> Iterator[str]:
+    for each in claims:
+        told = [f"{telling.names.of(one.member)} got {_named(one.tasks)}" for one in each.gains]
+        yield f"{_few(told)}." if told else "No connector and no task came to another worker."
+
+
+def workers_give_up(claims: Sequence[WorkersGiveUp], telling: Telling) -> Iterator[str]:
+    for each in claims:
+        told = [f"{telling.names.of(one.member)} was to give up {_named(one.tasks)}" for one in each.losses]
+        yield f"{_few(told)}, for the next rebalance."
+
+
+def workers_wait(claims: Sequence[WorkersWait], telling: Telling) -> Iterator[str]:
+    for each in claims:
+        yield (
+            f"Until {telling.clock(each.until_ms)} the leader waits for workers that went, and gives what they ran to"
+            " nobody else (scheduled.rebalance.max.delay.ms)."
+        )
+
+
+def _few(told: Sequence[str]) -> str:
+    return listed(told[:WORKERS_NAMED], more=max(0, len(told) - WORKERS_NAMED))
+
+
+def _named(tasks: Iterable[Task]) -> str:
+    names = [
+        f"the connector {plain(connector)}" if number == CONNECTOR else plain(f"{connector}-{number}")
+        for connector, number in tasks
+    ]
+    return listed(names[:TASKS_NAMED], more=max(0, len(names) - TASKS_NAMED))
