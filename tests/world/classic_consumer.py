@@ -13,6 +13,7 @@ from tests.world.clients import COOPERATIVE
 from tests.world.history import GROUP_ID, ConsumerSetup
 from tests.world.network import Request
 from tests.world.process import Process
+from tests.world.topics import Partition
 from tests.world.truth import Ended, ProcessTruth, Subscribed, Way
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class ClassicConsumer(Process):
         self._counts: dict[str, int] = {}
         """Topic → partitions, when the leader last assigned."""
         self._beat: Request | None = None
+        self._last_assigned: frozenset[Partition] = frozenset()
         self._attempt = 0
 
     @property
@@ -104,10 +106,7 @@ class ClassicConsumer(Process):
         self.phase, self._reason = Phase.JOINING, reason
         self.truth.out.end(self.world.now_ms)
         protocols = [
-            JoinGroupRequestProtocol(
-                name=name, metadata=metadata_of(name, self.member_id, self.topics, self.held, self.generation_id)
-            )
-            for name in self.setup.assignors
+            JoinGroupRequestProtocol(name=name, metadata=self._metadata(name)) for name in self.setup.assignors
         ]
         says = reason if self.kind.says_why else ""
         self.truth.subscriptions.append(Subscribed(self.world.now_ms, self.topics, self.setup.assignors, says))
@@ -122,6 +121,11 @@ class ClassicConsumer(Process):
             reason=says or None,
         )
         self.send("JoinGroup", message, self.kind.join_version, self._joined)
+
+    def _metadata(self, assignor: str) -> bytes:
+        """The eager sticky assignor remembers what its member had, though it has given that up."""
+        owned = self.held if assignor in COOPERATIVE else self._last_assigned
+        return metadata_of(assignor, self.member_id, self.topics, owned, self.generation_id)
 
     def _joined(self, response: Any, error: ErrorCode) -> None:
         if self.phase is not Phase.JOINING:
@@ -187,7 +191,7 @@ class ClassicConsumer(Process):
             case _:
                 self._join_later(REFUSED_MS if error in PATIENT else RETRY_MS, self._reason)
 
-    def _assigned(self, assigned: frozenset[Any], generation_id: int) -> None:
+    def _assigned(self, assigned: frozenset[Partition], generation_id: int) -> None:
         if self.phase is not Phase.WORKING or generation_id != self.generation_id:
             return
         revoked = [each for each in self.held if each not in assigned]
@@ -195,6 +199,7 @@ class ClassicConsumer(Process):
             self.commit()
             self.give_up(revoked)
         self.take(assigned, self.member_id)
+        self._last_assigned = assigned
         if revoked and self.is_cooperative:
             self.join("need to revoke partitions and re-join")
 
@@ -241,6 +246,7 @@ class ClassicConsumer(Process):
         """It is no member any more: others may have its partitions by now."""
         self.give_up(self.held)
         self.member_id, self.generation_id, self.is_leader = "", -1, False
+        self._last_assigned = frozenset()
         self.phase = Phase.OUT
 
     def _look_at_topics(self) -> None:

@@ -85,7 +85,7 @@ def process_ended(claim: Given, truth: Truth, context: Context) -> str | None:
     if removal is None or removal.process is None:
         return None
     from_ms = removal.until_ms - _timeout_ms(removal, context) - BEAT_MS
-    if any(from_ms <= each <= removal.until_ms for each in removal.process.disconnections):
+    if any(removal.from_ms <= each <= removal.until_ms for each in removal.process.disconnections):
         return None
     why = _by_coordinator(removal, from_ms, truth, context)
     return why or "its connection was never closed"

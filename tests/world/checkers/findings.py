@@ -184,6 +184,9 @@ def cannot_join(claim: claims.CannotJoin, truth: Truth, context: Context) -> str
 
 
 def impossible(claim: Claim, truth: Truth, context: Context) -> str | None:
+    """Clients speak versions that the server knows, its logs keep their records, and there is neither a cluster nor a
+    transaction.
+    """
     return "nothing in this world brings it about"
 
 
@@ -222,8 +225,10 @@ CHECKS: Final[dict[type[Claim], Check]] = {
     claims.SharedInstanceId: shared_instance_id,
     claims.WastedInstanceId: wasted_instance_id,
     claims.CannotJoin: cannot_join,
+    claims.TooOld: impossible,
     claims.HeldByCluster: impossible,
     claims.OutOfRange: out_of_range,
+    claims.DeletedUnread: impossible,
     claims.UnownedPartitions: unowned_partitions,
     claims.WaitsForTransaction: impossible,
 }
