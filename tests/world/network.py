@@ -40,6 +40,8 @@ class Request:
         self.number = 0
         """In the order in which the coordinator reads them."""
         self.sent_ms = world.now_ms
+        self.sent_to = world.server.starts
+        """Which coordinator: a connection ends with it."""
         self.connection: ClientConnection | None = None
         if process is None:
             self.client_id, self.host, self.details = ADMIN_CLIENT_ID, ADMIN_HOST, ClientDetails("apache-kafka-java")
@@ -103,6 +105,8 @@ class Network:
                 return
             if request.is_over and process.truth.proxied.is_on:
                 return
+        if request.sent_to != server.starts:
+            return
         if not server.is_up:
             self._note(request, Fate.NOBODY)
             self._world.schedule.at(self._world.now_ms + self._delay_ms(), lambda: self._lost(request))
