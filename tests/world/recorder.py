@@ -15,12 +15,6 @@ if TYPE_CHECKING:
 LOADED_AGAIN_MS: Final = 12_000
 """A coordinator that could not write loads its groups again: it tries that at least every ten seconds."""
 
-OUTDATED: Final = frozenset(
-    {ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID}
-    | {ErrorCode.STALE_MEMBER_EPOCH, ErrorCode.FENCED_INSTANCE_ID}
-)
-"""Why a coordinator refuses a commit of a member."""
-
 
 class Recorder:
     """Fills a truth."""
@@ -41,7 +35,7 @@ class Recorder:
         process = None if request.process is None else request.process.truth
         now_ms = self._server.now_ms
         if request.api == "OffsetCommit":
-            self._committed(request, error)
+            self._committed(request, response, error)
         if process is None:
             return
         member_id = getattr(response, "member_id", None) or request.member_id
@@ -76,15 +70,19 @@ class Recorder:
                 found.update((name, each.topic_id, index) for index in each.partitions)
         return frozenset(found)
 
-    def _committed(self, request: Request, error: ErrorCode) -> None:
+    def _committed(self, request: Request, response: Any, error: ErrorCode) -> None:
         now_ms = self._server.now_ms
-        if error in OUTDATED:
+        parts = (
+            [] if isinstance(response, ErrorCode) else [each for topic in response.topics for each in topic.partitions]
+        )
+        if error is not ErrorCode.NONE or any(each.error_code for each in parts):
             self._truth.refused_commits.append(now_ms)
-        elif error is ErrorCode.NONE:
-            for topic in request.message.topics:
-                for each in topic.partitions:
-                    partition = self._topics.partition(topic.name, each.partition_index)
-                    self._truth.commits.append((now_ms, request.number, partition, each.committed_offset))
+        if error is not ErrorCode.NONE:
+            return
+        for topic in request.message.topics:
+            for each in topic.partitions:
+                partition = self._topics.partition(topic.name, each.partition_index)
+                self._truth.commits.append((now_ms, request.number, partition, each.committed_offset))
 
     # ---- the group itself
 

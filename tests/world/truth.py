@@ -218,7 +218,7 @@ class Truth:
         self.topic_changes: list[TopicChange] = []
         self.log_end_at: Callable[[Partition, int], int | None] = lambda partition, at_ms: None
         self.refused_commits: list[int] = []
-        """When a commit was refused because of the generation, or who is a member; those of administrators, too."""
+        """When a commit was refused, or a part of it; those of administrators, too."""
         self.commits: list[tuple[int, int, Partition, int]] = []
         """When, by which request, and which offset of which partition."""
         self.states: list[StateChange] = []

@@ -12,7 +12,7 @@ from tests.world.checkers.silences import done_to, own_fault
 from tests.world.checkers.tolerances import BEAT_MS, EXPIRY_MS, NETWORK_MS
 from tests.world.effects import idle_ms, longer_session_helps, moves, owners_at, static_membership_helps, with_assignor
 from tests.world.spans import overlap, without
-from tests.world.truth import AwayKind, Membership, ProcessTruth, Truth, Way
+from tests.world.truth import AwayKind, Ended, Membership, ProcessTruth, Truth, Way
 
 ABOVE_MS: Final = BEAT_MS
 """How much longer than what it has to outlast a session timeout is, to try it: until the next heartbeat."""
@@ -86,6 +86,8 @@ def process_ended(claim: Given, truth: Truth, context: Context) -> str | None:
         return None
     from_ms = removal.until_ms - _timeout_ms(removal, context) - BEAT_MS
     if any(removal.from_ms <= each <= removal.until_ms for each in removal.process.disconnections):
+        return None
+    if removal.process.ended_ms < removal.until_ms and removal.process.ended is not Ended.POWER:
         return None
     why = _by_coordinator(removal, from_ms, truth, context)
     return why or "its connection was never closed"

@@ -71,9 +71,15 @@ def moved(claim: claims.Moved, truth: Truth, context: Context) -> str | None:
         return f"{first} partitions have their first owner"
     if claim.partitions != len(now) + claim.without_owner:
         return f"{len(now)} partitions are assigned"
-    if claim.needlessly is not None and claim.needlessly > claim.moved:
-        return "more than moved at all"
+    there = {truth.identity(each) for each in now.values()} | _members_at(truth, context.known_ms)
+    might_stay = sum(before is not None and truth.identity(before) in there for _, _, before in assigned.values())
+    if claim.needlessly is not None and claim.needlessly > min(claim.moved, might_stay):
+        return f"the owners of {might_stay} of these partitions were there to keep them"
     return None
+
+
+def _members_at(truth: Truth, at_ms: int) -> set[str]:
+    return {truth.identity(each.member_id) for each in truth.all_memberships() if each.from_ms <= at_ms < each.until_ms}
 
 
 def nothing_assigned(claim: claims.NothingAssigned, truth: Truth, context: Context) -> str | None:
