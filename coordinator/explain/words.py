@@ -1,8 +1,7 @@
 """Numbers, times and names in words."""
 
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -20,7 +19,8 @@ SECONDS_OF_A_DAY: Final = 86_400
 _FIRST_MS: Final = round(datetime.min.replace(tzinfo=UTC).timestamp()) * 1_000
 _LAST_MS: Final = round(datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp()) * 1_000 + 999
 _PLAIN_NAME: Final = re.compile(r"[\w.:@/+-]+")
-_UUID: Final = re.compile(r"-([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
+ID_CHARACTERS: Final = 8
+"""So much of a member id is shown to tell members apart: the first block of a UUID."""
 
 
 def utc_clock(time_ms: int) -> str:
@@ -85,14 +85,28 @@ def host_of(host: str) -> str:
     return plain(host.removeprefix("/")) if host.removeprefix("/") else ""
 
 
+def _own_part(base: str, member_id: str) -> str:
+    """What tells a member id from others of the same client: those of classic members begin with the client id."""
+    return member_id.removeprefix(f"{base}-") or member_id
+
+
+def _characters(parts: Sequence[str]) -> int:
+    """With how many characters these are told apart: `ID_CHARACTERS`, or all if that is not enough."""
+    return ID_CHARACTERS if len({each[:ID_CHARACTERS] for each in parts}) == len(parts) else max(map(len, parts))
+
+
 class Names:
     """Short names of members: the instance id, else the client id, with a part of the member id where two share it."""
 
     def __init__(self, members: Iterable[MemberRef]) -> None:
         by_id = {member.member_id: self._base(member) for member in members}
-        self._shared: Collection[str] = ()
+        self._shared: dict[str, int] = {}
+        """Name of several members → with how many characters of their ids they differ."""
         if len(set(by_id.values())) < len(by_id):
-            self._shared = {base for base, count in Counter(by_id.values()).items() if count > 1}
+            ids: dict[str, list[str]] = {}
+            for member_id, base in by_id.items():
+                ids.setdefault(base, []).append(_own_part(base, member_id))
+            self._shared = {base: _characters(parts) for base, parts in ids.items() if len(parts) > 1}
 
     @staticmethod
     def _base(member: MemberRef) -> str:
@@ -101,9 +115,9 @@ class Names:
     def of(self, member: MemberRef) -> str:
         """`billing-3`, or `rdkafka-7f3a2b1c` if several members have the client id `rdkafka`."""
         base = self._base(member)
-        if base in self._shared and member.member_id:
-            found = _UUID.search(member.member_id)
-            return plain(f"{base}-{found[1]}" if found else member.member_id)
+        characters = self._shared.get(base)
+        if characters is not None and member.member_id:
+            return plain(f"{base}-{_own_part(base, member.member_id)[:characters]}")
         return plain(base) if base else "a member without a name"
 
     def full(self, member: MemberRef) -> str:

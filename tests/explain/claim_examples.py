@@ -241,6 +241,12 @@ FOUND: Final[tuple[findings.Found, ...]] = (
             findings.Crash(AT - 10_000, AT, None),
         ),
     ),
+    findings.StaticRestarts(
+        **_span(findings.Kind.CRASH_LOOP),
+        instance_id="pod-0",
+        client=("billing-3", "/10.0.0.3"),
+        restarts=(AT - 120_000, AT - 60_000, AT),
+    ),
     findings.Storm(
         **_span(findings.Kind.REBALANCE_STORM), rebalances=9, causes=(("member_left", 7), ("new_member", 2)), lost_ms=40
     ),

@@ -366,3 +366,19 @@ def test_a_static_member_that_is_restarted_again_and_again_shares_nothing():
         group.join("a", instance_id="pod-0")
         group.quiet(2_000)
     assert Kind.SHARED_INSTANCE_ID not in group.findings()
+    found = group.findings()[Kind.CRASH_LOOP]
+    assert found.headline == (
+        "the static member pod-0 of a (127.0.0.1) was restarted 6 times in 10 s, each time before its session ended"
+    )
+    assert found.about == "pod-0"
+
+
+def test_a_static_member_that_is_restarted_twice_is_no_loop():
+    group = Consumers()
+    group.join("a", instance_id="pod-0")
+    group.settle()
+    for _ in range(2):
+        group.ids.clear()
+        group.join("a", instance_id="pod-0")
+        group.quiet(2_000)
+    assert Kind.CRASH_LOOP not in group.findings()

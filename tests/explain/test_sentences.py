@@ -4,6 +4,7 @@ import pytest
 
 from coordinator.core.groups.states import GroupState
 from coordinator.explain.findings import findings
+from coordinator.explain.story import story_of
 from tests.audit.stories import subscription
 from tests.explain.consumers import Consumers, clock, text
 
@@ -204,3 +205,32 @@ def test_evidence_that_is_shortened_says_so():
     (found,) = [each for kind, each in group.findings().items() if kind == "flapping_member"]
     assert found.evidence[0] == "3 earlier"
     assert len(found.evidence) == 6
+
+
+def test_a_static_member_whose_restart_takes_longer_than_its_session_is_advised_a_longer_one():
+    group = Consumers()
+    group.join("a", instance_id="pod-0")
+    group.join("b")
+    group.settle()
+    group.quiet(3_000)
+    group.crash("a")
+    group.settle()
+    group.quiet(2_000)
+    group.join("a", instance_id="pod-0")
+    group.settle()
+    generation = next(each for each in group.history().generations if each.changes.removed)
+    story = story_of(group.history(), generation)
+    assert any(
+        each.startswith("if the static member was restarted, raise session.timeout.ms above ") for each in story.advice
+    )
+    assert not any("shut down for good" in each for each in story.advice)
+
+
+def test_a_static_member_that_does_not_come_back_may_be_gone_for_good():
+    group = Consumers()
+    group.join("a", instance_id="pod-0")
+    group.join("b")
+    group.settle()
+    group.crash("a")
+    group.settle()
+    assert any("shut down for good" in each for each in group.story().advice)

@@ -65,6 +65,19 @@ def test_members_that_share_a_client_id_are_told_apart():
     assert names.listed([first, second]) == "rdkafka-7f3a2b1c and rdkafka-8f3a2b1c"
 
 
+def test_members_of_consumer_groups_that_share_a_client_id_are_told_apart():
+    """Their ids are their own (KIP-848), and have nothing of the client id."""
+    first, second = MemberRef("n3mJ9ZfCT2-bhLgXq0rA1w", "app"), MemberRef("Vd0x1YkPQz6cJ8mT5uB7eA", "app")
+    names = Names([first, second])
+    assert names.listed([first, second]) == "app-n3mJ9ZfC and app-Vd0x1YkP"
+
+
+def test_ids_that_begin_alike_are_told_whole():
+    first, second = MemberRef("app-0000000001", "app"), MemberRef("app-0000000002", "app")
+    names = Names([first, second])
+    assert names.listed([first, second]) == "app-0000000001 and app-0000000002"
+
+
 def test_the_software_is_named_when_it_is_known():
     member = MemberRef("m", "billing-3", "/10.0.4.7", None, "librdkafka", "2.6.1")
     assert Names([member]).full(member) == "billing-3 (10.0.4.7, librdkafka 2.6.1)"

@@ -27,7 +27,7 @@ from coordinator.core.classic.requests import reason_of
 from coordinator.core.decision import NOTHING, Decision, OperationContext, Reply, replying
 from coordinator.core.event import Event
 from coordinator.core.groups.clients_after_load import client_seen
-from coordinator.core.groups.connection_at_removal import connection_at_removal
+from coordinator.core.groups.connection_at_removal import connection_at_removal, heard_until
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.rejections import rejecting
 from coordinator.core.groups.requests import SessionExpired
@@ -307,7 +307,8 @@ def removal(
 ) -> MemberRemoved:
     """The removal of a member that did not go by itself, with what is known of why it is silent."""
     connection = connection_at_removal(group.group_id, member, context)
-    heard_ms, wall = last_heard_ms(group.group_id, member, context), context.environment.wall
+    wall = context.environment.wall
+    heard_ms = heard_until(last_heard_ms(group.group_id, member, context), connection)
     paused_ms = None
     if heard_ms is not None:
         paused_ms = context.environment.pauses.within(heard_ms - wall.step_ms, context.now_ms)

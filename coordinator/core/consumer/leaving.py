@@ -27,7 +27,12 @@ from coordinator.core.consumer.subscription import changed_subscriptions
 from coordinator.core.consumer.topic_partitions import NO_PARTITIONS, EpochsByPartition
 from coordinator.core.decision import NOTHING, Decision, OperationContext, Reply
 from coordinator.core.event import Event
-from coordinator.core.groups.connection_at_removal import UNKNOWN, connection_at_removal
+from coordinator.core.groups.connection_at_removal import (
+    UNKNOWN,
+    ConnectionAtRemoval,
+    connection_at_removal,
+    heard_until,
+)
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.requests import SessionExpired
 from coordinator.core.sessions import SessionEnded
@@ -148,8 +153,8 @@ def _removed(group: ConsumerGroup, departure: Departure, context: OperationConte
     member, sessions = departure.member, context.environment.sessions
     last_heard_ms, paused_ms, connection = None, None, UNKNOWN
     if departure.cause is not Cause.MEMBER_LEFT:
-        last_heard_ms, paused_ms = _silence(group, member, context)
         connection = connection_at_removal(group.group_id, member, context)
+        last_heard_ms, paused_ms = _silence(group, member, connection, context)
     return ConsumerMemberRemoved(
         group_id=group.group_id,
         at_ms=context.wall_ms,
@@ -164,12 +169,14 @@ def _removed(group: ConsumerGroup, departure: Departure, context: OperationConte
     )
 
 
-def _silence(group: ConsumerGroup, member: ConsumerMember, context: OperationContext) -> tuple[int | None, int | None]:
+def _silence(
+    group: ConsumerGroup, member: ConsumerMember, connection: ConnectionAtRemoval, context: OperationContext
+) -> tuple[int | None, int | None]:
     """When the member was last heard, and how long the coordinator stood still since then; None: not known."""
     environment = context.environment
     renewed_ms = environment.sessions.last_renewed_ms(group.group_id, member.member_id)
     heard_ms = None if renewed_ms is None else environment.wall.at(renewed_ms)
-    last_heard_ms = max(filter(None, (heard_ms, member.joined_ms)), default=None)
+    last_heard_ms = heard_until(max(filter(None, (heard_ms, member.joined_ms)), default=None), connection)
     if last_heard_ms is None:
         return None, None
     return last_heard_ms, environment.pauses.within(last_heard_ms - environment.wall.step_ms, context.now_ms)

@@ -93,3 +93,11 @@ def _open_or_closed(
     if renewed_ms > connection.closed_ms or has_committed:
         return UNKNOWN
     return ConnectionAtRemoval(False, closed_ms, environment.pauses.around(connection.closed_ms))
+
+
+def heard_until(heard_ms: int | None, connection: ConnectionAtRemoval) -> int | None:
+    """When a member was last heard: not after its connection closed, though the answer to a waiting request renewed
+    its session. Wall-clock milliseconds."""
+    if heard_ms is None or connection.is_open is not False or connection.closed_ms is None:
+        return heard_ms
+    return min(heard_ms, connection.closed_ms)

@@ -16,6 +16,7 @@ class Try(StrEnum):
     QUOTA_IS_TOO_SMALL = "quota_is_too_small"
     REBALANCE_TIMEOUT_OF_NOTHING = "rebalance_timeout_of_nothing"
     PROCESS_ENDED = "process_ended"
+    SESSION_FOR_RESTARTS = "session_for_restarts"
     STATIC_IS_GONE_FOR_GOOD = "static_is_gone_for_good"
     SILENT_ON_OPEN_CONNECTION = "silent_on_open_connection"
     SILENT = "silent"

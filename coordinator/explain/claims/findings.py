@@ -76,6 +76,16 @@ class CrashLoop(Found, frozen=True):
     """It may have been closed in order each time, as a static member."""
 
 
+class StaticRestarts(Found, frozen=True):
+    """A static member was restarted several times within ten minutes, each time before its session ended."""
+
+    instance_id: str
+    client: Identity
+    """Of the last one."""
+    restarts: tuple[int, ...]
+    """When each new process joined."""
+
+
 class Storm(Found, frozen=True):
     """The group rebalanced too often in a short time, beside rebalances that only let members in."""
 
@@ -246,6 +256,8 @@ class CannotJoin(Found, frozen=True):
     """The last one."""
     offers: tuple[Offer, ...] = ()
     """Of the members of the group, if it has no assignor in common with them."""
+    is_epoch: bool = False
+    """The group is one of KIP-848."""
 
 
 class TooOld(Found, frozen=True):

@@ -11,6 +11,7 @@ from coordinator.explain.claims.causes import AssignmentTooLarge, Caused, Evicte
 from coordinator.explain.claims.claim import Claim, derived
 from coordinator.explain.claims.course import GaveUpLate, HeldUp, PendingIds
 from coordinator.explain.claims.price import Moved, Unowned
+from coordinator.explain.claims.silences import Back
 from coordinator.explain.clients import JOIN_IN_POLL, all_are, sends_poll_interval
 from coordinator.explain.facts import identity
 from coordinator.explain.generation import Removal
@@ -97,6 +98,11 @@ def _for_removal(removal: Removal, context: Context, because: list[Claim]) -> Ad
         above_ms = None if heard_ms is None else again.time_ms - heard_ms
         return _advice(kind, because, member=member, above_ms=above_ms, is_epoch=context.generation.is_epoch)
     if removal.cause is Cause.SESSION_EXPIRED and removal.may_be_closed:
+        back = next((each for each in because if isinstance(each, Back)), None)
+        if back is not None:
+            since_ms = removal.last_heard_ms if removal.last_heard_ms is not None else removal.gone_ms
+            above_ms, is_epoch = back.back_ms - since_ms, context.generation.is_epoch
+            return _advice(Try.SESSION_FOR_RESTARTS, because, member=member, above_ms=above_ms, is_epoch=is_epoch)
         return _advice(Try.STATIC_IS_GONE_FOR_GOOD, because, member=member)
     if removal.has_no_time:
         return _advice(Try.REBALANCE_TIMEOUT_OF_NOTHING, because, member=member, above_ms=removal.rebalance_timeout_ms)

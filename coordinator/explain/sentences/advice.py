@@ -88,6 +88,15 @@ def _connection_lost(claim: Advice, telling: Telling) -> str:
     return f"look at what closes its connection (a load balancer, a proxy, the network), as its process lives{outlasts}"
 
 
+def _session_for_restarts(claim: Advice, telling: Telling) -> str:
+    setting = "consumer.session.timeout.ms of the group" if claim.is_epoch else "session.timeout.ms"
+    above = "" if claim.above_ms is None else f" above {duration(claim.above_ms)}"
+    return (
+        f"if the static member was restarted, raise {setting}{above}: then it comes back in time, to the partitions"
+        " that it had"
+    )
+
+
 def _session_outlasts(claim: Advice, telling: Telling) -> str:
     return f"look at what stopped it (pause, GC, one long batch, network), as its process lives{_outlasts(claim)}"
 
@@ -173,6 +182,7 @@ _MADE: Final[Mapping[Try, Callable[[Advice, Telling], str]]] = {
     Try.SILENT_ON_OPEN_CONNECTION: _silent_on_open_connection,
     Try.CONNECTION_LOST: _connection_lost,
     Try.SESSION_OUTLASTS: _session_outlasts,
+    Try.SESSION_FOR_RESTARTS: _session_for_restarts,
     Try.SHORTER_POLL: _busy,
     Try.LONGER_POLL_INTERVAL: _longer_interval,
     Try.ASKED_LATE: _asked_late,

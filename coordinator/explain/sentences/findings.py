@@ -72,6 +72,18 @@ def _crash(crash: found.Crash, clock: Clock) -> str:
     return f"{clock(crash.closed_ms)} its connection closed; removed {clock(crash.removed_ms)}{back}"
 
 
+def _static_restarts(claim: found.StaticRestarts, clock: Clock) -> FindingWords:
+    who = label(claim.client)
+    return FindingWords(
+        f"the static member {plain(claim.instance_id)} of {who} was restarted {len(claim.restarts)} times in"
+        f" {_took(claim)}, each time before its session ended",
+        _newest(f"{clock(each)} it came back" for each in claim.restarts),
+        "look at why its process ends (its exit code, its log, the memory limit, a liveness probe): nobody reads its"
+        " partitions while it is away, and no rebalance tells of it",
+        plain(claim.instance_id),
+    )
+
+
 def _storm(claim: found.Storm, clock: Clock) -> FindingWords:
     return FindingWords(
         storm_headline(claim.rebalances, claim.from_ms, claim.until_ms, clock),
@@ -234,7 +246,7 @@ def _cannot_join(claim: found.CannotJoin, clock: Clock) -> FindingWords:
     last, who = claim.refusal, label(claim.client)
     times = "" if last.count == 1 else f", {last.count:,} times so far"
     return FindingWords(
-        f"{who} cannot join: {rejections.reason(last)}",
+        f"{who} cannot join: {rejections.reason(last, is_epoch=claim.is_epoch)}",
         (f"refused at {clock(last.time_ms)} with {last.error}{times}", *rejections.offers(claim.offers)),
         rejections.advice(last),
         who,
@@ -312,6 +324,7 @@ def _waits_for_transaction(claim: found.WaitsForTransaction, clock: Clock) -> Fi
 _WORDS: Final[Mapping[type[Found], Callable[[Any, Clock], FindingWords]]] = {
     found.ComesAndGoes: _comes_and_goes,
     found.CrashLoop: _crash_loop,
+    found.StaticRestarts: _static_restarts,
     found.Storm: _storm,
     found.RollingRestart: _rolling_restart,
     found.Replaced: _replaced,

@@ -100,7 +100,7 @@ def _which(event: schema.OffsetsDeleted) -> str:
 
 
 def _refusal(claim: Refusal) -> str:
-    return refusal(claim.event, "member epoch" if claim.is_epoch else "generation")
+    return refusal(claim.event, is_epoch=claim.is_epoch)
 
 
 def _converted(claim: GroupConverted) -> str:

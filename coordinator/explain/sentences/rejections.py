@@ -10,6 +10,7 @@ from coordinator.explain.claims.findings import Offer
 from coordinator.explain.makers.findings.clients import INCONSISTENT, UNRELEASED
 from coordinator.explain.words import NAMES_IN_A_SENTENCE, Names, listed, plain, requester
 
+MEMBER_EPOCH: Final = "member epoch"
 CONSUMER_HEARTBEAT: Final = "ConsumerGroupHeartbeat"
 STALE_EPOCH: Final = "STALE_MEMBER_EPOCH"
 COMMITS: Final = {"OffsetCommit": "an offset commit", "TxnOffsetCommit": "an offset commit of a transaction"}
@@ -17,11 +18,9 @@ HEARTBEATS: Final = frozenset({"Heartbeat", CONSUMER_HEARTBEAT})
 _STALE: Final = frozenset({"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "INVALID_PRODUCER_EPOCH", STALE_EPOCH})
 
 
-def refusal(event: RequestRejected, number: str) -> str:
-    """What was refused to whom, as a clause.
-
-    `number` is what members of the group name: their generation, or their member epoch.
-    """
+def refusal(event: RequestRejected, *, is_epoch: bool) -> str:
+    """What was refused to whom, as a clause. `is_epoch`: the group is one of KIP-848."""
+    number = MEMBER_EPOCH if is_epoch else "generation"
     names = Names([event.member] if event.holder is None else [event.member, event.holder])
     text = _REFUSALS.get(event.error, _refused)(event, names, number)
     if event.injected:
@@ -51,8 +50,8 @@ def _too_old(event: RequestRejected, names: Names, number: str) -> str:
     return f"{names.full(event.member)} is too old {lacks(event)} (it asked for {asked})"
 
 
-def reason(event: RequestRejected) -> str:
-    """Why a client cannot join, as a clause after its name."""
+def reason(event: RequestRejected, *, is_epoch: bool) -> str:
+    """Why a client cannot join, as a clause after its name. `is_epoch`: the group is one of KIP-848."""
     match event.error:
         case "GROUP_MAX_SIZE_REACHED":
             return f"the group is full ({_size_setting(event)})"
@@ -64,7 +63,7 @@ def reason(event: RequestRejected) -> str:
             return f"{holder} has its group.instance.id {instance}"
         case "INVALID_SESSION_TIMEOUT":
             return "its session.timeout.ms is outside of what the server allows"
-    return _why_inconsistent(event)
+    return _why_inconsistent(event, is_epoch=is_epoch)
 
 
 _ADVICE: Final = {
@@ -126,10 +125,11 @@ def _fenced(event: RequestRejected, names: Names, number: str) -> str:
 
 
 def _no_common_assignor(event: RequestRejected, names: Names, number: str) -> str:
-    return f"{names.full(event.member)} was refused: {_why_inconsistent(event)}"
+    why = _why_inconsistent(event, is_epoch=number == MEMBER_EPOCH)
+    return f"{names.full(event.member)} was refused: {why}"
 
 
-def _why_inconsistent(event: RequestRejected) -> str:
+def _why_inconsistent(event: RequestRejected, *, is_epoch: bool) -> str:
     """Which assignors collide: `it offers roundrobin, and all members have only range`."""
     if event.group_protocol_type and event.protocol_type != event.group_protocol_type:
         return (
@@ -139,6 +139,11 @@ def _why_inconsistent(event: RequestRejected) -> str:
     if not event.protocols:
         return "it offers no assignor that all members have"
     offered = listed([plain(each) for each in event.protocols])
+    if is_epoch and not event.group_protocols:
+        return (
+            f"the group is a consumer group (KIP-848), and a client of the classic protocol that offers {offered}"
+            " cannot be a member of it"
+        )
     if not event.group_protocols:
         return f"it offers {offered}, and no assignor is common to all members"
     shared = listed([plain(each) for each in event.group_protocols])

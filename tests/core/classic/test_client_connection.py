@@ -143,6 +143,7 @@ def test_a_member_that_is_killed_while_it_waits_in_a_join_phase(sim):
     sim.advance(SESSION_TIMEOUT_MS - HEARTBEAT_MS)
     assert removed(sim).member_id == a
     assert connection(sim) == (False, killed_ms)
+    assert removed(sim).last_heard_ms == killed_ms, "it was not heard when its JoinGroup was answered"
 
 
 def test_a_commit_after_the_close_says_that_the_client_lives(sim):

@@ -20,6 +20,7 @@ _LOOKS: Final[tuple[Callable[[Facts, int], Iterator[Found]], ...]] = (
     rebalances.stopped_for_nothing,
     assignment.idle_members,
     assignment.no_commits,
+    identities.static_restarts,
     identities.shared_instance_id,
     identities.wasted_instance_id,
     clients.cannot_join,

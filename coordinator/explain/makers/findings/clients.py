@@ -8,6 +8,7 @@ from coordinator.audit.schema import REJECTION_APART_MS, MemberRef, RequestRejec
 from coordinator.explain.claims.claim import SEEN, seen
 from coordinator.explain.claims.findings import CannotJoin, HeldByCluster, Kind, Offer, TooOld
 from coordinator.explain.facts import Facts
+from coordinator.explain.generation import CONSUMER
 from coordinator.explain.history import GroupHistory
 
 SLACK_MS: Final = 60_000
@@ -46,6 +47,7 @@ def cannot_join(facts: Facts, now_ms: int) -> Iterator[CannotJoin]:
                 client=(client_id, host),
                 refusal=last,
                 offers=tuple(_offers(history)) if error == INCONSISTENT else (),
+                is_epoch=history.group_type == CONSUMER,
                 evidence=seen(*(each.seq for each in events)),
             )
 

@@ -6,13 +6,24 @@ from typing import Final
 
 from coordinator.core.causes import Cause
 from coordinator.explain.claims.claim import derived
-from coordinator.explain.claims.findings import Identity, Kind, Leave, SharedInstanceId, Take, WastedInstanceId
+from coordinator.explain.claims.findings import (
+    Identity,
+    Kind,
+    Leave,
+    SharedInstanceId,
+    StaticRestarts,
+    Take,
+    WastedInstanceId,
+)
 from coordinator.explain.facts import Facts, densest
 from coordinator.explain.generation import Replacement
 from coordinator.explain.makers.findings.comings import WINDOW_MS
 
 TAKEN_BACK: Final = 3
 """How often, in `WINDOW_MS`, clients take an instance id back from each other until they share it."""
+
+RESTARTS: Final = 3
+"""How often, in `WINDOW_MS`, a static member is restarted until that is a loop: a deploy restarts it once or twice."""
 
 
 def shared_instance_id(facts: Facts, now_ms: int) -> Iterator[SharedInstanceId]:
@@ -31,6 +42,28 @@ def shared_instance_id(facts: Facts, now_ms: int) -> Iterator[SharedInstanceId]:
                 until_ms=window[-1].at_ms,
                 instance_id=instance_id,
                 takes=tuple(Take(each.at_ms, _taker(each)) for each in window),
+                evidence=derived(*(each.seq for each in window)),
+            )
+
+
+def static_restarts(facts: Facts, now_ms: int) -> Iterator[StaticRestarts]:
+    """The client of a static member comes back again and again, without another one that takes its instance id."""
+    for instance_id, replacements in facts.replacements.items():
+        own = [each for each in replacements if (each.old_client_id or _taker(each)[0]) == _taker(each)[0]]
+        window = densest(own, WINDOW_MS, lambda each: each.at_ms)
+        hosts = {each.member.client_host for each in window}
+        is_shared = len(hosts) > 1 and any(
+            earlier.member.client_host != later.old_client_host for earlier, later in pairwise(window)
+        )
+        if len(window) >= RESTARTS and not is_shared:
+            last = window[-1]
+            yield StaticRestarts(
+                kind=Kind.CRASH_LOOP,
+                from_ms=window[0].at_ms,
+                until_ms=last.at_ms,
+                instance_id=instance_id,
+                client=_taker(last),
+                restarts=tuple(each.at_ms for each in window),
                 evidence=derived(*(each.seq for each in window)),
             )
 
