@@ -27,13 +27,7 @@ def _with_consumers(history: History, change: Callable[[int, ConsumerSetup], Con
 
 def longer_session_helps(history: History, member: Membership, timeout_ms: int) -> bool:
     """Whether a member that was removed for its silence would have stayed, and come back by itself."""
-    consumer = -1 if member.process is None else member.process.consumer
-    longer = _with_consumers(
-        history, lambda number, each: each._replace(session_timeout_ms=timeout_ms) if number == consumer else each
-    )
-    if member.process is not None and member.process.kind.is_modern:
-        longer = history._replace(setup=history.setup._replace(consumer_session_ms=timeout_ms))
-    truth = _truth_of(longer)
+    truth = _with_session(history, member, timeout_ms)
     process = None if member.process is None else _same(truth, member.process)
     theirs = [each for each in truth.all_memberships() if each.process is process and each.from_ms < member.until_ms]
     if process is None or not theirs:
@@ -44,6 +38,34 @@ def longer_session_helps(history: History, member: Membership, timeout_ms: int) 
         return True  # an administrator removes it, perhaps before it is back
     return bool(stayed) and any(
         each.member_id == stayed[0].member_id and each.at_ms <= stayed[0].until_ms for each in back
+    )
+
+
+def _with_session(history: History, member: Membership, timeout_ms: int) -> Truth:
+    """The course of a history in which the client of a member has another session timeout."""
+    process = member.process
+    if process is not None and process.kind.is_modern:
+        return _truth_of(history._replace(setup=history.setup._replace(consumer_session_ms=timeout_ms)))
+    return _truth_of(
+        _with_consumers(
+            history,
+            lambda number, each: (
+                each._replace(session_timeout_ms=timeout_ms)
+                if process is not None and number == process.consumer
+                else each
+            ),
+        )
+    )
+
+
+def longer_session_keeps_place(history: History, member: Membership, timeout_ms: int) -> bool:
+    """Whether a static member that was restarted would have been a member still when its next process came."""
+    truth = _with_session(history, member, timeout_ms)
+    process = None if member.process is None else _same(truth, member.process)
+    ends = [each.until_ms for each in truth.memberships if process is not None and each.process is process]
+    return process is None or any(
+        each.from_ms in ends and each.process is not None and each.process.consumer == process.consumer
+        for each in truth.all_memberships()
     )
 
 

@@ -10,7 +10,15 @@ from coordinator.explain.claims.claim import Claim
 from tests.world.checkers.context import Check, Context
 from tests.world.checkers.silences import done_to, own_fault
 from tests.world.checkers.tolerances import BEAT_MS, EXPIRY_MS, NETWORK_MS
-from tests.world.effects import idle_ms, longer_session_helps, moves, owners_at, static_membership_helps, with_assignor
+from tests.world.effects import (
+    idle_ms,
+    longer_session_helps,
+    longer_session_keeps_place,
+    moves,
+    owners_at,
+    static_membership_helps,
+    with_assignor,
+)
 from tests.world.spans import overlap, without
 from tests.world.truth import AwayKind, Ended, Membership, ProcessTruth, Truth, Way
 
@@ -174,6 +182,20 @@ def static_membership(claim: Given, truth: Truth, context: Context) -> str | Non
     return None
 
 
+def session_for_restarts(claim: Given, truth: Truth, context: Context) -> str | None:
+    """It says: if the static member was restarted, which session timeout would have kept its place."""
+    removal = _removal(claim, truth, context)
+    if removal is None or removal.process is None:
+        return None
+    if removal.process.instance_id is None:
+        return "it is no static member"
+    if removal.process.lived_at(removal.until_ms) or claim.above_ms is None:
+        return None
+    if not longer_session_keeps_place(context.history, removal, claim.above_ms + ABOVE_MS):
+        return f"with a session timeout of {claim.above_ms + ABOVE_MS} ms it would have been removed, too"
+    return None
+
+
 def stickier_assignor(claim: Given, truth: Truth, context: Context) -> str | None:
     """It says that the other assignor moves no more than it has to."""
     if claim.change is None:
@@ -226,6 +248,7 @@ BY_KIND: Final[dict[Try, Callable[[Given, Truth, Context], str | None]]] = {
     Try.SILENT: silent,
     Try.CONNECTION_LOST: connection_lost,
     Try.SESSION_OUTLASTS: session_outlasts,
+    Try.SESSION_FOR_RESTARTS: session_for_restarts,
     Try.SHORTER_POLL: busy,
     Try.LATE_TO_REJOIN: busy,
     Try.LATE_TO_SYNC: busy,

@@ -64,6 +64,18 @@ def crash_loop(claim: claims.CrashLoop, truth: Truth, context: Context) -> str |
     return None
 
 
+def static_restarts(claim: claims.StaticRestarts, truth: Truth, context: Context) -> str | None:
+    known = memberships_of(truth, (claim.instance_id,))
+    for at_ms in claim.restarts:
+        came = _began_at(known, at_ms)
+        if came is None and not truth.was_away(at_ms - EXPIRY_MS, at_ms + 1):
+            return f"no process of it joined at {at_ms}"
+    processes = {each.process.number for each in known if each.process is not None}
+    if len(claim.restarts) >= len(known) and len(processes) < 2:
+        return f"it had {len(processes)} processes"
+    return None
+
+
 def storm(claim: claims.Storm, truth: Truth, context: Context) -> str | None:
     since_ms, until_ms = claim.from_ms - INSTANT_MS, claim.until_ms + INSTANT_MS
     known = [each.generation_id for each in truth.states if since_ms <= each.at_ms <= until_ms]
@@ -213,6 +225,7 @@ def unowned_partitions(claim: claims.UnownedPartitions, truth: Truth, context: C
 CHECKS: Final[dict[type[Claim], Check]] = {
     claims.ComesAndGoes: comes_and_goes,
     claims.CrashLoop: crash_loop,
+    claims.StaticRestarts: static_restarts,
     claims.Storm: storm,
     claims.RollingRestart: rolling_restart,
     claims.Replaced: replaced,
