@@ -90,6 +90,12 @@ FOUND: Final[dict[str, History]] = {
         Action(25_000, "kill"),
         told_ms=(24_000, 29_000),
     ),
+    "a static member of the new protocol crashes again and again": history(
+        [MODERN._replace(instance_id="i-1")], Action(20_000, "crash_loop", 0, 3)
+    ),
+    "a static member is away for longer than its session": history(
+        [JAVA, JAVA._replace(instance_id="i-1")], Action(20_000, "kill", 1, 13_000)
+    ),
     "a static member joins again in a join phase": history(
         [COOPERATIVE, COOPERATIVE._replace(instance_id="i-2")],
         Action(19_283, "unsubscribe"),
@@ -143,6 +149,13 @@ FOUND: Final[dict[str, History]] = {
     "a member of the new protocol crashes again and again": history(
         [MODERN, MODERN], Action(12_000, "crash_loop", 1, 6), consumer_session_ms=6_000
     ),
+    "epochs rise faster than they are reconciled": history(
+        [MODERN], Action(4_815, "crash_loop", 0, 4), Action(8_758, "crash_loop", 0, 2), consumer_session_ms=15_000
+    ),
+    "a member leaves as its group changes its type": history([JAVA, MODERN], Action(16_697, "unsubscribe", 1)),
+    "a topic is deleted as an epoch rises": history(
+        [MODERN, MODERN], Action(20_000, "delete_topic", 0, 4_000), Action(20_500, "close", 1, 1_000)
+    ),
     "an administrator removes a member of the new protocol": history(
         [MODERN, MODERN], Action(20_000, "remove_member", 1)
     ),
@@ -178,7 +191,19 @@ FOUND: Final[dict[str, History]] = {
     "the disk is full when a member dies": history(
         [MODERN], Action(8_919, "fill_disk", 0, 3_630), Action(10_447, "kill", 0, 1_083)
     ),
+    "a member rejoins while the coordinator stands still": history(
+        [JAVA, JAVA], Action(20_000, "grow_topic", 0, 3), Action(20_500, "pause_coordinator", 0, 8_000)
+    ),
+    "members are removed by an administrator while the coordinator stands still": history(
+        [JAVA, JAVA, JAVA],
+        Action(27_856, "pause_coordinator", 2, 3_299),
+        Action(30_208, "remove_member", 0),
+        Action(30_524, "kill", 1, 436),
+    ),
     # ---- what clients do
+    "all members are replaced by others": history(
+        [JAVA, JAVA], Action(20_000, "close", 0, 1_000), Action(20_100, "close", 1, 1_500)
+    ),
     "a member without partitions is closed": history(
         [ConsumerSetup("librdkafka", max_poll_interval_ms=12_000)] * 2, Action(30_000, "close", 1), topics=(("t", 1),)
     ),

@@ -1,6 +1,6 @@
 """Why a rebalance began: true by what processes said and did, and by what administrators did."""
 
-from itertools import pairwise
+from itertools import combinations
 from typing import Final
 
 from coordinator.core.causes import Cause
@@ -42,7 +42,8 @@ def resubscribed(claim: claims.Resubscribed, truth: Truth, context: Context) -> 
     if not said:
         return "it has said nothing"
     if claim.change is claims.Change.TOPICS:
-        pairs = [(set(a.topics), set(b.topics)) for a, b in pairwise(said)]
+        # Not all that it says is heard.
+        pairs = [(set(a.topics), set(b.topics)) for a, b in combinations(said, 2)]
         wanted = set(claim.subscribed), set(claim.unsubscribed)
         if not any((now - before, before - now) == wanted for before, now in pairs):
             return f"it did not: {[each.topics for each in said]}"
@@ -59,7 +60,8 @@ def topic_changed(claim: claims.TopicChanged, truth: Truth, context: Context) ->
         return f"its partitions were {counts}"
     # Some are claimed as they were when the rebalance began, some as they were when it was over.
     begun = [each for each in known if each.at_ms <= context.began_ms + INSTANT_MS]
-    now = {found[-1].partitions if found else 0 for found in (begun, known)}
+    exactly = [each for each in known if each.at_ms <= context.began_ms]
+    now = {found[-1].partitions if found else 0 for found in (exactly, begun, known)}
     if claim.partitions_now not in now:
         return f"it has {counts[-1]} partitions"
     assigned = [each.at_ms for each in truth.states if each.generation_id < context.generation_id]
