@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 
+from coordinator.audit.schema import MemberRef
 from coordinator.explain.claims import (
     advice,
     causes,
@@ -25,7 +26,7 @@ from coordinator.explain.history import GroupHistory
 from coordinator.explain.makers.generation import claims_of
 from tests.world.checkers.checks import CHECKS
 from tests.world.history import Action, ConsumerSetup, History, Setup
-from tests.world.telling import Makers, told_in
+from tests.world.telling import PRODUCT, Makers, told_in
 
 MODULES: Final[tuple[ModuleType, ...]] = (advice, causes, course, endings, findings, notes, price, silences)
 JAVA: Final = ConsumerSetup()
@@ -95,7 +96,7 @@ def with_(**fields: object) -> Change:
     return lambda claim: msgspec.structs.replace(claim, **fields)
 
 
-STRANGER: Final = msgspec.convert({"member_id": "nobody"}, causes.Joined.__annotations__["member"])
+STRANGER: Final = MemberRef("nobody")
 
 FALSE: Final[tuple[tuple[type[Claim], History, Change], ...]] = (
     (causes.Joined, KILLED, with_(member=STRANGER)),
@@ -161,6 +162,63 @@ def test_a_claim_that_was_made_false_is_found(kind, history, change):
     report = told_in(history, Makers(with_a_false_one, lambda folded, now_ms: ()))
     assert changed, f"no {kind.__name__} is told in this history"
     assert any(type(each.contradiction.claim) is kind for each in report.false)
+
+
+# ---- findings and notes
+
+SHUT_OUT: Final = History(
+    Setup((MODERN._replace(instance_id="i-0"), MODERN)), (Action(20_000, "kill", 0, 2_000),), 50_000, (24_000,)
+)
+
+
+RESTARTED: Final = of([JAVA, JAVA._replace(instance_id="i-1")], Action(20_000, "kill", 1, 500))
+
+
+def moved_on(claim: Any) -> Any:
+    """The crashes of a loop, later than they were."""
+    crashes = tuple(msgspec.structs.replace(each, removed_ms=each.removed_ms + 3_000) for each in claim.crashes)
+    return msgspec.structs.replace(claim, crashes=crashes)
+
+
+OWNERS: Final = tuple(MemberRef(f"consumer-{number}-0000000{number + 1}") for number in range(2))
+FALSE_OF_GROUP: Final[tuple[tuple[type[Claim], History, Change], ...]] = (
+    (findings.CrashLoop, LOOPING, moved_on),
+    (findings.CannotJoin, SHUT_OUT, with_(client=("consumer-1", "/10.0.0.2"))),
+    (findings.IdleMembers, NONE_LEFT, lambda claim: with_(from_ms=claim.until_ms, members=OWNERS)(claim)),
+    (notes.GroupGone, GONE, later("at_ms", -3_000)),
+    (notes.PlaceTaken, RESTARTED, with_(before=OWNERS[0])),
+    (silences.CoordinatorAway, STOPPED, later("from_ms", -2_000)),
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "history", "change"),
+    FALSE_OF_GROUP,
+    ids=[kind.__name__ for kind, _, _ in FALSE_OF_GROUP],
+)
+def test_a_finding_or_note_that_was_made_false_is_found(kind, history, change):
+    changed: list[Claim] = []
+
+    def with_a_false_one(folded: GroupHistory, now_ms: int) -> Iterable[Claim]:
+        for claim in PRODUCT.of_group(folded, now_ms):
+            if type(claim) is kind:
+                changed.append(change(claim))
+                yield changed[-1]
+
+    report = told_in(history, Makers(lambda folded, generation: (), with_a_false_one))
+    assert changed, f"no {kind.__name__} is told in this history"
+    assert report.false
+
+
+def test_a_finding_that_lasts_too_long_is_found():
+    found: list[Claim] = []
+
+    def as_at_first(folded: GroupHistory, now_ms: int) -> Iterable[Claim]:
+        found.extend(each for each in PRODUCT.of_group(folded, now_ms) if isinstance(each, findings.CannotJoin))
+        return found[:1]
+
+    report = told_in(SHUT_OUT, Makers(lambda folded, generation: (), as_at_first))
+    assert ["it has joined" in each.contradiction.why for each in report.false] == [True]
 
 
 # ---- advice
