@@ -1,6 +1,7 @@
 """A consumer of the classic protocol: it joins, syncs, sends heartbeats, gives up what it must, and leaves."""
 
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from _wire.errors import ErrorCode
@@ -120,16 +121,16 @@ class ClassicConsumer(Process):
             protocols=protocols,
             reason=says or None,
         )
-        self.send("JoinGroup", message, self.kind.join_version, self._joined)
+        self.send("JoinGroup", message, self.kind.join_version, partial(self._joined, attempt))
 
     def _metadata(self, assignor: str) -> bytes:
         """The eager sticky assignor remembers what its member had, though it has given that up."""
         owned = self.held if assignor in COOPERATIVE else self._last_assigned
         return metadata_of(assignor, self.member_id, self.topics, owned, self.generation_id)
 
-    def _joined(self, response: Any, error: ErrorCode) -> None:
-        if self.phase is not Phase.JOINING:
-            return
+    def _joined(self, attempt: int, response: Any, error: ErrorCode) -> None:
+        if self.phase is not Phase.JOINING or attempt != self._attempt:
+            return  # it has asked again since
         match error:
             case ErrorCode.NONE:
                 if response.member_id != self.member_id and self.held:

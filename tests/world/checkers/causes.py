@@ -26,9 +26,10 @@ def _since(context: Context) -> int:
 def joined(claim: claims.Joined, truth: Truth, context: Context) -> str | None:
     member_id = claim.member.member_id
     found = [each for each in truth.all_memberships() if each.member_id == member_id]
+    if truth.was_away(_since(context), context.known_ms):
+        return None  # what comes and goes in one iteration of the event loop, as after a pause, is not seen
     if not found:
-        # One that comes and goes in one iteration of the event loop, as after a pause, is not seen.
-        return None if truth.was_away(_since(context), context.known_ms) else "it never was a member"
+        return "it never was a member"
     if not any(_since(context) <= each.from_ms <= context.known_ms + INSTANT_MS for each in found):
         return "it was a member since before, or later"
     return None

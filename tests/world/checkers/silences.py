@@ -172,7 +172,11 @@ def _may_be_seen_at(closed_ms: int, seen_ms: int, hidden: list[tuple[int, int]])
     """Whether the coordinator may have seen a connection close then: while it stands still or is cut off it cannot."""
     if -INSTANT_MS <= seen_ms - closed_ms <= NETWORK_MS:
         return True
-    return any(start - NETWORK_MS <= closed_ms <= end and abs(seen_ms - end) <= NETWORK_MS for start, end in hidden)
+    end_ms = closed_ms
+    for start, end in sorted(hidden):
+        if start - NETWORK_MS <= end_ms <= end:
+            end_ms = end  # one after the other, they hide it longer
+    return end_ms > closed_ms and abs(seen_ms - end_ms) <= NETWORK_MS
 
 
 def _before(process: ProcessTruth, at_ms: int) -> str:
