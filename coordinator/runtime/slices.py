@@ -258,7 +258,8 @@ class Slices:
         if (source is not None or not self._own.by_source) and self.has_time():
             held_bytes_max = MUCH_BYTES if self._held.sum_bytes else UNBOUNDED_BYTES
             if work.run(self._now + SLICE_SECONDS, held_bytes_max):
-                self._held.count(work)
+                if work.is_waiting or held_bytes:
+                    self._held.count(work)
                 return work if work.is_waiting else None
             self._wait(work)
         elif source is None:

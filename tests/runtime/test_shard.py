@@ -159,6 +159,8 @@ def test_heartbeats_are_taken_from_leases_while_a_group_is_stable():
     leader, follower = sim.stable_with("a", "b")
     assert is_taken(sim, leader)
     sim.restart()
+    assert not is_taken(sim, follower), "after a load the first one tells who the client is"
+    sim.heartbeat(follower)
     assert is_taken(sim, follower)
     sim.join("a", leader)
     assert not is_taken(sim, follower)

@@ -23,17 +23,6 @@ def described_bytes(group: Group[Any] | None, request: Any) -> int:
     return GROUP_BYTES + (0 if group is None else group.kind.described_bytes(group.membership))
 
 
-def asks_for_few(request: OffsetFetchRequest) -> bool:
-    """Whether an OffsetFetch of one group names so few partitions that nothing has to be counted, as nearly all do."""
-    topics = request.groups[0].topics
-    if topics is None or len(topics) > FEW_TOPICS:
-        return False
-    partitions = 0
-    for topic in topics:  # not a generator: each consumer asks for its offsets
-        partitions += len(topic.partition_indexes)
-    return partitions <= FEW_PARTITIONS
-
-
 def fetched_bytes(group: Group[Any] | None, request: OffsetFetchRequest) -> int:
     """Of OffsetFetch, of the one group that the request asks for. Of all topics also the texts count."""
     topics = request.groups[0].topics

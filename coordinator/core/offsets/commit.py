@@ -63,7 +63,9 @@ def prepare(
     known = KnownTopics(request, [], [])
     rejected: dict[object, OffsetCommitResponseTopic] = {}
     _split_known(request.topics, context, known.topics, rejected)
-    return _prepared(known, rejected)
+    if rejected:
+        return _prepared(known, rejected)
+    return known if known.topics else Answer(OffsetCommitResponse())
 
 
 def _prepare_in_steps(

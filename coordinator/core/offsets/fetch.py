@@ -9,7 +9,6 @@ from typing import Any, Final
 from _wire.errors import NONE, ErrorCode
 from _wire.messages.offset_fetch import (
     OffsetFetchRequest,
-    OffsetFetchRequestGroup,
     OffsetFetchRequestTopic,
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
@@ -24,7 +23,7 @@ from coordinator.core.error_responses import TOPICS_AT_ONCE
 from coordinator.core.groups.group import Group
 from coordinator.core.offsets.committed_offsets import CommittedOffsets
 from coordinator.core.offsets.pending_offsets import PendingOffsets
-from coordinator.core.offsets.records import find_offsets
+from coordinator.core.offsets.records import find_offsets, only_group
 from coordinator.core.operation import Answer
 
 NO_OFFSET: Final = -1
@@ -46,7 +45,8 @@ def prepare(
     request: OffsetFetchRequest, context: OperationContext
 ) -> OffsetFetchRequest | Answer | Generator[None, None, OffsetFetchRequest]:
     """Convert a request of any version to the newest form: groups, and topics with their names."""
-    as_groups(request, context.api_version)
+    if context.api_version < GROUPS_VERSION:
+        request.groups = [only_group(request)]
     if context.api_version == ZOOKEEPER_VERSION:
         return Answer(error_response(request, ErrorCode.UNSUPPORTED_VERSION, ZOOKEEPER_VERSION))
     if context.api_version >= TOPIC_ID_VERSION:
@@ -74,17 +74,7 @@ def _give_names(requested: Iterable[OffsetFetchRequestTopics], topics: Topics) -
 def as_groups(request: OffsetFetchRequest, api_version: int) -> None:
     """Have a request of any version name its groups as the newest one does."""
     if api_version < GROUPS_VERSION:
-        request.groups = [_only_group(request)]
-
-
-def _only_group(request: OffsetFetchRequest) -> OffsetFetchRequestGroup:
-    topics = None
-    if request.topics is not None:
-        topics = [
-            OffsetFetchRequestTopics(name=topic.name, partition_indexes=topic.partition_indexes)
-            for topic in request.topics
-        ]
-    return OffsetFetchRequestGroup(group_id=request.group_id, topics=topics)
+        request.groups = [only_group(request)]
 
 
 def per_group(request: OffsetFetchRequest) -> Iterable[tuple[str, OffsetFetchRequest]]:
@@ -176,7 +166,7 @@ def error_response(request: OffsetFetchRequest, error: ErrorCode, api_version: i
 def request_error(request: OffsetFetchRequest, error: ErrorCode, api_version: int) -> OffsetFetchResponse:
     """As `error_response`, of a request that was not prepared."""
     if api_version < GROUPS_VERSION and not request.groups:
-        request.groups = [_only_group(request)]
+        request.groups = [only_group(request)]
     return error_response(request, error, api_version)
 
 

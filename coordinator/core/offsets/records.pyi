@@ -7,7 +7,12 @@ from _wire.messages.offset_commit import (
     OffsetCommitResponseTopic,
 )
 from _wire.messages.offset_delete import OffsetDeleteRequestPartition, OffsetDeleteResponsePartition
-from _wire.messages.offset_fetch import OffsetFetchRequestTopics, OffsetFetchResponseTopics
+from _wire.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponseTopics,
+)
 from _wire.messages.txn_offset_commit import TxnOffsetCommitRequestTopic, TxnOffsetCommitResponseTopic
 
 class CommittedOffset:
@@ -70,6 +75,12 @@ def read_offset_record(key: bytes, value: bytes | None) -> tuple[str, str, int, 
     Raises:
         MalformedMessage: it is no record of a committed offset.
     """
+
+def only_group(request: OffsetFetchRequest) -> OffsetFetchRequestGroup:
+    """What an OffsetFetch before v8, which is about one group, asks for, as newer ones name it."""
+
+def asks_for_few(request: OffsetFetchRequest, topics_max: int, partitions_max: int) -> bool:
+    """Whether an OffsetFetch of one group asks for no more topics and partitions, each by name."""
 
 def find_offsets(
     by_topic: dict[str, dict[int, CommittedOffset]], topics: list[OffsetFetchRequestTopics], of_nameless: int = 0

@@ -14,7 +14,8 @@ from _wire.messages.offset_commit cimport (
 from _wire.messages.offset_commit_record cimport OffsetCommitKey, OffsetCommitValue
 from _wire.messages.offset_delete cimport OffsetDeleteRequestPartition, OffsetDeleteResponsePartition
 from _wire.messages.offset_fetch cimport (
-    OffsetFetchRequestTopics, OffsetFetchResponsePartitions, OffsetFetchResponseTopics,
+    OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopic, OffsetFetchRequestTopics,
+    OffsetFetchResponsePartitions, OffsetFetchResponseTopics,
 )
 from _wire.messages.txn_offset_commit cimport (
     TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic, TxnOffsetCommitResponsePartition,
@@ -230,6 +231,29 @@ cdef int fill(OffsetCommitValue value, CommittedOffset position) except -1:
     value.offset, value.leader_epoch, value.metadata = position.offset, position.leader_epoch, position.metadata
     value.commit_timestamp, value.expire_timestamp = position.commit_timestamp_ms, position.expire_timestamp
     return 0
+
+
+def only_group(OffsetFetchRequest request not None):
+    cdef list topics = None
+    cdef OffsetFetchRequestTopic asked
+    cdef OffsetFetchRequestTopics topic
+    if request.topics is not None:
+        topics = []
+        for asked in request.topics:
+            topic = OffsetFetchRequestTopics(name=asked.name, partition_indexes=asked.partition_indexes)
+            topics.append(topic)
+    return OffsetFetchRequestGroup(group_id=request.group_id, topics=topics)
+
+
+def asks_for_few(OffsetFetchRequest request not None, Py_ssize_t topics_max, Py_ssize_t partitions_max):
+    cdef OffsetFetchRequestGroup group = request.groups[0]
+    cdef OffsetFetchRequestTopics topic
+    cdef Py_ssize_t partitions = 0
+    if group.topics is None or len(group.topics) > topics_max:
+        return False
+    for topic in group.topics:
+        partitions += len(topic.partition_indexes)
+    return partitions <= partitions_max
 
 
 def find_offsets(dict by_topic not None, list topics not None, int16_t of_nameless=0):

@@ -14,10 +14,11 @@ from _wire.errors import ErrorCode
 from coordinator.core.classic import joining
 from coordinator.core.consumer import describe
 from coordinator.core.groups import admin, operations
-from coordinator.core.groups.answer_sizes import asks_for_few, described_bytes, fetched_bytes
+from coordinator.core.groups.answer_sizes import FEW_PARTITIONS, FEW_TOPICS, described_bytes, fetched_bytes
 from coordinator.core.groups.rejections import RejectedRequest
 from coordinator.core.offsets import commit as offset_commit
 from coordinator.core.offsets import fetch as offset_fetch
+from coordinator.core.offsets.records import asks_for_few
 from coordinator.core.operation import Answer, Operation
 from coordinator.runtime.slices import MUCH_BYTES, Steps
 from coordinator.server.dispatch import DEFERRED, DispatchTable, Downgrade, ErrorResponse
@@ -129,31 +130,24 @@ class GroupHandlers:
         rejected = RejectedRequest(operation.name, request, error)
         self._node.coordinator.enqueue(operations.REPORT_REJECTION, request.group_id, rejected, context)
 
-    def _enqueue_parts(self, api: ManyGroups, request: Any, context: RequestContext) -> Any:
+    def _enqueue_parts(
+        self, api: ManyGroups, request: Any, context: RequestContext, *, is_prepared: bool = False
+    ) -> Any:
         operation = api.operation
-        if operation.prepare is not None:
+        if operation.prepare is not None and not is_prepared:
             request = operation.prepare(request, context)
             if type(request) is GeneratorType:
                 return self._enqueue_parts_when_prepared(api, request, context)
             if isinstance(request, Answer):
                 return request.response
-        return self._enqueue_prepared_parts(api, request, context)
-
-    def _enqueue_parts_when_prepared(self, api: ManyGroups, steps: Steps[Any], context: RequestContext) -> Steps[Any]:
-        request = yield from steps
-        if isinstance(request, Answer):
-            return request.response
-        response = self._enqueue_prepared_parts(api, request, context)
-        return (yield from response) if type(response) is GeneratorType else response
-
-    def _enqueue_prepared_parts(self, api: ManyGroups, request: Any, context: RequestContext) -> Any:
         parts = iter(api.per_group(request))
         first = next(parts, None)
         if first is None:
             return api.merge(())
         if next(parts, None) is not None:
             return self._ask_in_portions(api, request, context)
-        if api.bytes_of is not None and not (api.bytes_of is fetched_bytes and asks_for_few(first[1])):
+        is_small = api.bytes_of is fetched_bytes and asks_for_few(first[1], FEW_TOPICS, FEW_PARTITIONS)
+        if api.bytes_of is not None and not is_small:
             size_bytes = self._answers.bytes_of(api.bytes_of, *first)
             if size_bytes > MUCH_BYTES:
                 ask = partial(self._node.coordinator.enqueue, api.operation, *first, context)
@@ -162,6 +156,13 @@ class GroupHandlers:
         context.request_id = self._node.pending.register(context.connection)
         self._node.coordinator.enqueue(api.operation, first[0], first[1], context)
         return DEFERRED
+
+    def _enqueue_parts_when_prepared(self, api: ManyGroups, steps: Steps[Any], context: RequestContext) -> Steps[Any]:
+        request = yield from steps
+        if isinstance(request, Answer):
+            return request.response
+        response = self._enqueue_parts(api, request, context, is_prepared=True)
+        return (yield from response) if type(response) is GeneratorType else response
 
     def _ask_in_portions(self, api: ManyGroups, request: Any, context: RequestContext) -> Steps[Any]:
         many = Merged(api.operation, partial(api.per_group, request), api.merge, api.bytes_of)
