@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from coordinator.audit import schema
 from coordinator.core.groups.connection_at_removal import ConnectionAtRemoval
 
 Fields = dict[str, Any]
@@ -15,21 +14,11 @@ A member may be a `KnownMember`, or any object with the attributes of `schema.Me
 
 def connection_fields(connection: ConnectionAtRemoval, coordinator_paused_ms: int | None) -> Fields:
     """What `member.removed` tells of the connection of the member."""
-    denials = connection.denials
     return {
         "connection_open": connection.is_open,
         "connection_closed_ms": connection.closed_ms,
         "coordinator_paused_ms": coordinator_paused_ms,
         "connection_closed_in_pause_ms": connection.closed_in_pause_ms,
         "connection_muted_ms": connection.muted_ms,
-        "denied": None
-        if denials is None
-        else schema.DeniedRequests(
-            denials.api,
-            denials.operation,
-            denials.resource_type,
-            denials.resource_name,
-            denials.first_ms,
-            denials.count,
-        ),
+        "denied": connection.denied,
     }

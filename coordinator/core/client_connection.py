@@ -1,23 +1,29 @@
 """A connection of a client, as far as groups remember it."""
 
+from collections import deque
 from typing import Final
 
 import msgspec
 
-DENIALS_APART_MS: Final = 60_000
-"""Denials that are further apart do not belong together."""
+DENIALS_KEPT: Final = 100
+"""How many of the newest denials of a connection are remembered."""
 
 
 class Denials(msgspec.Struct):
-    """Requests of a client that the authorizer refused, one after the other. Times are those of deadlines, in ms."""
+    """Requests of a client that the authorizer refused for one missing right: the first API, and when, in ms.
+
+    The times are those of deadlines, at most `DENIALS_KEPT` of them, the newest.
+    """
 
     api: str
     operation: str
     resource_type: str
     resource_name: str
-    first_ms: int
-    last_ms: int
-    count: int = 1
+    times_ms: deque[int]
+
+    def since(self, time_ms: int) -> list[int]:
+        """Those after a time."""
+        return [each for each in self.times_ms if each > time_ms]
 
 
 class ClientConnection:
@@ -43,12 +49,10 @@ class ClientConnection:
     def deny(self, api: str, operation: str, resource_type: str, resource_name: str, now_ms: int) -> None:
         """A request of it was refused."""
         known = self.denials
-        same = known is not None and (known.operation, known.resource_name) == (operation, resource_name)
-        if known is None or not same or now_ms - known.last_ms > DENIALS_APART_MS:
-            self.denials = Denials(api, operation, resource_type, resource_name, now_ms, now_ms)
-        else:
-            known.last_ms = now_ms
-            known.count += 1
+        if known is None or (known.operation, known.resource_name) != (operation, resource_name):
+            times = deque[int](maxlen=DENIALS_KEPT)
+            known = self.denials = Denials(api, operation, resource_type, resource_name, times)
+        known.times_ms.append(now_ms)
 
     def mute(self, from_ms: int, until_ms: int) -> None:
         """Nothing is read from it in this time (KIP-219). Throttle times that follow each other are one."""

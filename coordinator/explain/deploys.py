@@ -36,6 +36,8 @@ def rolling_deploy(facts: Facts) -> list[Succession]:
         and visit.removal.cause in (Cause.MEMBER_LEFT, Cause.SESSION_EXPIRED)
         and visit.removal.requested_by is None
         and not visit.removal.is_by_coordinator
+        and (visit.removal.cause is Cause.MEMBER_LEFT or visit.removal.is_disconnected)
+        and visit.removal.member.member_id not in facts.came_again
     ]
     gone.sort(key=lambda each: each.gone_ms)
     old = {identity(each.member) for each in gone}

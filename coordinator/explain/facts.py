@@ -62,6 +62,19 @@ class Facts:
         }
 
     @cached_property
+    def last_joined_ms(self) -> dict[Identity, int]:
+        """Client id and host → when a client of that name joined last, also if it is gone again."""
+        joins = [each for generation in self.history.generations for each in generation.changes.joined]
+        found: dict[Identity, int] = {}
+        for each in (*joins, *self.history.pending_changes.joined):
+            client = each.member.client_id, each.member.client_host
+            found[client] = max(found.get(client, 0), each.at_ms)
+        for known in self.history.members.values():
+            client = known.member.client_id, known.member.client_host
+            found[client] = max(found.get(client, 0), known.joined_ms or 0)
+        return found
+
+    @cached_property
     def visits(self) -> dict[Identity, list[Visit]]:
         """Identity → its removals in order; by an administrator or a rebalance timeout too."""
         joins: dict[Identity, deque[Joining]] = defaultdict(deque)

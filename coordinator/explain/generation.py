@@ -76,6 +76,10 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
     """For how long of its silence the coordinator read nothing from its connection, because of a quota."""
     denied: DeniedRequests | None = None
     """Its requests in that time that the authorizer refused."""
+    gives_no_reason: bool = False
+    """Its group was one of KIP-848, whose protocol has no reasons."""
+    owned: int | None = None
+    """Partitions that it had."""
 
     @property
     def is_disconnected(self) -> bool:
@@ -94,10 +98,18 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
         if self.cause is not Cause.SESSION_EXPIRED:
             return False
         if self.gave_up:
-            return True
+            return not self._had_a_session_after_the_pause
         if not self.coordinator_paused_ms or self.silent_ms is None:
             return False
         return 2 * (self.silent_ms - self.coordinator_paused_ms) < (self.session_timeout_ms or 0)
+
+    @property
+    def _had_a_session_after_the_pause(self) -> bool:
+        """Whether it was removed a whole session after the pause in which its connection closed."""
+        if self.connection_closed_ms is None or not self.session_timeout_ms:
+            return False
+        listened_ms = self.at_ms - self.connection_closed_ms - (self.coordinator_paused_ms or 0)
+        return listened_ms >= self.session_timeout_ms
 
     @property
     def is_muted(self) -> bool:

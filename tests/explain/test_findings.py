@@ -97,9 +97,11 @@ def test_a_rolling_restart_of_static_members_is_none():
 def test_a_session_timeout_that_is_shorter_than_the_pauses():
     group = Consumers().group_of("a", "b")
     for _ in range(2):
+        removed_id = group.ids["b"]
         group.vanish("b")
         group.settle()
         group.quiet(2_000)
+        group.sim.heartbeat(removed_id)  # it lives: it learns so that it was removed
         group.join("b")
         group.settle()
     found = group.findings()[Kind.SHORT_SESSION_TIMEOUT]

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import msgspec
 
-from coordinator.core.client_connection import ClientConnection, Denials
+from coordinator.core.client_connection import ClientConnection
 from coordinator.core.decision import OperationContext
 
 
@@ -25,6 +25,17 @@ class ConnectedMember(Protocol):
     def committed_ms(self) -> int | None: ...
 
 
+class DeniedSince(msgspec.Struct, frozen=True):
+    """Requests that were refused, from `since_ms` on (wall clock), as `schema.DeniedRequests` tells them."""
+
+    api: str
+    operation: str
+    resource_type: str
+    resource_name: str
+    since_ms: int
+    count: int
+
+
 class ConnectionAtRemoval(msgspec.Struct, frozen=True):
     """The connection of a member that is removed. Neither open nor closed at a known time: nothing is known of it."""
 
@@ -35,7 +46,7 @@ class ConnectionAtRemoval(msgspec.Struct, frozen=True):
     """How long the pause of the coordinator was in which it may have been closed; None: it was closed in none."""
     muted_ms: int | None = None
     """For how long of the member's silence nothing was read from it, because a quota was exceeded."""
-    denials: Denials | None = None
+    denied: DeniedSince | None = None
     """The requests in the member's silence that were refused because a right on its group is missing."""
 
 
@@ -60,20 +71,20 @@ def connection_at_removal(group_id: str, member: ConnectedMember, context: Opera
         found,
         muted_ms=max(0, min(connection.muted_until_ms, context.now_ms) - max(connection.muted_from_ms, renewed_ms))
         or None,
-        denials=_denials_since(renewed_ms, connection, group_id, context),
+        denied=_denied_since(renewed_ms, connection, group_id, context),
     )
 
 
-def _denials_since(
+def _denied_since(
     renewed_ms: int, connection: ClientConnection, group_id: str, context: OperationContext
-) -> Denials | None:
-    """Those after the last sign of the member, with wall-clock times."""
-    found, wall = connection.denials, context.environment.wall
-    if found is None or found.last_ms <= renewed_ms or found.resource_name != group_id:
+) -> DeniedSince | None:
+    """What was refused after the last sign of the member."""
+    found = connection.denials
+    times_ms = [] if found is None or found.resource_name != group_id else found.since(renewed_ms)
+    if found is None or not times_ms:
         return None
-    return msgspec.structs.replace(
-        found, first_ms=wall.at(max(found.first_ms, renewed_ms)), last_ms=wall.at(found.last_ms)
-    )
+    since_ms = context.environment.wall.at(times_ms[0])
+    return DeniedSince(found.api, found.operation, found.resource_type, group_id, since_ms, len(times_ms))
 
 
 def _open_or_closed(

@@ -7,16 +7,19 @@ from coordinator.explain.claims.claim import Claim
 
 
 class Silent(Claim, frozen=True):
-    """A member was removed because no request of it had arrived for its session timeout.
+    """A member was removed because nothing of it that renews its session had arrived for its session timeout.
 
-    True if nothing that the member sent arrived from `since_ms` to `until_ms` while the coordinator listened, and the
-    coordinator did nothing to it in that time (see `Refused`, `Muted`, `Unheard`). `since_ms` None: not known.
+    True if nothing that the member sent arrived from `since_ms` to `until_ms` while the coordinator listened, but
+    commits if `committed_ms` says so, and the coordinator did nothing to it in that time (see `Refused`, `Muted`,
+    `Unheard`). `since_ms` None: not known.
     """
 
     member: MemberRef
     until_ms: int
     since_ms: int | None = None
     timeout_ms: int | None = None
+    committed_ms: int | None = None
+    """When it committed offsets meanwhile, which renews no session in a consumer group (KIP-848)."""
 
     @property
     def silent_ms(self) -> int | None:
@@ -87,6 +90,8 @@ class ConnectionClosed(Claim, frozen=True):
     """How long it had been silent by then, where that is more than half of its session timeout."""
     lives: bool = False
     """Its process lived: it asked again (see `CameAgain`)."""
+    in_pause_ms: int | None = None
+    """How long the coordinator stood still when it closed: its client may have given up, as nobody answered."""
 
 
 class CameAgain(Claim, frozen=True):

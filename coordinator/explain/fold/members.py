@@ -95,6 +95,8 @@ def take_removal(
         seq,
         event.connection_muted_ms,
         event.denied,
+        history.group_type == CONSUMER,
+        None if known is None else sum(map(len, known.partitions.values())) + known.unnamed_partitions,
     )
     history.owners.gave_up(event.member.member_id, removal.stopped_ms)
     latest = history.latest

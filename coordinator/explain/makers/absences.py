@@ -173,4 +173,7 @@ def _start_of_session(history: GroupHistory, removal: Removal) -> int | None:
         return None
     earliest_ms = removal.at_ms - 2 * (removal.session_timeout_ms or 0)
     starts = (each.time_ms for each in history.coordinator_events if isinstance(each, STARTS))
-    return max((at_ms for at_ms in starts if earliest_ms <= at_ms <= removal.at_ms), default=None)
+    start_ms = max((at_ms for at_ms in starts if earliest_ms <= at_ms <= removal.at_ms), default=None)
+    if start_ms is None or any(start_ms < each.time_ms <= removal.at_ms for each in history.loads):
+        return None  # its session began again with a load after that, as the disk was full
+    return start_ms

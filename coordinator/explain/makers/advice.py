@@ -1,5 +1,6 @@
 """What to try against a rebalance, from its cause and its cost. Each advice has the claims that it follows from."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -94,15 +95,15 @@ def _for_removal(removal: Removal, context: Context, because: list[Claim]) -> Ad
     if again is not None and removal.cause is Cause.SESSION_EXPIRED:
         # Its process lived, so it is known which session timeout would have been long enough.
         kind = Try.CONNECTION_LOST if removal.is_disconnected else Try.SESSION_OUTLASTS
-        heard_ms = removal.last_heard_ms
-        above_ms = None if heard_ms is None else again.time_ms - heard_ms
+        above_ms = _outlasting_ms(removal, again.time_ms)
         return _advice(kind, because, member=member, above_ms=above_ms, is_epoch=context.generation.is_epoch)
     if removal.cause is Cause.SESSION_EXPIRED and removal.may_be_closed:
         back = next((each for each in because if isinstance(each, Back)), None)
-        if back is not None:
+        if back is not None and not context.generation.is_epoch:
             since_ms = removal.last_heard_ms if removal.last_heard_ms is not None else removal.gone_ms
-            above_ms, is_epoch = back.back_ms - since_ms, context.generation.is_epoch
-            return _advice(Try.SESSION_FOR_RESTARTS, because, member=member, above_ms=above_ms, is_epoch=is_epoch)
+            return _advice(Try.SESSION_FOR_RESTARTS, because, member=member, above_ms=back.back_ms - since_ms)
+        if back is not None:
+            return _advice(Try.PROCESS_ENDED if removal.is_disconnected else Try.SILENT, because, member=member)
         return _advice(Try.STATIC_IS_GONE_FOR_GOOD, because, member=member)
     if removal.has_no_time:
         return _advice(Try.REBALANCE_TIMEOUT_OF_NOTHING, because, member=member, above_ms=removal.rebalance_timeout_ms)
@@ -112,13 +113,25 @@ def _for_removal(removal: Removal, context: Context, because: list[Claim]) -> Ad
     match removal.cause:
         case Cause.SESSION_EXPIRED:
             return _for_silence(removal, context, because)
+        case Cause.REBALANCE_TIMEOUT if removal.muted_ms:
+            return _advice(Try.QUOTA_IS_TOO_SMALL, because, member=member)
         case Cause.REBALANCE_TIMEOUT:
             return _for_lateness(removal, context, because)
+        case Cause.SYNC_TIMEOUT if removal.muted_ms:
+            return _advice(Try.QUOTA_IS_TOO_SMALL, because, member=member)
         case Cause.SYNC_TIMEOUT:
             return _advice(Try.LATE_TO_SYNC, because, member=member)
         case Cause.MEMBER_LEFT:
             return _for_leave(removal, context, because)
     return None
+
+
+def _outlasting_ms(removal: Removal, again_ms: int) -> int | None:
+    """Which session timeout would have been long enough; None: not known, or its rebalance timeout would end first."""
+    if removal.last_heard_ms is None:
+        return None
+    silent_ms, limit_ms = again_ms - removal.last_heard_ms, removal.rebalance_timeout_ms
+    return silent_ms if limit_ms is None or silent_ms < limit_ms else None
 
 
 def _for_silence(removal: Removal, context: Context, because: list[Claim]) -> Advice:
@@ -157,10 +170,18 @@ def _for_leave(removal: Removal, context: Context, because: list[Claim]) -> Advi
         return _advice(
             Try.LONGER_POLL_INTERVAL, because, member=member, joins_in_poll=joins_in_poll, is_conditional=True
         )
-    is_back = any(identity(each.member) == identity(member) for each in context.generation.changes.joined)
-    if is_back and member.group_instance_id is None:
+    if member.group_instance_id is None and _is_about_restarts(context):
         return _advice(Try.STATIC_MEMBERSHIP, because, member=member)
     return None
+
+
+def _is_about_restarts(context: Context) -> bool:
+    """Whether all that happened is that clients left and were back at once: without that there was no rebalance."""
+    generation = context.generation
+    left = Counter(identity(each.member) for each in generation.changes.removed if each.cause is Cause.MEMBER_LEFT)
+    came = Counter(identity(each.member) for each in generation.changes.joined)
+    others = {each.cause for each in generation.triggers} - {Cause.MEMBER_LEFT, Cause.NEW_MEMBER}
+    return bool(left) and left == came and len(generation.changes.removed) == left.total() and not others
 
 
 _BY_CAUSE: Final = {

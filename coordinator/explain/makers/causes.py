@@ -74,8 +74,7 @@ def other_causes(context: Context) -> Iterator[Claim]:
     if first is None or first.cause not in _TOPICS_CHANGED:
         yield from topic_changes(context.generation)
     yield from _another_assignor(context)
-    if not context.generation.is_epoch:  # that protocol has no reasons at all
-        yield from left_unsaid(context.generation.changes.removed)
+    yield from left_unsaid(context.generation.changes.removed)
 
 
 def _kind_of(claim: Claim) -> tuple[object, ...]:
@@ -170,11 +169,12 @@ def _leader_asked(trigger: Trigger, context: Context) -> Claim:
 
 
 def _rejoined(trigger: Trigger, context: Context) -> Claim:
-    of = context.previous if context.previous is not None else context.generation
+    previous, member = context.previous, _member(trigger)
+    part = None if previous is None else previous.members.get(member.member_id)
     return Rejoined(
-        member=_member(trigger),
+        member=member,
         said=trigger.reason,
-        assigns_revoked=of.is_cooperative,
+        assigns_revoked=previous is not None and previous.is_cooperative and part is not None and bool(part.lost),
         evidence=seen(context.generation.first_seq),
     )
 
@@ -234,8 +234,15 @@ def silence_of(removal: Removal, event: int | None) -> Silent | Unheard | Refuse
         until_ms=removal.at_ms,
         since_ms=since_ms,
         timeout_ms=timeout_ms,
+        committed_ms=_committed_since(removal),
         evidence=seen(event) if since_ms is not None else derived(event),
     )
+
+
+def _committed_since(removal: Removal) -> int | None:
+    """When it committed last, if that was after its last heartbeat: in a consumer group that renews no session."""
+    committed_ms, heard_ms = removal.last_committed_ms, removal.last_heard_ms
+    return committed_ms if committed_ms is not None and heard_ms is not None and committed_ms > heard_ms else None
 
 
 def _late(missing: Missing) -> Callable[[Trigger, Context], Claim]:
@@ -308,7 +315,8 @@ def _another_assignor(context: Context) -> Iterator[Claim]:
 
 def left_unsaid(removals: Iterable[Removal]) -> Iterator[LeftUnsaid]:
     """About those of these members that left without a reason."""
-    unsaid = [each for each in removals if each.cause is Cause.MEMBER_LEFT and Leaving(each).is_unknown]
+    left = (each for each in removals if each.cause is Cause.MEMBER_LEFT and not each.gives_no_reason)
+    unsaid = [each for each in left if Leaving(each).is_unknown]
     if len(unsaid) > 1:
         evidence = unknown(*(each.seq for each in unsaid))
         yield LeftUnsaid(members=tuple(each.member for each in unsaid), evidence=evidence)
@@ -321,7 +329,7 @@ def _why_unsaid(removal: Removal) -> LeftUnsaid:
     if not sends_poll_interval(removal.member):
         limit_ms = None
     guess = Guess.NEITHER
-    if idle_ms is not None and limit_ms is not None:
+    if removal.owned != 0 and idle_ms is not None and limit_ms is not None:  # who has nothing commits nothing
         guess = Guess.CLOSED if idle_ms < limit_ms else Guess.POLL_TIMEOUT
     return LeftUnsaid(
         members=(removal.member,),

@@ -5,7 +5,7 @@ from typing import Final
 
 from coordinator.audit.schema import MemberRef, RequestRejected, Trigger
 from coordinator.core.causes import Cause
-from coordinator.explain.generation import Generation, Joining, Removal, Replacement, Resubscription
+from coordinator.explain.generation import Generation, Joining, Outcome, Removal, Replacement, Resubscription
 from coordinator.explain.history import GroupHistory
 
 HEARTBEATS: Final = frozenset({"Heartbeat", "ConsumerGroupHeartbeat"})
@@ -47,11 +47,28 @@ class Context:
     def again(self, removal: Removal) -> RequestRejected | None:
         """When the client of a removed member asked again under its old member id; None: it did not."""
         found = self.came_again.get(removal.member.member_id)
-        return found if found is not None and found.time_ms >= removal.at_ms else None
+        if found is None or found.time_ms < removal.at_ms or removal.muted_ms:
+            return None  # what was sent before the connection was muted is read after that, whoever lives
+        return found
 
     def removal_of(self, trigger: Trigger) -> Removal:
         found = None if trigger.member is None else self._removals.get(trigger.member.member_id)
+        found = found or self._earlier_removal(trigger)
         return found or Removal(trigger.member or MemberRef(""), trigger.cause, trigger.reason, trigger.at_ms)
+
+    def _earlier_removal(self, trigger: Trigger) -> Removal | None:
+        """Of a trigger that an earlier rebalance had, too, which did not become stable."""
+        if trigger.member is None:
+            return None
+        for each in reversed(self.history.generations):
+            if each.first_seq >= self.generation.first_seq:
+                continue
+            for removal in each.changes.removed:
+                if removal.member.member_id == trigger.member.member_id and removal.cause is trigger.cause:
+                    return removal
+            if each.outcome is Outcome.STABLE:
+                return None
+        return None
 
     def resubscription_of(self, trigger: Trigger) -> Resubscription | None:
         return None if trigger.member is None else self._resubscriptions.get(trigger.member.member_id)

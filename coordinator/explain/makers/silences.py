@@ -82,6 +82,7 @@ def _closed(removal: Removal, closer: Closer | None, *, lives: bool) -> Connecti
         closer=None if lives else closer,
         silent_before_ms=silent_ms,
         lives=lives,
+        in_pause_ms=removal.connection_closed_in_pause_ms if removal.gave_up else None,
         evidence=seen(removal.seq),
     )
 

@@ -34,6 +34,8 @@ def silent(claim: Silent, telling: Telling) -> str:
     if silent_ms is None:
         known = f", {timeout}" if timeout else ""
         return f"nothing was heard of {who} for its session timeout{known}"
+    if claim.committed_ms is not None:
+        return f"{who} sent no heartbeat for {duration(silent_ms)}, though it committed offsets meanwhile"
     if not timeout:
         return f"{who} was silent for {duration(silent_ms)}, longer than its session timeout"
     if duration(silent_ms) == timeout:
@@ -104,7 +106,7 @@ def stood_still(claims: Sequence[StoodStill], telling: Telling) -> Iterator[str]
 
 def connections_closed(claims: Sequence[ConnectionClosed], telling: Telling) -> Iterator[str]:
     for closer in (None, *Closer):
-        alike = [each for each in claims if each.closer is closer and not each.lives]
+        alike = [each for each in claims if each.closer is closer and not _is_special(each)]
         if len(alike) == 1:
             yield _connection_closed(alike[0], telling)
         elif alike:
@@ -113,7 +115,12 @@ def connections_closed(claims: Sequence[ConnectionClosed], telling: Telling) -> 
                 f"The connections of {telling.names.listed([each.member for each in alike])} closed before they were"
                 f" removed: {in_order}their processes ended, or their hosts or the network closed the connections."
             )
-    yield from (_connection_closed(each, telling) for each in claims if each.lives)
+    yield from (_connection_closed(each, telling) for each in claims if _is_special(each))
+
+
+def _is_special(claim: ConnectionClosed) -> bool:
+    """Whether more is known of it than that it closed."""
+    return claim.lives or claim.in_pause_ms is not None
 
 
 def came_again(claims: Sequence[CameAgain], telling: Telling) -> Iterator[str]:
@@ -132,6 +139,9 @@ def _connection_closed(claim: ConnectionClosed, telling: Telling) -> str:
     why = f"{in_order}its process ended, or its host or the network closed the connection."
     if claim.lives:
         why = "its client, its host or something between them closed it."
+    if claim.in_pause_ms is not None:
+        paused = duration(claim.in_pause_ms)
+        why = f"the coordinator stood still for {paused} then, so its client may have given up; or {why}"
     text = (
         f"The connection of {telling.names.of(claim.member)} closed at {telling.clock(claim.at_ms)}, {before} before it"
         f" was removed: {why}"

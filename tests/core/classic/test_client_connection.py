@@ -5,7 +5,7 @@ import pytest
 from coordinator.audit import schema
 from coordinator.core.causes import Cause
 from coordinator.core.classic.events import MemberRemoved
-from coordinator.core.client_connection import Denials
+from coordinator.core.groups.connection_at_removal import DeniedSince
 from coordinator.core.groups.states import GroupState
 from coordinator.core.stored import Producer
 from tests.simulation.simulation import GROUP_ID, SESSION_TIMEOUT_MS, Simulation
@@ -242,11 +242,22 @@ def test_requests_that_were_refused_in_its_silence_are_told(sim):
     first_ms = sim.now_ms
     deny(sim)
     sim.advance(3_000)
-    last_ms = sim.now_ms
     deny(sim)
     sim.advance(SESSION_TIMEOUT_MS)
-    assert removed(sim).connection.denials == Denials("Heartbeat", "READ", "GROUP", GROUP_ID, first_ms, last_ms, 2)
+    assert removed(sim).connection.denied == DeniedSince("Heartbeat", "READ", "GROUP", GROUP_ID, first_ms, 2)
     assert audited_removal(sim).denied == schema.DeniedRequests("Heartbeat", "READ", "GROUP", GROUP_ID, first_ms, 2)
+
+
+def test_refusals_of_an_earlier_time_without_the_right_are_not_counted(sim):
+    (a,) = sim.stable_with("a")
+    deny(sim)
+    deny(sim)
+    beat(sim, a, 3_000)
+    sim.advance(3_000)
+    deny(sim)
+    sim.advance(SESSION_TIMEOUT_MS)
+    assert removed(sim).connection.denied is not None
+    assert removed(sim).connection.denied.count == 1
 
 
 def test_refusals_before_it_was_heard_again_or_of_another_group_say_nothing(sim):
@@ -256,7 +267,7 @@ def test_refusals_before_it_was_heard_again_or_of_another_group_say_nothing(sim)
     sim.advance(SESSION_TIMEOUT_MS - 1)
     deny(sim, "another")
     sim.advance(1)
-    assert removed(sim).connection.denials is None
+    assert removed(sim).connection.denied is None
     assert audited_removal(sim).denied is None
 
 

@@ -23,7 +23,9 @@ def silent(claim: claims.Silent, truth: Truth, context: Context) -> str | None:
     heard = [
         each
         for each in truth.arrivals(member_id, since_ms + NETWORK_MS, until_ms - INSTANT_MS)
-        if each.fate is Fate.HANDLED and each.member_id == member_id
+        if each.fate is Fate.HANDLED
+        and each.member_id == member_id
+        and not (claim.committed_ms is not None and each.api == "OffsetCommit")
     ]
     if heard:
         return f"{heard[0].api} of it arrived {heard[0].at_ms - since_ms} ms after the silence is said to begin"

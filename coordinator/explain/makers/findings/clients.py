@@ -32,14 +32,10 @@ def cannot_join(facts: Facts, now_ms: int) -> Iterator[CannotJoin]:
     for event in history.rejected:
         if event.error in LASTING and not event.injected and event.created_seq == history.created_seq:
             by_client[event.member.client_id, event.member.client_host, event.error].append(event)
-    joined_ms: dict[tuple[str, str], int] = defaultdict(int)
-    for known in history.members.values():
-        client = known.member.client_id, known.member.client_host
-        joined_ms[client] = max(joined_ms[client], known.joined_ms or 0)
     for (client_id, host, error), events in by_client.items():
         last = events[-1]
         is_recent = now_ms - last.time_ms <= REJECTION_APART_MS + SLACK_MS
-        if is_recent and joined_ms.get((client_id, host), 0) < last.time_ms and not _is_over(last, history):
+        if is_recent and facts.last_joined_ms.get((client_id, host), 0) < last.time_ms and not _is_over(last, history):
             yield CannotJoin(
                 kind=Kind.REJECTED_CLIENT,
                 from_ms=events[0].time_ms,

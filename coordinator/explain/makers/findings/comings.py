@@ -82,6 +82,7 @@ def rolling_restart(facts: Facts, now_ms: int) -> Iterator[RollingRestart]:
         and visit.removal.member.group_instance_id is None
         and visit.back_ms is not None
         and not Leaving(visit.removal).by_poll_timeout
+        and not Leaving(visit.removal).is_unsubscribed
     ]
     left.sort(key=lambda each: each.removal.at_ms)
     window = densest(left, WINDOW_MS, lambda each: each.removal.at_ms)
@@ -93,6 +94,8 @@ def rolling_restart(facts: Facts, now_ms: int) -> Iterator[RollingRestart]:
     if members < 2 or members * 2 < max(sizes, default=0):
         return
     first, last = window[0].removal.at_ms, max(each.back_ms or 0 for each in window)
+    if not facts.rebalances_between(first, last):
+        return
     yield RollingRestart(
         kind=Kind.ROLLING_RESTART,
         from_ms=first,
@@ -140,9 +143,7 @@ def pauses_too_long(facts: Facts, now_ms: int) -> Iterator[PausesTooLong]:
         ]
         if len(pauses) < SILENCES:
             continue
-        is_known = all(
-            each.removal.connection_open or each.removal.member.member_id in facts.came_again for each in pauses
-        )
+        is_known = all(each.removal.member.member_id in facts.came_again for each in pauses)
         seqs = [each.removal.seq for each in pauses]
         yield PausesTooLong(
             kind=Kind.SHORT_SESSION_TIMEOUT,
