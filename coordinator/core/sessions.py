@@ -14,7 +14,7 @@ class SessionTimeouts(Protocol):
         """Whether the member's session has run out, or never was."""
 
     def last_renewed_ms(self, group_id: str, member_id: str) -> int | None:
-        """When the member's session was last renewed, in the time of deadlines; None: not since it began."""
+        """When a request of the member last renewed its session, in the time of deadlines; None: not since it began."""
 
     def timeout_ms(self, group_id: str, member_id: str) -> int | None:
         """How long the member's session lasts from each renewal on; None: it has none."""
@@ -35,7 +35,7 @@ class SessionTable(Protocol):
         awaits_client: bool = False,
     ) -> None: ...
 
-    def renew(self, group_id: str, member_id: str, timeout_ms: int, now_ms: int) -> None: ...
+    def renew(self, group_id: str, member_id: str, timeout_ms: int, now_ms: int, is_answer: bool = False) -> None: ...
 
     def open_heartbeats(
         self,
@@ -79,13 +79,17 @@ class SessionStarted(msgspec.Struct, frozen=True):
 
 
 class SessionRenewed(msgspec.Struct, frozen=True):
-    """The member sent a request: its session ends `timeout_ms` from now, and its heartbeats are closed."""
+    """The member sent a request: its session ends `timeout_ms` from now, and its heartbeats are closed.
+
+    `is_answer`: it sent none, but gets the answer to one that waited.
+    """
 
     member_id: str
     timeout_ms: int
+    is_answer: bool = False
 
     def apply(self, sessions: SessionTable, group_id: str, now_ms: int) -> None:
-        sessions.renew(group_id, self.member_id, self.timeout_ms, now_ms)
+        sessions.renew(group_id, self.member_id, self.timeout_ms, now_ms, self.is_answer)
 
 
 class SessionEnded(msgspec.Struct, frozen=True):

@@ -27,8 +27,12 @@ class SessionTable:
         A session that is there begins again. With `may_heartbeat` false no heartbeat renews it: the session of a
         pending member id (KIP-394). `awaits_client`: until it is renewed, heartbeats are left to the core.
         """
-    def renew(self, group_id: str, member_id: str, timeout_ms: int, now_ms: int) -> None:
-        """Let the session end `timeout_ms` from now. KeyError when there is none."""
+    def renew(self, group_id: str, member_id: str, timeout_ms: int, now_ms: int, is_answer: bool = False) -> None:
+        """Let the session end `timeout_ms` from now. KeyError when there is none.
+
+        `is_answer`: the member has sent nothing, but gets the answer to a request that waited.
+        """
+
     def is_due(self, group_id: str, member_id: str, now_ms: int) -> bool:
         """Asked when the wheel fired for this session: whether it ran out. If not, the wheel will ask again."""
     def is_over(self, group_id: str, member_id: str, now_ms: int) -> bool:

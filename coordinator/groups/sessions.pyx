@@ -21,6 +21,7 @@ from coordinator.groups.timer_keys import SessionKey
 
 cdef enum:
     SLOTS_AT_FIRST = 64
+    UNHEARD = -1                        # no request has renewed the session since it began
 
 
 cdef inline uint64_t mix(uint64_t value) noexcept:
@@ -67,6 +68,15 @@ cdef inline bint is_instance(Session session, const uint8_t *instance_id, Py_ssi
     return session.group_instance_id is not None and same_bytes(session.group_instance_id, instance_id, size)
 
 
+cdef int64_t heard_ms_of(Session session) noexcept:
+    """When a request last renewed the session; UNHEARD: none has since it began."""
+    if session.deadline_ms == session.answered_deadline_ms:
+        return session.heard_ms
+    if session.deadline_ms == session.first_deadline_ms:
+        return UNHEARD
+    return session.deadline_ms - session.timeout_ms
+
+
 @cython.final
 cdef class SessionTable:
     """All sessions of one process. `seed` is a random number that clients cannot know."""
@@ -95,20 +105,27 @@ cdef class SessionTable:
         session.steady_epoch = -1
         session.timeout_ms = timeout_ms
         session.deadline_ms = session.first_deadline_ms = now_ms + first_timeout_ms
+        session.answered_deadline_ms = UNHEARD
         if session.timer != 0:
             # As if it were new: of sessions that end in the same millisecond, the one that began first ends first.
             self.wheel.cancel(session.timer)
             session.timer = 0
         self.arm(session, group_id, member_id, now_ms)
 
-    def renew(self, str group_id not None, str member_id not None, int64_t timeout_ms, int64_t now_ms):
+    def renew(
+        self, str group_id not None, str member_id not None, int64_t timeout_ms, int64_t now_ms, bint is_answer=False
+    ):
         """Let the session end `timeout_ms` from now, and leave the member's ConsumerGroupHeartbeats to the core.
 
-        KeyError when there is none.
+        `is_answer`: the member has not sent anything, but gets the answer to a request that waited. KeyError when there
+        is none.
         """
         cdef Session session = self.find(group_id, member_id)
         if session is None:
             raise KeyError(member_id)
+        if is_answer:
+            session.heard_ms = heard_ms_of(session)
+            session.answered_deadline_ms = now_ms + timeout_ms
         session.steady_epoch = -1
         session.awaits_client = False
         session.timeout_ms = timeout_ms
@@ -137,11 +154,10 @@ cdef class SessionTable:
         return None if session is None else session.deadline_ms
 
     def last_renewed_ms(self, str group_id not None, str member_id not None):
-        """When the session was last renewed; None if it was not since it began, or if there is none."""
+        """When a request last renewed the session; None if none did since it began, or if there is no session."""
         cdef Session session = self.find(group_id, member_id)
-        if session is None or session.deadline_ms == session.first_deadline_ms:
-            return None
-        return session.deadline_ms - session.timeout_ms
+        cdef int64_t heard_ms = UNHEARD if session is None else heard_ms_of(session)
+        return None if heard_ms == UNHEARD else heard_ms
 
     def timeout_ms(self, str group_id not None, str member_id not None):
         """How long the session lasts from each renewal on; None if there is none."""

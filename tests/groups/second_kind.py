@@ -190,6 +190,7 @@ def validate_commit(
 
 
 KIND: Final = GroupKind(
+    described_bytes=lambda membership: 0,
     name=NAME,
     states=(EMPTY, STABLE, DEAD),
     stored_states=frozenset({EMPTY, STABLE}),

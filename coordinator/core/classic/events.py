@@ -320,6 +320,7 @@ class MemberSynced(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
         classic = group.membership
         member = classic.members[self.member_id]
         member.awaiting_sync, member.client_connection = self.request_id, self.client_connection
+        member.synced_ms = self.at_ms
         classic.pending_sync.discard(self.member_id)
 
 

@@ -68,6 +68,8 @@ class Member(KnowsClient):
     client_details: ClientDetails = field(default=UNKNOWN_CLIENT, compare=False)
     joined_ms: int | None = field(default=None, compare=False)
     """When its last JoinGroup came that counted for a generation, in wall-clock milliseconds."""
+    synced_ms: int | None = field(default=None, compare=False)
+    """When its last SyncGroup came."""
     committed_ms: int | None = field(default=None, compare=False)
     """When its last OffsetCommit or TxnOffsetCommit was accepted."""
     replaced_by: Requester | None = field(default=None, compare=False)

@@ -110,8 +110,9 @@ def reject_assignment(
     for member in group.membership.members.values():
         if member.awaiting_sync is not None:
             replies.append(Reply(member.awaiting_sync, error))
-        if member.awaiting_sync is not None or member.member_id == request.member_id:
-            renewed.append(SessionRenewed(member.member_id, member.session_timeout_ms))
+        is_sender = member.member_id == request.member_id
+        if member.awaiting_sync is not None or is_sender:
+            renewed.append(SessionRenewed(member.member_id, member.session_timeout_ms, is_answer=not is_sender))
     rejected = AssignmentRejected(group_id=group.group_id, at_ms=context.wall_ms, member_id=request.member_id)
     return Decision((rejected,), tuple(replies), tuple(renewed))
 
@@ -142,10 +143,11 @@ def _assign(group: ClassicGroup, synced: MemberSynced, assignments: dict[str, by
             group_id=group.group_id, at_ms=at_ms, member_id=member.member_id, assignment=assignment
         )
         events.append(assigned)
-        request_id = synced.request_id if member.member_id == synced.member_id else member.awaiting_sync
+        is_answer = member.member_id != synced.member_id
+        request_id = member.awaiting_sync if is_answer else synced.request_id
         if request_id is not None:
             replies.append(Reply(request_id, _assigned(group, assignment)))
-            renewed.append(SessionRenewed(member.member_id, member.session_timeout_ms))
+            renewed.append(SessionRenewed(member.member_id, member.session_timeout_ms, is_answer))
     events.append(GenerationStable(group_id=group.group_id, at_ms=at_ms, generation_id=group.generation_id))
     return Decision(tuple(events), tuple(replies), tuple(renewed))
 
@@ -328,7 +330,7 @@ def last_heard_ms(group_id: str, member: Member, context: OperationContext) -> i
     """When the member's last request came, in wall-clock milliseconds; None: not since its group was loaded."""
     renewed_ms = context.environment.sessions.last_renewed_ms(group_id, member.member_id)
     heard_ms = None if renewed_ms is None else context.environment.wall.at(renewed_ms)
-    return max(filter(None, (heard_ms, member.joined_ms)), default=None)
+    return max(filter(None, (heard_ms, member.joined_ms, member.synced_ms)), default=None)
 
 
 def sessions_of_loaded_group(group: ClassicGroup, settings: object) -> list[SessionStarted]:

@@ -76,7 +76,7 @@ def _start_rebalance(group: ClassicGroup, reason: RebalanceReason, context: Oper
     for member in group.members.values():
         if member.awaiting_sync is not None:
             replies.append(Reply(member.awaiting_sync, rejoin))
-            renewed.append(SessionRenewed(member.member_id, member.session_timeout_ms))
+            renewed.append(SessionRenewed(member.member_id, member.session_timeout_ms, is_answer=True))
     return Decision((started,), tuple(replies), tuple(renewed))
 
 
@@ -162,7 +162,7 @@ def _start_generation(
             members=listed,
         )
         replies.append(Reply(member.awaiting_join, response))
-    renewed = [SessionRenewed(member.member_id, member.session_timeout_ms) for member in staying]
+    renewed = [SessionRenewed(member.member_id, member.session_timeout_ms, is_answer=True) for member in staying]
     return Decision((*removed.events, started), tuple(replies), (*removed.effects, *renewed))
 
 

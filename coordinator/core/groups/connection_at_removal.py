@@ -20,6 +20,8 @@ class ConnectedMember(Protocol):
     @property
     def client_connection(self) -> ClientConnection | None: ...
     @property
+    def joined_ms(self) -> int | None: ...
+    @property
     def answered_ms(self) -> int | None: ...
     @property
     def committed_ms(self) -> int | None: ...
@@ -65,8 +67,10 @@ def connection_at_removal(group_id: str, member: ConnectedMember, context: Opera
         return UNKNOWN
     renewed_ms = context.environment.sessions.last_renewed_ms(group_id, member.member_id)
     found = _open_or_closed(connection, renewed_ms, member, context)
-    if renewed_ms is None or not (connection.denials or connection.muted_until_ms):
+    if not (connection.denials or connection.muted_until_ms):
         return found
+    if renewed_ms is None:  # since it joined
+        renewed_ms = (member.joined_ms or 0) - context.environment.wall.step_ms
     return msgspec.structs.replace(
         found,
         muted_ms=max(0, min(connection.muted_until_ms, context.now_ms) - max(connection.muted_from_ms, renewed_ms))
