@@ -28,6 +28,8 @@ from coordinator.client.group_description import AGES_MAX, DescribedGroup, Parti
 from coordinator.client.group_members import DescribedMember
 from coordinator.client.hidden_offsets import hidden_topics
 from coordinator.client.returned_members import with_newest_clients
+from coordinator.client.topic_denials import topic_denials
+from coordinator.explain.makers.findings.progress import go_on
 from coordinator.explain.positions import notes
 from coordinator.explain.sentences.described import returned
 from coordinator.explain.words import Names, counted, duration, plain
@@ -73,7 +75,9 @@ def describe_command(group_id: str, bootstrap: Bootstrap, utc: bool, as_json: bo
             click.echo(paragraph(f"! {each}.", "  ", ""))
         for each in _came_back(group, clock(utc)):
             click.echo(paragraph(f"! {each}", "  ", ""))
-        for each in notes(group.partitions, group.state, clock(utc)):
+        now_ms = _now_ms()
+        denials = go_on(topic_denials(bootstrap), now_ms) if group.members else ()
+        for each in notes(group, now_ms, clock(utc), denials):
             click.echo(paragraph(f"! {each}", "  ", ""))
 
 
@@ -94,6 +98,7 @@ def _partition_json(partition: PartitionLag, now_ms: int) -> dict[str, object]:
         "lag": partition.lag,
         "lag_ms": partition.lag_ms(now_ms),
         "deleted_unread": partition.deleted_unread,
+        "standing": None if partition.standing is None else partition.standing._asdict(),
         "transaction": None if transaction is None else asdict(transaction) | {"until_ms": transaction.until_ms},
     }
 
