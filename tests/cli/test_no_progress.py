@@ -215,11 +215,8 @@ def as_admin(server: RunningServer, folder: Path, *arguments: str) -> str:
 
 
 def test_a_right_on_a_topic_that_a_member_loses_is_told_with_the_member(guarded, tmp_path, later):
-    def change(verb: str, *resource: str) -> None:
-        as_admin(guarded, tmp_path, "acls", verb, "--allow", "User:app", "--operation", "read", *resource)
-
-    change("add", "--group", "loses")
-    change("add", "--topic", "secrets")
+    for resource in (("--group", "loses"), ("--topic", "secrets")):
+        as_admin(guarded, tmp_path, "acls", "add", "--allow", "User:app", "--operation", "read", *resource)
     with (
         WireClient(Bootstrap(guarded.bootstrap, ClientSecurity(security("admin"))), "admin") as admin,
         WireClient(Bootstrap(guarded.bootstrap, ClientSecurity(security("app"))), "app") as client,
@@ -229,7 +226,7 @@ def test_a_right_on_a_topic_that_a_member_loses_is_told_with_the_member(guarded,
         app = App(client, "loses", {"secrets": [0]})
         app.commit("secrets", p0=2)
         assert "may not READ" not in as_admin(guarded, tmp_path, "groups", "why", "loses")
-        change("remove", "--topic", "secrets")
+        as_admin(guarded, tmp_path, "acls", "remove", "--principal", "User:app", "--topic", "secrets")
         refused = client.request(fetch_request("secrets", 2), 12)
         assert refused.responses[0].partitions[0].error_code == 29  # TOPIC_AUTHORIZATION_FAILED
 
