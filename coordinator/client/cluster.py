@@ -61,7 +61,7 @@ class Cluster:
         self.hidden_topics: set[str] = set()
         """Those whose leaders were asked for, and that may not be described."""
         self.missing_topics: set[str] = set()
-        """Those that were not there when their leaders were asked for last."""
+        """Those of the topics whose leaders were asked for last that are not there."""
         self.anyone = WireConnection(server, client_id, timeout_seconds)
 
     def __enter__(self) -> Self:
@@ -88,6 +88,8 @@ class Cluster:
         Topics that `are_internal` are no topics of a group: whether they are hidden or missing is not noted.
         """
         names = [MetadataRequestTopic(name=name) for name in sorted(set(topics))]
+        if not are_internal:
+            self.missing_topics = set()
         if not names:
             return {}
         response = self.anyone.send_latest(MetadataRequest(topics=names, allow_auto_topic_creation=False))
@@ -95,8 +97,7 @@ class Cluster:
         if not are_internal:
             errors = {each.name: each.error_code for each in response.topics}
             self.hidden_topics.update(_with_error(errors, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
-            self.missing_topics.difference_update(errors)
-            self.missing_topics.update(_with_error(errors, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+            self.missing_topics = set(_with_error(errors, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
         return {
             (topic.name, each.partition_index): each.leader_id
             for topic in response.topics

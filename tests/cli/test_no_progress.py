@@ -11,7 +11,9 @@ from typing import Any, Final
 
 import pytest
 from click.testing import CliRunner
+from kafka import KafkaConsumer, TopicPartition
 
+from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
 from _wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -26,6 +28,7 @@ from coordinator.config.authorizer_keys import STANDARD_AUTHORIZER
 from coordinator.core.assignors.consumer_protocol import encode_assignment, encode_subscription
 from coordinator.core.assignors.registry import RANGE
 from tests.core.assignors.questions import member
+from tests.e2e.members import POLL_MS, STEADY_SECONDS
 from tests.servers import QUICK_GROUPS, RunningServer
 from tests.transactional_client import TransactionalProducer
 from tests.waiting import wait_for
@@ -74,6 +77,12 @@ def produce(client: WireClient, topic: str, count: int, partition: int = 0) -> N
     assert client.produce(topic, records, partition=partition).error_code == 0
 
 
+def next_ms() -> None:
+    """Until the clock of the server tells another time than that of its last commit."""
+    since_ms = time.time() * 1_000
+    wait_for(lambda: time.time() * 1_000 > since_ms + 1, 5, "the next millisecond")
+
+
 @pytest.fixture
 def later(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Moves the clock of the commands so many seconds ahead."""
@@ -104,6 +113,7 @@ def test_an_offset_that_stands_still_is_told_with_its_owner(server, client, late
     produce(client, "stuck", 9)
     app.commit("stuck", p0=3)
     app.commit("stuck", p0=4)
+    next_ms()
     app.commit("stuck", p0=4)
     later(50)
     assert kinds(server, "stands") == []
@@ -128,8 +138,7 @@ def test_an_owner_that_goes_on_with_another_partition_is_told_so(server, client,
     for partition in (0, 1):
         produce(client, "one-bad", 9, partition)
     app.commit("one-bad", p0=4, p1=1)
-    stands_ms = time.time() * 1_000
-    wait_for(lambda: time.time() * 1_000 > stands_ms + 1, 5, "the next millisecond")
+    next_ms()
     app.commit("one-bad", p1=9)
     later(MINUTES_3)
     assert "while records wait, and its owner goes on with other partitions" in printed(server, "why", "goes-on")
@@ -144,6 +153,88 @@ def test_an_offset_that_was_committed_before_all_that_is_looked_at_stood_still_b
     why = printed(server, "why", "patient")
     assert "long-ago-0: the committed offset has not moved since" in why
     assert " or before, while records wait" in why
+
+
+def test_a_partition_that_a_stock_client_has_paused_stands_still(server, client, later):
+    """It commits the same offset again and again, and reads on in another partition."""
+    client.create_topic("paused", 2)
+    consumer = KafkaConsumer(
+        bootstrap_servers=server.bootstrap,
+        group_id="pauses",
+        client_id="pausing",
+        auto_offset_reset="earliest",
+        auto_commit_interval_ms=50,
+    )
+    first, second = TopicPartition("paused", 0), TopicPartition("paused", 1)
+
+    def committed(partition: TopicPartition, offset: int) -> None:
+        def is_committed() -> bool:
+            consumer.poll(timeout_ms=20)
+            return bool(consumer.committed(partition) == offset)
+
+        wait_for(is_committed, 20, f"the commit of {offset}")
+
+    consumer.subscribe(["paused"])
+
+    def owns_both() -> bool:
+        consumer.poll(timeout_ms=POLL_MS)
+        return len(consumer.assignment()) == 2
+
+    wait_for(owns_both, STEADY_SECONDS, "both partitions")
+    produce(client, "paused", 3)
+    committed(first, 3)
+    consumer.pause(first)
+    produce(client, "paused", 4)
+    for number in range(1, 4):
+        produce(client, "paused", 1, partition=1)
+        committed(second, number)
+    later(MINUTES_3)
+    why = printed(server, "why", "pauses")
+    assert "! paused-0: the committed offset has not moved since" in why
+    assert "while records wait, and its owner goes on with other partitions" in why
+    assert "paused-0: 4 records wait from offset 3 on" in why
+    assert "owned by pausing (127.0.0.1, kafka-python" in why
+    assert "paused-1" not in why
+    later(0)
+    consumer.resume(first)
+    committed(first, 7)
+    assert kinds(server, "pauses") == []
+    consumer.close()
+
+
+def test_a_consumer_of_kip_848_is_an_owner_too(server, client, later):
+    client.create_topic("new-protocol")
+
+    def beat(epoch: int, **said: Any) -> Any:
+        request = ConsumerGroupHeartbeatRequest(group_id="modern", member_id="m" * 22, member_epoch=epoch, **said)
+        return client.request(request, 1)
+
+    joining: dict[str, Any] = {"rebalance_timeout_ms": 30_000, "topic_partitions": []}
+    joined = beat(0, subscribed_topic_names=["new-protocol", "not-there"], **joining)
+    assert joined.error_code == 0
+    answers = [joined]
+
+    def is_assigned() -> bool:
+        answers.append(beat(answers[-1].member_epoch))
+        return any(each.assignment is not None and each.assignment.topic_partitions for each in answers)
+
+    wait_for(is_assigned, 10, "an assignment")
+    (given,) = [each.assignment for each in answers if each.assignment and each.assignment.topic_partitions][-1:]
+    owned = [TopicPartitions(topic_id=each.topic_id, partitions=each.partitions) for each in given.topic_partitions]
+    epoch = beat(answers[-1].member_epoch, topic_partitions=owned).member_epoch
+    produce(client, "new-protocol", 9)
+    partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=2)
+    commit = OffsetCommitRequest(
+        group_id="modern",
+        generation_id_or_member_epoch=epoch,
+        member_id="m" * 22,
+        topics=[OffsetCommitRequestTopic(name="new-protocol", partitions=[partition])],
+    )
+    assert client.request(commit, 9).topics[0].partitions[0].error_code == 0
+    later(50)
+    assert kinds(server, "modern") == ["subscribed_topic_missing"]
+    later(MINUTES_3)
+    assert kinds(server, "modern") == ["stands_still", "subscribed_topic_missing"]
 
 
 def test_what_waits_for_a_transaction_is_told_instead(server, client, later):
