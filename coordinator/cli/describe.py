@@ -60,8 +60,8 @@ def describe_command(group_id: str, bootstrap: Bootstrap, utc: bool, as_json: bo
     markers of transactions follow it. Its age is that of the oldest record that is not consumed yet,
     by the timestamp of its batch. In JSON the age is lag_ms.
 
-    What is out of range, waits for a transaction, or has not moved for a minute although records wait, is said below,
-    and so are topics that do not exist, or that members may not read. In JSON, since when an offset stands is in
+    What is out of range, waits for a transaction, or has not moved for two minutes although records wait, is said
+    below, and so are topics that do not exist, or that members may not read. In JSON, since when an offset stands is in
     standing: at least since since_ms, longer if is_longer.
 
     Of a static member that came back elsewhere, DescribeGroups tells the host and client id before. Where the server

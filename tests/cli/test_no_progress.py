@@ -115,9 +115,9 @@ def test_an_offset_that_stands_still_is_told_with_its_owner(server, client, late
     app.commit("stuck", p0=4)
     next_ms()
     app.commit("stuck", p0=4)
-    later(50)
+    later(100)
     assert kinds(server, "stands") == []
-    later(70)
+    later(125)
     assert kinds(server, "stands") == ["stands_still"]
     why = printed(server, "why", "stands")
     assert "! stuck-0: the committed offset has not moved since " in why
@@ -128,7 +128,7 @@ def test_an_offset_that_stands_still_is_told_with_its_owner(server, client, late
     assert "kcat -C -t stuck -p 0 -o 4 -c 1" in why
     assert "! stuck-0: the committed offset has not moved since" in printed(server, "describe", "stands")
     app.commit("stuck", p0=5)
-    later(50)
+    later(100)
     assert kinds(server, "stands") == []
 
 
@@ -231,7 +231,7 @@ def test_a_consumer_of_kip_848_is_an_owner_too(server, client, later):
         topics=[OffsetCommitRequestTopic(name="new-protocol", partitions=[partition])],
     )
     assert client.request(commit, 9).topics[0].partitions[0].error_code == 0
-    later(50)
+    later(100)
     assert kinds(server, "modern") == ["subscribed_topic_missing"]
     later(MINUTES_3)
     assert kinds(server, "modern") == ["stands_still", "subscribed_topic_missing"]

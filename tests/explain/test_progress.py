@@ -47,13 +47,13 @@ def kinds(described: DescribedGroup, *denials: AuthorizationDenied) -> list[Kind
 # ---- offsets that stand still
 
 
-def test_an_offset_stands_still_from_a_minute_on():
+def test_an_offset_stands_still_from_two_minutes_on():
     assert kinds(group(waiting(since_ms=SINCE_MS + 1))) == []
     (finding,) = found(group(waiting()))
     assert (finding.kind, finding.from_ms, finding.until_ms) == (Kind.STANDS_STILL, SINCE_MS, NOW_MS)
-    assert finding.headline == "t-0: the committed offset has not moved since 00:59:00, while records wait"
+    assert finding.headline == "t-0: the committed offset has not moved since 00:58:00, while records wait"
     assert finding.evidence[0] == (
-        "t-0: 3 records wait from offset 5 on, where it has stood since 00:59:00; the oldest is of 00:00:00; owned by"
+        "t-0: 3 records wait from offset 5 on, where it has stood since 00:58:00; the oldest is of 00:00:00; owned by"
         " app (10.0.0.1)"
     )
     assert "is not known here" in finding.evidence[1]
@@ -63,12 +63,12 @@ def test_an_offset_stands_still_from_a_minute_on():
 def test_records_that_came_a_moment_ago_do_not_wait_for_long():
     assert kinds(group(waiting(since_ms=0, oldest_ms=SINCE_MS + 1))) == []
     (finding,) = found(group(waiting(oldest_ms=SINCE_MS - 60_000, standing=Standing(0, is_longer=True))))
-    assert "has not moved since 00:58:00, while" in finding.headline
+    assert "has not moved since 00:57:00, while" in finding.headline
 
 
 def test_what_was_so_before_all_that_is_known_is_told_as_such():
     (finding,) = found(group(waiting(standing=Standing(SINCE_MS, is_longer=True))))
-    assert "has not moved since 00:59:00 or before, while" in finding.headline
+    assert "has not moved since 00:58:00 or before, while" in finding.headline
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_an_owner_that_goes_on_with_others_has_trouble_with_this_partition():
 def test_an_owner_none_of_whose_partitions_move_is_looked_at_as_a_whole():
     (finding,) = found(group(waiting(), waiting(1, since_ms=SINCE_MS - 1_000)))
     assert finding.headline == (
-        "t-0 and t-1: the committed offsets have not moved, the first of them since 00:58:59, while records wait;"
+        "t-0 and t-1: the committed offsets have not moved, the first of them since 00:57:59, while records wait;"
         " nothing else that their owner has to read moves either"
     ).replace("t-0 and t-1", "t-1 and t-0")
     assert finding.advice.startswith("look at what the consumer does")

@@ -347,7 +347,7 @@ class StandingPartition(msgspec.Struct, frozen=True):
 
 
 class StandsStill(Found, frozen=True):
-    """The group is stable, and for a minute or longer records have waited behind committed offsets that did not move.
+    """The group is stable, and for two minutes or longer records have waited behind committed offsets that stood still.
 
     All that time the partitions had their owners, whose sessions are kept. Nothing that the server knows holds them up:
     no open transaction, no deleted record, no offset beyond the end of a log, no right that was refused.

@@ -50,7 +50,7 @@ def stands_evidence(claim: StandsStill, clock: Clock) -> Iterator[str]:
         yield counted(more, "more partition stands still", "more partitions stand still")
     yield (
         "the sessions of the owners are kept; whether a record cannot be processed, the consumer is paused, or its"
-        " application is blocked or in one long batch is not known here"
+        " application is blocked, in one long batch, or commits more rarely is not known here"
     )
 
 

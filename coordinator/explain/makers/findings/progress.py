@@ -17,9 +17,10 @@ from coordinator.explain.folded_group import STABLE
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.makers.findings.positions import Position, offsets_of
 
-STANDS_TOLD_MS: Final = 60_000
-"""From this time on an offset stands still. A consumer that commits by itself does so every 5 s, and at the end of a
-batch; few batches take a minute. `max.poll.interval.ms`, 5 min, would be sure, but late for who waits for the records.
+STANDS_TOLD_MS: Final = 120_000
+"""From this time on an offset stands still: twice the longest of the usual times between commits, the minute of
+Kafka Connect (`offset.flush.interval.ms`). Kafka Streams commits every 30 s, other consumers every 5 s, or after a
+batch. `max.poll.interval.ms`, 5 min, would be sure of long batches, too, but late for who waits for the records.
 """
 
 GOES_ON_MS: Final = 90_000
