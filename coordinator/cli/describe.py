@@ -28,7 +28,7 @@ from coordinator.client.group_description import AGES_MAX, DescribedGroup, Parti
 from coordinator.client.group_members import DescribedMember
 from coordinator.client.hidden_offsets import hidden_topics
 from coordinator.client.returned_members import with_newest_clients
-from coordinator.client.topic_denials import topic_denials
+from coordinator.client.told_lately import Lately, told_lately
 from coordinator.explain.makers.findings.progress import go_on
 from coordinator.explain.positions import notes
 from coordinator.explain.sentences.described import returned
@@ -80,8 +80,8 @@ def describe_command(group_id: str, bootstrap: Bootstrap, utc: bool, as_json: bo
         for each in _came_back(group, clock(utc)):
             click.echo(paragraph(f"! {each}", "  ", ""))
         now_ms = _now_ms()
-        denials = go_on(topic_denials(bootstrap), now_ms) if group.members else ()
-        for each in notes(group, now_ms, clock(utc), denials):
+        lately = told_lately(bootstrap) if group.members else Lately()
+        for each in notes(group, now_ms, clock(utc), go_on(lately.denials, now_ms), lately.heard_since_ms):
             click.echo(paragraph(f"! {each}", "  ", ""))
 
 

@@ -24,7 +24,7 @@ from coordinator.cli.terminal import (
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.group_description import NoSuchGroup, describe_group
 from coordinator.client.hidden_offsets import hidden_topics, why_hidden
-from coordinator.client.topic_denials import topic_denials
+from coordinator.client.told_lately import Lately, told_lately
 from coordinator.client.wire import ClientError
 from coordinator.dashboard.links import page_url
 from coordinator.explain import workers
@@ -113,8 +113,9 @@ def _of_offsets(bootstrap: Bootstrap, history: GroupHistory, now_ms: int, at: Cl
         return [], []
     except ClientError as problem:
         return [], [why_hidden(problem, history.group_id)]
-    denials = go_on(topic_denials(bootstrap), now_ms) if described.members else ()
-    found = position_findings(described, now_ms, at, history, denials)
+    lately = told_lately(bootstrap) if described.members else Lately()
+    denials = go_on(lately.denials, now_ms)
+    found = position_findings(described, now_ms, at, history, denials, lately.heard_since_ms)
     return found, list(hidden_topics(described.hidden_topics))
 
 

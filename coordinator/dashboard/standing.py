@@ -8,6 +8,8 @@ from coordinator.explain.folded_group import STABLE
 
 PARTITIONS_MAX: Final = 10_000
 """Partitions of which it is remembered. Of further ones it is not known."""
+GAP_MS: Final = 30_000
+"""After a longer time without a sample all begins anew: the server was away, and nobody could commit."""
 
 Key = tuple[str, str, int]
 """Group, topic and partition."""
@@ -28,9 +30,13 @@ class StandingOffsets:
         self._seen: dict[Key, _Seen] = {}
         self._known_groups: set[str] = set()
         """Those of the sample before. What is new in one of them was otherwise before."""
+        self._sampled_ms = 0
 
     def apply(self, groups: list[DescribedGroup], time_ms: int, moved_ms: dict[Key, int]) -> None:
         """Take a sample, and tell each partition since when it stands. `moved_ms`: the moves that were seen so far."""
+        if time_ms - self._sampled_ms > GAP_MS:
+            self._seen, self._known_groups = {}, set()
+        self._sampled_ms = time_ms
         seen: dict[Key, _Seen] = {}
         for group in groups:
             for each in group.partitions:

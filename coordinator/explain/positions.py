@@ -23,13 +23,16 @@ def position_findings(
     clock: Clock,
     history: GroupHistory | None = None,
     denials: Iterable[Denials] = (),
+    heard_since_ms: int = 0,
 ) -> list[Finding]:
-    """What is wrong with the partitions and topics of a group now. `denials` are those that go on now."""
+    """What is wrong with the partitions and topics of a group now, see `without_progress`."""
     found = [*found_in_positions(group.partitions, group.state, now_ms)]
-    return [told(each, clock) for each in (*found, *without_progress(group, now_ms, history, denials))]
+    return [told(each, clock) for each in (*found, *without_progress(group, now_ms, history, denials, heard_since_ms))]
 
 
-def notes(group: Group, now_ms: int, clock: Clock, denials: Iterable[Denials] = ()) -> Iterator[str]:
+def notes(
+    group: Group, now_ms: int, clock: Clock, denials: Iterable[Denials] = (), heard_since_ms: int = 0
+) -> Iterator[str]:
     """Sentences about single partitions and topics."""
     known, state = list(group.partitions), group.state
     nobodys, beyond, waiting = unowned(known, state, 0), out_of_range(known, 0), waits_for_transaction(known, 0)
@@ -42,5 +45,5 @@ def notes(group: Group, now_ms: int, clock: Clock, denials: Iterable[Denials] = 
         yield f"{words.deleted_unread(deleted)}."
     if waiting is not None:
         yield from words.waits(waiting, clock)
-    for each in without_progress(group, now_ms, denials=denials):
+    for each in without_progress(group, now_ms, None, denials, heard_since_ms):
         yield f"{finding_words(each, clock).headline}."

@@ -15,6 +15,13 @@ def headlines(board: Board) -> list[str]:
     return [each.headline for each in board.findings_of("g")]
 
 
+def until(board: Board, start_ms: int, end_ms: int, *offsets: int) -> list[str]:
+    """The findings after samples of the same, one every 20 s, the last one at the end."""
+    for time_ms in range(start_ms, end_ms, 4 * STEP):
+        looked_at(board, time_ms, *offsets)
+    return looked_at(board, end_ms, *offsets)
+
+
 def looked_at(board: Board, time_ms: int, *offsets: int, state: str = "Stable", owner: str = "m-1") -> list[str]:
     """The findings after one more sample, with the log end at 20 and the oldest record from before the start."""
     group = described("g", *(20 - each for each in offsets), oldest_ms=START - 600_000)
@@ -28,8 +35,7 @@ def looked_at(board: Board, time_ms: int, *offsets: int, state: str = "Stable", 
 
 def test_an_offset_that_stands_for_two_minutes_is_told():
     board = Board()
-    assert looked_at(board, START, 10) == []
-    assert looked_at(board, START + 119_999, 10) == []
+    assert until(board, START, START + 119_999, 10) == []
     (told,) = looked_at(board, START + 120_000, 10)
     assert told == "t-0: the committed offset has not moved since 00:16:40 UTC or before, while records wait"
 
@@ -37,8 +43,7 @@ def test_an_offset_that_stands_for_two_minutes_is_told():
 def test_an_offset_that_was_seen_to_move_has_stood_since_then_exactly():
     board = Board()
     looked_at(board, START, 9)
-    looked_at(board, START + STEP, 10)
-    (told,) = looked_at(board, START + STEP + 120_000, 10)
+    (told,) = until(board, START + STEP, START + STEP + 120_000, 10)
     assert "has not moved since 00:16:45 UTC, while" in told
 
 
@@ -51,18 +56,26 @@ def test_a_consumer_that_catches_up_does_not_stand_still():
 @pytest.mark.parametrize("between", [{"state": "PreparingRebalance"}, {"owner": "m-2"}])
 def test_after_a_rebalance_or_with_another_owner_the_time_begins_anew(between):
     board = Board()
-    looked_at(board, START, 10)
+    until(board, START, START + 110_000, 10)
     assert looked_at(board, START + 115_000, 10, **between) == []
-    assert looked_at(board, START + 120_000, 10) == []
-    assert looked_at(board, START + 239_999, 10) == []
+    assert until(board, START + 120_000, START + 239_999, 10) == []
     (told,) = looked_at(board, START + 240_000, 10)
     assert "has not moved since 00:18:40 UTC, while" in told
 
 
 def test_records_with_old_timestamps_that_come_to_an_idle_consumer_wait_from_then_on():
     board = Board()
-    looked_at(board, START, 20)
-    assert looked_at(board, START + 600_000, 10) == []
+    until(board, START, START + 600_000, 20)
+    assert looked_at(board, START + 605_000, 10) == []
+
+
+def test_while_the_server_is_away_nobody_can_commit():
+    board = Board()
+    until(board, START, START + 100_000, 10)
+    back_ms = START + 400_000
+    assert until(board, back_ms, back_ms + 119_999, 10) == []
+    (told,) = looked_at(board, back_ms + 120_000, 10)
+    assert "has not moved since 00:23:20 UTC or before" in told
 
 
 def test_an_owner_that_goes_on_with_another_partition_is_told():
@@ -78,8 +91,7 @@ def test_an_owner_that_goes_on_with_another_partition_is_told():
 def test_the_partitions_that_are_remembered_are_bounded(monkeypatch):
     monkeypatch.setattr(module, "PARTITIONS_MAX", 1)
     board = Board()
-    looked_at(board, START, 10, 10)
-    (told,) = looked_at(board, START + 120_000, 10, 10)
+    (told,) = until(board, START, START + 120_000, 10, 10)
     assert told.startswith("t-0: ")
 
 

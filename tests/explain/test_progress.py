@@ -60,6 +60,13 @@ def test_an_offset_stands_still_from_two_minutes_on():
     assert list(notes(group(waiting()), NOW_MS, clock)) == [f"{finding.headline}."]
 
 
+def test_while_the_server_was_away_nobody_could_commit():
+    assert position_findings(group(waiting()), NOW_MS, clock, heard_since_ms=SINCE_MS + 1) == []
+    (finding,) = position_findings(group(waiting(since_ms=5)), NOW_MS, clock, heard_since_ms=SINCE_MS)
+    assert finding.from_ms == 5
+    assert list(notes(group(waiting()), NOW_MS, clock, heard_since_ms=SINCE_MS + 1)) == []
+
+
 def test_records_that_came_a_moment_ago_do_not_wait_for_long():
     assert kinds(group(waiting(since_ms=0, oldest_ms=SINCE_MS + 1))) == []
     (finding,) = found(group(waiting(oldest_ms=SINCE_MS - 60_000, standing=Standing(0, is_longer=True))))

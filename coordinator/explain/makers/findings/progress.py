@@ -77,17 +77,27 @@ Denials = Sequence[AuthorizationDenied]
 
 
 def without_progress(
-    group: Group, now_ms: int, history: GroupHistory | None = None, denials: Iterable[Denials] = ()
+    group: Group,
+    now_ms: int,
+    history: GroupHistory | None = None,
+    denials: Iterable[Denials] = (),
+    heard_since_ms: int = 0,
 ) -> Iterator[Found]:
-    """What keeps a group from going on. `denials` are those that `go_on` now; `history` knows members by principal."""
+    """What keeps a group from going on.
+
+    `denials` are those that `go_on` now; `history` knows members by principal. The server has heard its clients since
+    `heard_since_ms`: while it was away, nobody could commit.
+    """
     denied = tuple(denials)
-    if not denied and not group.missing_topics and not any(_stands(each, now_ms) for each in group.partitions):
+    may_stand = now_ms - heard_since_ms >= STANDS_TOLD_MS and any(_stands(each, now_ms) for each in group.partitions)
+    if not denied and not group.missing_topics and not may_stand:
         return
     members = _refs(group.members, history)
     lost = list(rights_lost(group, members, denied))
     yield from lost
     refused = {(each.topic, member.member_id) for each in lost for member in each.members}
-    yield from stands_still(group, members, refused, now_ms)
+    if may_stand:
+        yield from stands_still(group, members, refused, now_ms)
     yield from topics_missing(group, members, history, now_ms)
 
 
