@@ -28,6 +28,8 @@ from coordinator.client.group_description import AGES_MAX, DescribedGroup, Parti
 from coordinator.client.group_members import DescribedMember
 from coordinator.client.hidden_offsets import hidden_topics
 from coordinator.client.returned_members import with_newest_clients
+from coordinator.client.told_lately import Lately, told_lately
+from coordinator.explain.makers.findings.progress import go_on
 from coordinator.explain.positions import notes
 from coordinator.explain.sentences.described import returned
 from coordinator.explain.words import Names, counted, duration, plain
@@ -58,6 +60,10 @@ def describe_command(group_id: str, bootstrap: Bootstrap, utc: bool, as_json: bo
     markers of transactions follow it. Its age is that of the oldest record that is not consumed yet,
     by the timestamp of its batch. In JSON the age is lag_ms.
 
+    What is out of range, waits for a transaction, or has not moved for two minutes although records wait, is said
+    below, and so are topics that do not exist, or that members may not read. In JSON, since when an offset stands is in
+    standing: at least since since_ms, longer if is_longer.
+
     Of a static member that came back elsewhere, DescribeGroups tells the host and client id before. Where the server
     has an audit, those that it has now are shown; in JSON they are in came_back.
     """
@@ -73,7 +79,9 @@ def describe_command(group_id: str, bootstrap: Bootstrap, utc: bool, as_json: bo
             click.echo(paragraph(f"! {each}.", "  ", ""))
         for each in _came_back(group, clock(utc)):
             click.echo(paragraph(f"! {each}", "  ", ""))
-        for each in notes(group.partitions, group.state, clock(utc)):
+        now_ms = _now_ms()
+        lately = told_lately(bootstrap) if group.members else Lately()
+        for each in notes(group, now_ms, clock(utc), go_on(lately.denials, now_ms), lately.heard_since_ms):
             click.echo(paragraph(f"! {each}", "  ", ""))
 
 
@@ -94,6 +102,7 @@ def _partition_json(partition: PartitionLag, now_ms: int) -> dict[str, object]:
         "lag": partition.lag,
         "lag_ms": partition.lag_ms(now_ms),
         "deleted_unread": partition.deleted_unread,
+        "standing": None if partition.standing is None else partition.standing._asdict(),
         "transaction": None if transaction is None else asdict(transaction) | {"until_ms": transaction.until_ms},
     }
 

@@ -24,12 +24,14 @@ from coordinator.cli.terminal import (
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.group_description import NoSuchGroup, describe_group
 from coordinator.client.hidden_offsets import hidden_topics, why_hidden
+from coordinator.client.told_lately import Lately, told_lately
 from coordinator.client.wire import ClientError
 from coordinator.dashboard.links import page_url
 from coordinator.explain import workers
 from coordinator.explain.findings import Finding, findings
 from coordinator.explain.generation import CONSUMER, Generation, MemberPart
 from coordinator.explain.history import GroupHistory
+from coordinator.explain.makers.findings.progress import go_on
 from coordinator.explain.positions import position_findings
 from coordinator.explain.story import Story, story_of, why
 from coordinator.explain.words import Names, counted, duration, plain
@@ -88,7 +90,7 @@ def command(
         story = None if generation is None or last_ms is not None else story_of(history, generation, at)
         found, hidden = findings(history, now_ms, at), list[str]()
         if tables is None:
-            of_offsets, hidden = _of_offsets(bootstrap, group_id, now_ms, at)
+            of_offsets, hidden = _of_offsets(bootstrap, history, now_ms, at)
             found += of_offsets
         page = _page(dashboard, group_id, None if story is None else story.generation_id)
         if as_json:
@@ -103,15 +105,17 @@ def command(
             click.echo(f"\nlive page: {page}")
 
 
-def _of_offsets(bootstrap: Bootstrap, group_id: str, now_ms: int, at: Clock) -> tuple[list[Finding], list[str]]:
+def _of_offsets(bootstrap: Bootstrap, history: GroupHistory, now_ms: int, at: Clock) -> tuple[list[Finding], list[str]]:
     """What is wrong with the offsets of the group now, nothing if it is gone; and what was not looked at, and why."""
     try:
-        described = describe_group(bootstrap, group_id)
+        described = describe_group(bootstrap, history.group_id)
     except NoSuchGroup:
         return [], []
     except ClientError as problem:
-        return [], [why_hidden(problem, group_id)]
-    found = position_findings(described.partitions, described.state, now_ms, at)
+        return [], [why_hidden(problem, history.group_id)]
+    lately = told_lately(bootstrap) if described.members else Lately()
+    denials = go_on(lately.denials, now_ms)
+    found = position_findings(described, now_ms, at, history, denials, lately.heard_since_ms)
     return found, list(hidden_topics(described.hidden_topics))
 
 

@@ -60,6 +60,8 @@ class Cluster:
         self._connections: dict[str, WireConnection] = {}
         self.hidden_topics: set[str] = set()
         """Those whose leaders were asked for, and that may not be described."""
+        self.missing_topics: set[str] = set()
+        """Those of the topics whose leaders were asked for last that are not there."""
         self.anyone = WireConnection(server, client_id, timeout_seconds)
 
     def __enter__(self) -> Self:
@@ -80,16 +82,22 @@ class Cluster:
     def coordinator(self, group_id: str) -> WireConnection:
         return self._connection(coordinator_of(self.anyone, group_id))
 
-    def leaders(self, topics: Iterable[str]) -> dict[Partition, int]:
-        """The node that leads each partition of these topics, for those that exist and have a leader."""
+    def leaders(self, topics: Iterable[str], *, are_internal: bool = False) -> dict[Partition, int]:
+        """The node that leads each partition of these topics, for those that exist and have a leader.
+
+        Topics that `are_internal` are no topics of a group: whether they are hidden or missing is not noted.
+        """
         names = [MetadataRequestTopic(name=name) for name in sorted(set(topics))]
+        if not are_internal:
+            self.missing_topics = set()
         if not names:
             return {}
         response = self.anyone.send_latest(MetadataRequest(topics=names, allow_auto_topic_creation=False))
         self._learn_brokers(response)
-        self.hidden_topics.update(
-            each.name for each in response.topics if each.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
-        )
+        if not are_internal:
+            errors = {each.name: each.error_code for each in response.topics}
+            self.hidden_topics.update(_with_error(errors, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+            self.missing_topics = set(_with_error(errors, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
         return {
             (topic.name, each.partition_index): each.leader_id
             for topic in response.topics
@@ -148,6 +156,12 @@ class Cluster:
             if partition in leaders:
                 yield (partition, offset), _first_record(self._broker(leaders[partition]), partition, offset)
 
+    def records_from(
+        self, partition: Partition, offset: int, leaders: Mapping[Partition, int], bytes_max: int
+    ) -> memoryview:
+        """Batches from an offset on, the last one perhaps cut; empty if they cannot be read."""
+        return _fetch(self._broker(leaders[partition]), partition, offset, bytes_max)[1]
+
     def _learn_brokers(self, response: object) -> None:
         self._addresses = {each.node_id: f"{each.host}:{each.port}" for each in response.brokers}  # type: ignore[attr-defined]
 
@@ -161,6 +175,10 @@ class Cluster:
             server = self._bootstrap.at(address)
             found = self._connections[address] = WireConnection(server, self._client_id, self._timeout_seconds)
         return found
+
+
+def _with_error(errors: Mapping[str, int], error_code: int) -> Iterator[str]:
+    return (name for name, each in errors.items() if each == error_code)
 
 
 def _by_leader(partitions: Iterable[Partition], leaders: Mapping[Partition, int]) -> dict[int, list[Partition]]:

@@ -1,5 +1,6 @@
 """Groups as any Kafka server describes them: a list, and members, assignment, committed offsets and lag of each."""
 
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -12,6 +13,7 @@ from coordinator.client.committed_offsets import Committed, committed_of_groups
 from coordinator.client.group_members import DescribedMember, GroupMembers, group_members
 from coordinator.client.groups import raise_for_error
 from coordinator.client.open_transactions import OpenTransaction, open_transactions
+from coordinator.client.standing_offsets import Standing, find_standing
 from coordinator.client.wire import ClientError, WireConnection
 from coordinator.core.lag import lag_ms, lag_of
 from coordinator.core.partitioning import partition_for
@@ -72,6 +74,8 @@ class PartitionLag:
     """Whether a transaction that is open has an offset for it (UNSTABLE_OFFSET_COMMIT)."""
     transaction: OpenTransaction | None = None
     """What it waits for, see `waits_for_transaction`; None where nobody tells it."""
+    standing: Standing | None = None
+    """Since when nothing has moved; None: not looked up, or not known."""
 
     @property
     def lag(self) -> int | None:
@@ -118,6 +122,8 @@ class DescribedGroup:
     """None for a classic group."""
     hidden_topics: list[str] = field(default_factory=list)
     """Topics of its members that may not be described. Those of committed offsets alone are not told of at all."""
+    missing_topics: list[str] = field(default_factory=list)
+    """Topics that its members subscribe to by name, or own partitions of, and that do not exist."""
 
     @property
     def lag(self) -> int | None:
@@ -202,6 +208,7 @@ def describe_group(server: Server, group_id: str) -> DescribedGroup:
         find_first_records(cluster, behind[:AGES_MAX], leaders)
         find_log_starts(cluster, [described], leaders)
         find_transactions(cluster, [described], leaders)
+        find_standing_offsets(cluster, described)
         described.partitions.sort(key=_by_lag, reverse=True)
         described.hidden_topics.extend(sorted(cluster.hidden_topics))
     return described
@@ -259,6 +266,20 @@ def find_transactions(cluster: Cluster, groups: Sequence[DescribedGroup], leader
         waits.transaction = None if place is None else found.get(place)
 
 
+def find_standing_offsets(cluster: Cluster, group: DescribedGroup) -> None:
+    """Look up since when the committed offsets of a group are what they are, if an owner has records to read."""
+    if not any((each.lag or 0) > 0 and each.member_id is not None for each in group.partitions):
+        return
+    offsets = {
+        (each.topic, each.partition): each.committed_offset
+        for each in group.partitions
+        if each.committed_offset is not None
+    }
+    found = find_standing(cluster, group.group_id, offsets, time.time_ns() // 1_000_000)
+    for each in group.partitions:
+        each.standing = found.get((each.topic, each.partition))
+
+
 def _waited_for(cluster: Cluster, group_id: str, partition: PartitionLag) -> Partition | None:
     """The partition that the transaction has: where it wrote records, or that of the group, where it has its offset."""
     if not partition.has_pending_commit:
@@ -303,6 +324,7 @@ def _add_lags(cluster: Cluster, groups: Sequence[DescribedGroup], committed: Com
     _add_subscribed(of_groups, topics, leaders)
     ends = cluster.log_end_offsets(sorted(set[Partition]().union(*of_groups.values())), leaders)
     for group in groups:
+        group.missing_topics.extend(sorted(topics[group.group_id] & cluster.missing_topics))
         offsets, owned = committed.offsets.get(group.group_id, {}), owners[group.group_id]
         pending, subscribed = committed.pending.get(group.group_id, ()), topics[group.group_id]
         lags = [

@@ -1,15 +1,16 @@
 """All groups that the page shows, and who has to be told that one of them changed."""
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from coordinator.audit.schema import AuditEvent, GroupHeldByCluster, RebalanceStarted
+from coordinator.audit.schema import AuditEvent, AuthorizationDenied, GroupHeldByCluster, RebalanceStarted
 from coordinator.dashboard.lags import Lags, Sample, SampledGroup
 from coordinator.explain.findings import Finding, findings
 from coordinator.explain.generation import Generation
 from coordinator.explain.history import GroupHistory
+from coordinator.explain.makers.findings.progress import Denials, go_on
 from coordinator.explain.positions import position_findings
 from coordinator.explain.storms import GROWTH, Rebalances, Storm, all_storms
 from coordinator.explain.words import utc_clock
@@ -20,6 +21,10 @@ MINUTES_KEPT: Final = 7 * 24 * 60
 
 MINUTES_PER_HOUR: Final = 60
 HOUR_MS: Final = MINUTES_PER_HOUR * MS_PER_MINUTE
+DENIALS_KEPT: Final = 1_000
+"""The newest denials about topics that are remembered: those that go on have one each minute."""
+BoardEvent = AuditEvent | GroupHeldByCluster | AuthorizationDenied
+"""What the board is told: events of groups, who is in one at a cluster, and denials about topics."""
 STORM_HOURS: Final = 24
 """How far back storms are looked for, before the newest event."""
 
@@ -78,6 +83,10 @@ class Board:
         self._findings: dict[str, tuple[Finding, ...]] = {}
         self._offset_findings: dict[str, tuple[Finding, ...]] = {}
         """Of the latest sample of lag."""
+        self._denials: deque[AuthorizationDenied] = deque(maxlen=DENIALS_KEPT)
+        """About topics, in the order in which they were told."""
+        self._going_on: list[Denials] | None = None
+        """Those of them that go on at the time of the latest sample; None: not looked up yet."""
         self._listeners: set[Callable[[set[str]], None]] = set()
 
     def listen(self, listener: Callable[[set[str]], None]) -> Callable[[], None]:
@@ -85,10 +94,14 @@ class Board:
         self._listeners.add(listener)
         return lambda: self._listeners.discard(listener)
 
-    def apply(self, events: Iterable[AuditEvent | GroupHeldByCluster]) -> None:
+    def apply(self, events: Iterable[BoardEvent]) -> None:
         """Apply events, and tell the listeners."""
         changed: set[str] = set()
         for event in events:
+            if isinstance(event, AuthorizationDenied):
+                self._denials.append(event)
+                self._forget_offset_findings()
+                continue
             history = self.groups.get(event.group_id)
             if history is None:
                 history = self.groups[event.group_id] = GroupHistory(event.group_id)
@@ -112,7 +125,7 @@ class Board:
     def apply_lags(self, sample: Sample) -> None:
         """Take a sample of the lag of all groups, and tell the listeners."""
         self.lags.apply(sample)
-        self._offset_findings.clear()
+        self._forget_offset_findings()
         self.notify(set())
 
     def note_lag_problem(self, problem: str) -> None:
@@ -142,10 +155,16 @@ class Board:
             return ()
         found = self._offset_findings.get(group_id)
         if found is None:
-            group, now_ms = sampled.group, self.lags.latest.time_ms
-            found = tuple(position_findings(group.partitions, group.state, now_ms, utc_clock))
+            history, now_ms = self.groups.get(group_id), self.lags.latest.time_ms
+            if self._going_on is None:
+                self._going_on = go_on(self._denials, now_ms)
+            found = tuple(position_findings(sampled.group, now_ms, utc_clock, history, self._going_on))
             self._offset_findings[group_id] = found
         return found
+
+    def _forget_offset_findings(self) -> None:
+        self._offset_findings.clear()
+        self._going_on = None
 
     def storms(self) -> list[Storm]:
         """The storms of the last `STORM_HOURS` hours, of groups and of all together, the newest first."""

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Final
 
-from coordinator.audit.schema import AuditEvent, GroupHeldByCluster
+from coordinator.audit.schema import GroupHeldByCluster
 from coordinator.client.audit_topic import AuditRecord, AuditTopic, NoAuditTopic, Offsets
 from coordinator.client.bootstrap import Server
 from coordinator.client.cluster import EARLIEST, LATEST
+from coordinator.client.told_lately import is_of_topic
 from coordinator.client.wire import ClientError
-from coordinator.dashboard.board import Board
+from coordinator.dashboard.board import Board, BoardEvent
 from coordinator.logger import logger
 
 APPLIED_AT_ONCE: Final = 500
@@ -30,12 +31,12 @@ class EventQueue:
     def __init__(self, board: Board, loop: asyncio.AbstractEventLoop) -> None:
         self._board = board
         self._loop = loop
-        self._events: deque[AuditEvent | GroupHeldByCluster] = deque()
+        self._events: deque[BoardEvent] = deque()
         self._has_room = threading.Condition()
         self._is_scheduled = False
         self.is_stopped = threading.Event()
 
-    def put(self, event: AuditEvent | GroupHeldByCluster) -> None:
+    def put(self, event: BoardEvent) -> None:
         """Called by the thread; waits while the loop is far behind."""
         with self._has_room:
             while len(self._events) >= QUEUED_MAX and not self.is_stopped.is_set():
@@ -173,7 +174,7 @@ class Feed:
                 position[record.partition] = record.offset + 1
             if record.event is not None:
                 self._queue.put(record.event)
-            elif isinstance(about := record.coordinator_event, GroupHeldByCluster):
+            elif isinstance(about := record.coordinator_event, GroupHeldByCluster) or is_of_topic(about):
                 self._queue.put(about)
             if self._queue.is_stopped.is_set():
                 return

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from coordinator.client.group_description import DescribedGroup, PartitionLag
+from coordinator.dashboard.standing import StandingOffsets
 
 POINT_EVERY_MS: Final = 20_000
 POINTS_KEPT: Final = 181
@@ -72,11 +73,14 @@ class Lags:
         self._partitions: dict[PartitionKey, LagSeries] = {}
         self._moved: dict[PartitionKey, tuple[int, int]] = {}
         """Committed offset, and the time of the first sample that had it after another one; 0 for the first ever."""
+        self._standing = StandingOffsets()
 
     def apply(self, sample: Sample) -> None:
         """Take a sample that is newer than all before it."""
         self.latest, self.problem = sample, ""
         self._note_moves(sample)
+        moved_ms = {key: at_ms for key, (_, at_ms) in self._moved.items() if at_ms}
+        self._standing.apply([each.group for each in sample.groups.values()], sample.time_ms, moved_ms)
         if sample.time_ms < self._point_ms + POINT_EVERY_MS:
             return
         self._point_number += 1

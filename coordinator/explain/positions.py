@@ -3,26 +3,38 @@
 from collections.abc import Iterable, Iterator
 
 from coordinator.explain.findings import Finding, told
+from coordinator.explain.history import GroupHistory
 from coordinator.explain.makers.findings.positions import (
-    Position,
     deleted_unread,
     found_in_positions,
     out_of_range,
     unowned,
     waits_for_transaction,
 )
+from coordinator.explain.makers.findings.progress import Denials, Group, without_progress
 from coordinator.explain.sentences import positions as words
+from coordinator.explain.sentences.findings import finding_words
 from coordinator.explain.words import Clock
 
 
-def position_findings(positions: Iterable[Position], state: str, now_ms: int, clock: Clock) -> list[Finding]:
-    """What is wrong with these partitions of a group now. `state` is that of the group."""
-    return [told(each, clock) for each in found_in_positions(positions, state, now_ms)]
+def position_findings(
+    group: Group,
+    now_ms: int,
+    clock: Clock,
+    history: GroupHistory | None = None,
+    denials: Iterable[Denials] = (),
+    heard_since_ms: int = 0,
+) -> list[Finding]:
+    """What is wrong with the partitions and topics of a group now, see `without_progress`."""
+    found = [*found_in_positions(group.partitions, group.state, now_ms)]
+    return [told(each, clock) for each in (*found, *without_progress(group, now_ms, history, denials, heard_since_ms))]
 
 
-def notes(positions: Iterable[Position], state: str, clock: Clock) -> Iterator[str]:
-    """Sentences about single partitions."""
-    known = list(positions)
+def notes(
+    group: Group, now_ms: int, clock: Clock, denials: Iterable[Denials] = (), heard_since_ms: int = 0
+) -> Iterator[str]:
+    """Sentences about single partitions and topics."""
+    known, state = list(group.partitions), group.state
     nobodys, beyond, waiting = unowned(known, state, 0), out_of_range(known, 0), waits_for_transaction(known, 0)
     deleted = deleted_unread(known, 0)
     if nobodys is not None:
@@ -33,3 +45,5 @@ def notes(positions: Iterable[Position], state: str, clock: Clock) -> Iterator[s
         yield f"{words.deleted_unread(deleted)}."
     if waiting is not None:
         yield from words.waits(waiting, clock)
+    for each in without_progress(group, now_ms, None, denials, heard_since_ms):
+        yield f"{finding_words(each, clock).headline}."

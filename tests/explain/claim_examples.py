@@ -312,6 +312,38 @@ FOUND: Final[tuple[findings.Found, ...]] = (
         **_span(findings.Kind.WAITS_FOR_TRANSACTION),
         waits=(findings.WaitingFor(TOPIC, False, "pay", AT - 60_000, AT),),
     ),
+    findings.StandsStill(
+        **_span(findings.Kind.STANDS_STILL),
+        partitions=(
+            findings.StandingPartition(
+                findings.PartitionOffsets("orders", 0, 41, 53), ONE, 12, AT - 120_000, False, AT - 180_000, AT - 3_000
+            ),
+        ),
+        others=findings.Goes.ON,
+    ),
+    findings.StandsStill(
+        **_span(findings.Kind.STANDS_STILL),
+        partitions=tuple(
+            findings.StandingPartition(
+                findings.PartitionOffsets("orders", each, 41, 42), ONE, 1, AT - 120_000, True, AT - 180_000
+            )
+            for each in (0, 1)
+        ),
+        others=findings.Goes.NOT,
+    ),
+    findings.RightOnTopicLost(
+        **_span(findings.Kind.RIGHT_ON_TOPIC_LOST),
+        topic="orders",
+        principal="User:billing",
+        members=(ONE,),
+        api="Fetch",
+        operation="READ",
+        requests=240,
+        partitions=2,
+    ),
+    findings.SubscribedTopicMissing(
+        **_span(findings.Kind.SUBSCRIBED_TOPIC_MISSING), topic="ordres", members=(ONE,), gone_ms=AT - 120_000
+    ),
 )
 
 NOTES: Final[tuple[Claim, ...]] = (

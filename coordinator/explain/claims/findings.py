@@ -35,6 +35,9 @@ class Kind(StrEnum):
     DELETED_UNREAD = "deleted_unread"
     UNOWNED_PARTITIONS = "unowned_partitions"
     WAITS_FOR_TRANSACTION = "waits_for_transaction"
+    STANDS_STILL = "stands_still"
+    RIGHT_ON_TOPIC_LOST = "right_on_topic_lost"
+    SUBSCRIBED_TOPIC_MISSING = "subscribed_topic_missing"
 
 
 class Found(Claim, frozen=True):
@@ -326,3 +329,70 @@ class WaitsForTransaction(Found, frozen=True):
     """Consumers with read_committed wait for transactions that have been open for ten seconds or longer."""
 
     waits: tuple[WaitingFor, ...]
+
+
+class Goes(StrEnum):
+    """What the other partitions do that the owner of one that stands still owns."""
+
+    ON = "on"
+    """At least one of them was seen to move after that one stood still."""
+    NOT = "not"
+    """There are some with records waiting, and all of them stand still."""
+    UNKNOWN = "unknown"
+    """Neither, or there are none."""
+
+
+class StandingPartition(msgspec.Struct, frozen=True):
+    """A partition whose committed offset stands still. Times are wall-clock ms since the epoch.
+
+    It stands since `since_ms`, or for longer (`is_longer`); `oldest_ms` is the time of the oldest record behind it. The
+    same offset was committed again at `committed_ms`; None: it was not, or that is not known.
+    """
+
+    partition: PartitionOffsets
+    owner: MemberRef
+    records: int
+    since_ms: int
+    is_longer: bool
+    oldest_ms: int
+    committed_ms: int | None = None
+
+
+class StandsStill(Found, frozen=True):
+    """The group is stable, and for two minutes or longer records have waited behind committed offsets that stood still.
+
+    All that time the partitions had their owners, whose sessions are kept. Nothing that the server knows holds them up:
+    no open transaction, no deleted record, no offset beyond the end of a log, no right that was refused.
+    """
+
+    partitions: tuple[StandingPartition, ...]
+    others: Goes
+
+
+class RightOnTopicLost(Found, frozen=True):
+    """Requests of members about a topic that they subscribe to, or own partitions of, are refused, and were so lately.
+
+    `from_ms` is when that began as far as it is known (`is_longer`: or before), `until_ms` when it was told last, with
+    `requests` so far.
+    """
+
+    topic: str
+    principal: str
+    members: tuple[MemberRef, ...]
+    api: str
+    operation: str
+    requests: int
+    partitions: int
+    """How many of the topic these members own."""
+    is_longer: bool = False
+
+
+class SubscribedTopicMissing(Found, frozen=True):
+    """Members subscribe to a topic by name, or own partitions of it, and there is no such topic now.
+
+    `gone_ms` is when the group learned that it was deleted; None: that is not known.
+    """
+
+    topic: str
+    members: tuple[MemberRef, ...]
+    gone_ms: int | None = None

@@ -7,7 +7,7 @@ import msgspec
 
 from coordinator.explain.claims import findings as found
 from coordinator.explain.claims.findings import Found
-from coordinator.explain.sentences import held_groups, positions, rejections
+from coordinator.explain.sentences import held_groups, positions, progress, rejections
 from coordinator.explain.sentences.advice import STATIC_MEMBERSHIP, assignor_change, shorter_poll
 from coordinator.explain.sentences.causes import topics_named
 from coordinator.explain.sentences.labels import label, label_of
@@ -321,6 +321,32 @@ def _waits_for_transaction(claim: found.WaitsForTransaction, clock: Clock) -> Fi
     )
 
 
+def _stands_still(claim: found.StandsStill, clock: Clock) -> FindingWords:
+    return FindingWords(
+        progress.stands_headline(claim, clock),
+        tuple(progress.stands_evidence(claim, clock)),
+        progress.stands_advice(claim),
+    )
+
+
+def _right_on_topic_lost(claim: found.RightOnTopicLost, clock: Clock) -> FindingWords:
+    return FindingWords(
+        progress.right_headline(claim, clock),
+        tuple(progress.right_evidence(claim, clock)),
+        progress.right_advice(claim),
+        f"{plain(claim.principal)} {plain(claim.topic)}",
+    )
+
+
+def _subscribed_topic_missing(claim: found.SubscribedTopicMissing, clock: Clock) -> FindingWords:
+    return FindingWords(
+        progress.missing_headline(claim),
+        tuple(progress.missing_evidence(claim, clock)),
+        progress.MISSING_ADVICE,
+        plain(claim.topic),
+    )
+
+
 _WORDS: Final[Mapping[type[Found], Callable[[Any, Clock], FindingWords]]] = {
     found.ComesAndGoes: _comes_and_goes,
     found.CrashLoop: _crash_loop,
@@ -343,4 +369,7 @@ _WORDS: Final[Mapping[type[Found], Callable[[Any, Clock], FindingWords]]] = {
     found.DeletedUnread: _deleted_unread,
     found.UnownedPartitions: _unowned_partitions,
     found.WaitsForTransaction: _waits_for_transaction,
+    found.StandsStill: _stands_still,
+    found.RightOnTopicLost: _right_on_topic_lost,
+    found.SubscribedTopicMissing: _subscribed_topic_missing,
 }

@@ -31,6 +31,19 @@ class Transaction(Protocol):
     def until_ms(self) -> int | None: ...
 
 
+class Standing(Protocol):
+    """How long a partition has been as it is, see `client/standing_offsets.py`."""
+
+    @property
+    def since_ms(self) -> int: ...
+    @property
+    def is_longer(self) -> bool: ...
+    @property
+    def moved_ms(self) -> int | None: ...
+    @property
+    def committed_ms(self) -> int | None: ...
+
+
 class Position(Protocol):
     """A partition of a group, see `client/group_description.py`."""
 
@@ -60,6 +73,10 @@ class Position(Protocol):
     def waits_for_transaction(self) -> bool: ...
     @property
     def transaction(self) -> Transaction | None: ...
+    @property
+    def oldest_ms(self) -> int | None: ...
+    @property
+    def standing(self) -> Standing | None: ...
 
 
 def found_in_positions(positions: Iterable[Position], state: str, now_ms: int) -> Iterator[Found]:
@@ -75,7 +92,7 @@ def found_in_positions(positions: Iterable[Position], state: str, now_ms: int) -
 
 def out_of_range(positions: Sequence[Position], now_ms: int) -> OutOfRange | None:
     """Those whose committed offset is beyond the end of the log."""
-    beyond = tuple(_offsets(each) for each in positions if (each.lag or 0) < 0)
+    beyond = tuple(offsets_of(each) for each in positions if (each.lag or 0) < 0)
     if not beyond:
         return None
     return OutOfRange(kind=Kind.OUT_OF_RANGE, from_ms=now_ms, until_ms=now_ms, partitions=beyond, evidence=SEEN)
@@ -90,7 +107,7 @@ def deleted_unread(positions: Sequence[Position], now_ms: int) -> DeletedUnread 
         kind=Kind.DELETED_UNREAD,
         from_ms=now_ms,
         until_ms=now_ms,
-        partitions=tuple(_offsets(each) for each in found),
+        partitions=tuple(offsets_of(each) for each in found),
         records=sum(each.deleted_unread for each in found),
         evidence=SEEN,
     )
@@ -105,7 +122,7 @@ def unowned(positions: Sequence[Position], state: str, now_ms: int) -> UnownedPa
         kind=Kind.UNOWNED_PARTITIONS,
         from_ms=now_ms,
         until_ms=now_ms,
-        partitions=tuple(_offsets(each) for each in found),
+        partitions=tuple(offsets_of(each) for each in found),
         of=len(positions),
         unread=sum(max(0, each.lag or 0) for each in found),
         evidence=SEEN,
@@ -136,7 +153,7 @@ def _is_old(position: Position, now_ms: int) -> bool:
 def _waiting(position: Position) -> WaitingFor:
     found = position.transaction
     return WaitingFor(
-        _offsets(position),
+        offsets_of(position),
         position.has_pending_commit,
         None if found is None else found.transactional_id,
         None if found is None else found.started_ms,
@@ -144,7 +161,8 @@ def _waiting(position: Position) -> WaitingFor:
     )
 
 
-def _offsets(position: Position) -> PartitionOffsets:
+def offsets_of(position: Position) -> PartitionOffsets:
+    """The partition with its offsets, as far as they are known."""
     return PartitionOffsets(
         position.topic,
         position.partition,
