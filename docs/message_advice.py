@@ -142,8 +142,8 @@ ADVICE: Final = {
     "no heartbeat to the group of the nodes; trying on": CLUSTER,
     "the cluster's answer about a group is too large": "The group has committed offsets with more than 100 MiB of "
     "metadata: its clients get UNKNOWN_SERVER_ERROR. Let them store less, or ask for some partitions.",
-    "the cluster's answer about a group cannot be decoded": "Its clients get UNKNOWN_SERVER_ERROR. If it stays, a broker "
-    "answers what its version does not have: report it with `problem`.",
+    "the cluster's answer about a group cannot be decoded": "Its clients get UNKNOWN_SERVER_ERROR. If it stays, a "
+    "broker answers what its version does not have: report it with `problem`.",
     "cannot leave the group of the nodes; they notice it later": "Nothing: its session ends.",
     "the group of the nodes cannot be reached": CLUSTER,
     "a member of the group of the nodes is no node": "Another client uses `cluster.nodes.group.id`: stop it, and take "

@@ -4,7 +4,7 @@ from collections import deque
 from typing import Final, NamedTuple
 
 from coordinator.core.causes import Cause
-from coordinator.explain.facts import Facts, densest, identity
+from coordinator.explain.facts import RETURN_MS, Facts, densest, identity
 from coordinator.explain.generation import Joining, Removal
 
 WINDOW_MS: Final = 10 * 60_000
@@ -26,7 +26,7 @@ class Succession(NamedTuple):
         return self.gone.at_ms
 
 
-def rolling_deploy(facts: Facts) -> list[Succession]:
+def rolling_deploy(facts: Facts, now_ms: int) -> list[Succession]:
     """The successions of a deploy, in order: half of the group, and at least two. None: there is none."""
     gone = [
         visit.removal
@@ -36,7 +36,7 @@ def rolling_deploy(facts: Facts) -> list[Succession]:
         and visit.removal.cause in (Cause.MEMBER_LEFT, Cause.SESSION_EXPIRED)
         and visit.removal.requested_by is None
         and not visit.removal.is_by_coordinator
-        and (visit.removal.cause is Cause.MEMBER_LEFT or visit.removal.is_disconnected)
+        and (visit.removal.cause is Cause.MEMBER_LEFT or _is_gone_for_good(visit.removal, now_ms))
         and visit.removal.member.member_id not in facts.came_again
     ]
     gone.sort(key=lambda each: each.gone_ms)
@@ -53,3 +53,8 @@ def rolling_deploy(facts: Facts) -> list[Succession]:
     size = max((each.member_count or 0 for each in facts.stable), default=0)
     # While new members come before old ones go, the group is larger than either.
     return window if len(window) >= REPLACED_MIN and 2 * len(window) >= size - len(window) else []
+
+
+def _is_gone_for_good(removal: Removal, now_ms: int) -> bool:
+    """Whether a silent member can be taken for one whose process ended: its connection closed, and it is not back."""
+    return removal.is_disconnected and now_ms - removal.at_ms >= RETURN_MS

@@ -1,4 +1,4 @@
-"""Which way of leaving the events of a member show."""
+"""What members say when they leave or rejoin, and which way of leaving the events of a member show."""
 
 from typing import Final
 
@@ -6,12 +6,14 @@ import msgspec
 
 from coordinator.explain.generation import Removal
 
-# What Kafka's own consumer says when it leaves (KIP-800; AbstractCoordinator.maybeLeaveGroup).
+# What Kafka's own consumer says when it leaves or rejoins (KIP-800; AbstractCoordinator.maybeLeaveGroup).
 POLL_TIMEOUT: Final = "consumer poll timeout has expired"
 CLOSED: Final = "the consumer is being closed"
 UNSUBSCRIBED: Final = "the consumer unsubscribed from all topics"
 MEMBER_ID_REQUIRED: Final = "need to re-join with the given member-id"
 """What Java's consumer says with every first join (KIP-394): no reason of its own."""
+OTHER_REJOINS: Final = ("cached metadata has changed", "subscription has changed", "group is already rebalancing")
+"""What Java's consumer says when it rejoins for another reason than that it gave up partitions (KIP-429)."""
 REMOVED_BY_ADMIN: Final = "member was removed by an admin"
 
 

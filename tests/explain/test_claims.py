@@ -31,6 +31,9 @@ NO_PROSE: Final = (
     "the consumer unsubscribed from all topics",
     "need to re-join with the given member-id",
     "member was removed by an admin",
+    "cached metadata has changed",
+    "subscription has changed",
+    "group is already rebalancing",
 )
 """The name of a number, and what Java's consumer says, which is compared with what a member said."""
 

@@ -3,6 +3,7 @@
 import pytest
 
 from coordinator.explain.claims.findings import Kind
+from coordinator.explain.facts import RETURN_MS
 from tests.audit.stories import sync
 from tests.explain.consumers import Consumers
 
@@ -313,6 +314,8 @@ def test_pods_that_crash_and_are_replaced_are_not_said_to_be_a_deploy():
         group.join(f"new-{number}")
         group.settle()
         group.quiet(6_000)
+    assert Kind.ROLLING_DEPLOY not in group.findings(), "who is silent may come back for a minute"
+    group.quiet(RETURN_MS)
     found = group.findings()[Kind.ROLLING_DEPLOY]
     assert found.headline.startswith("3 new members took the place of as many others in ")
     assert found.headline.endswith(", 3 of which fell silent")

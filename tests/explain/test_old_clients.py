@@ -2,7 +2,7 @@
 
 from coordinator.audit.schema import REJECTION_APART_MS
 from coordinator.core.groups.old_clients import OldClient, RefusedVersion
-from coordinator.explain.findings import Kind
+from coordinator.explain.claims.findings import Kind
 from coordinator.explain.makers.findings.clients import GATHERED_SLACK_MS
 from coordinator.explain.memory import packed, unpacked
 from coordinator.explain.notes import notes

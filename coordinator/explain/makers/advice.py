@@ -100,8 +100,8 @@ def _for_removal(removal: Removal, context: Context, because: list[Claim]) -> Ad
     if removal.cause is Cause.SESSION_EXPIRED and removal.may_be_closed:
         back = next((each for each in because if isinstance(each, Back)), None)
         if back is not None and not context.generation.is_epoch:
-            since_ms = removal.last_heard_ms if removal.last_heard_ms is not None else removal.gone_ms
-            return _advice(Try.SESSION_FOR_RESTARTS, because, member=member, above_ms=back.back_ms - since_ms)
+            above_ms = None if removal.last_heard_ms is None else back.back_ms - removal.last_heard_ms
+            return _advice(Try.SESSION_FOR_RESTARTS, because, member=member, above_ms=above_ms)
         if back is not None:
             return _advice(Try.PROCESS_ENDED if removal.is_disconnected else Try.SILENT, because, member=member)
         return _advice(Try.STATIC_IS_GONE_FOR_GOOD, because, member=member)

@@ -32,7 +32,7 @@ from coordinator.explain.claims.claim import Claim, derived, seen, unknown
 from coordinator.explain.claims.silences import Muted, Refused, Silent, Unheard
 from coordinator.explain.clients import Library, library_of, never_says_why, sends_poll_interval
 from coordinator.explain.generation import Generation, Removal
-from coordinator.explain.leaving import MEMBER_ID_REQUIRED, Leaving
+from coordinator.explain.leaving import MEMBER_ID_REQUIRED, OTHER_REJOINS, Leaving
 from coordinator.explain.makers.context import Context
 
 CONSUMERS: Final = "consumer"
@@ -174,9 +174,15 @@ def _rejoined(trigger: Trigger, context: Context) -> Claim:
     return Rejoined(
         member=member,
         said=trigger.reason,
-        assigns_revoked=previous is not None and previous.is_cooperative and part is not None and bool(part.lost),
+        assigns_revoked=part is not None and bool(part.lost) and _may_assign_revoked(trigger, previous),
         evidence=seen(context.generation.first_seq),
     )
+
+
+def _may_assign_revoked(trigger: Trigger, previous: Generation | None) -> bool:
+    """Whether a member may have rejoined because it gave up partitions (KIP-429). Java says why else it did."""
+    is_cooperative = previous is not None and previous.is_cooperative
+    return is_cooperative and not trigger.reason.startswith(OTHER_REJOINS)
 
 
 def _left(trigger: Trigger, context: Context) -> Claim:

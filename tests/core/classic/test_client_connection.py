@@ -256,8 +256,9 @@ def test_refusals_of_an_earlier_time_without_the_right_are_not_counted(sim):
     sim.advance(3_000)
     deny(sim)
     sim.advance(SESSION_TIMEOUT_MS)
-    assert removed(sim).connection.denied is not None
-    assert removed(sim).connection.denied.count == 1
+    denied = removed(sim).connection.denied
+    assert denied is not None
+    assert denied.count == 1
 
 
 def test_refusals_before_it_was_heard_again_or_of_another_group_say_nothing(sim):

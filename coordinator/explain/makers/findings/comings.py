@@ -107,7 +107,7 @@ def rolling_restart(facts: Facts, now_ms: int) -> Iterator[RollingRestart]:
 
 
 def replaced(facts: Facts, now_ms: int) -> Iterator[Replaced]:
-    found = rolling_deploy(facts)
+    found = rolling_deploy(facts, now_ms)
     if not found:
         return
     first = min(min(each.came.at_ms, each.gone.gone_ms) for each in found)
