@@ -33,6 +33,8 @@ GENERATIONS_SHOWN: Final = 500
 """Generations in the answer about one group, the newest."""
 PARTITIONS_SHOWN: Final = 500
 """Partitions whose owners are shown, the first by topic and index."""
+LANES_SHOWN: Final = 300
+"""Members whose lanes are shown, those that were in the group last."""
 TOPICS_SHOWN: Final = 1_000
 """Topics in the answer about one group."""
 MOVES_SHOWN: Final = 2_000
@@ -127,7 +129,7 @@ def group(board: Board, history: GroupHistory) -> Json:
         "members_now": [_member_now(history, member_id, names) for member_id in sorted(history.members)],
         "generations": [summary(each, names) for each in generations],
         "findings_list": [finding_json(each) for each in board.findings_of(history.group_id)],
-        "lanes": member_lanes(generations, names),
+        **member_lanes(generations, names),
         "resets": [msgspec.to_builtins(each) for each in history.resets],
         "rejected": [msgspec.to_builtins(each) for each in history.rejected],
     }
@@ -245,20 +247,27 @@ def difference(history: GroupHistory, one: Generation, other: Generation) -> Jso
     }
 
 
-def member_lanes(generations: Iterable[Generation], names: MemberNames) -> list[Json]:
-    """By member: the spans of time in which it was in a stable generation, with what it owned.
+def member_lanes(generations: Iterable[Generation], names: MemberNames) -> Json:
+    """The lanes of the members that were in the group last, by name, and how many members there were.
 
-    A span is [from, to, generation, partitions, name of the generation]; `to` is None as long as it lasts.
+    A lane has the spans of time in which its member was in a stable generation, with what it owned. A span is
+    [from, to, generation, partitions, name of the generation]; `to` is None as long as it lasts.
     """
     lanes: dict[str, Json] = {}
+    latest: dict[str, int] = {}
     stable = [each for each in generations if each.outcome is Outcome.STABLE and each.ended_ms is not None]
     following = _next_starts(generations)
+    for number, each in enumerate(stable):
+        latest.update(dict.fromkeys(each.members, number))
+    shown = set(sorted(latest, key=lambda member_id: -latest[member_id])[:LANES_SHOWN])
     for each in stable:
         until_ms = following[id(each)]
         for member_id, part in each.members.items():
-            lane = lanes.setdefault(member_id, {"member": member_json(part.member, names), "spans": []})
-            lane["spans"].append([each.ended_ms, until_ms, each.generation_id, count_partitions(part), each.name])
-    return sorted(lanes.values(), key=lambda lane: (lane["member"]["name"], lane["spans"][0][0]))
+            if member_id in shown:
+                lane = lanes.setdefault(member_id, {"member": member_json(part.member, names), "spans": []})
+                lane["spans"].append([each.ended_ms, until_ms, each.generation_id, count_partitions(part), each.name])
+    ordered = sorted(lanes.values(), key=lambda lane: (lane["member"]["name"], lane["spans"][0][0]))
+    return {"lanes": ordered, "lanes_total": len(latest)}
 
 
 def ownership(history: GroupHistory) -> Json:

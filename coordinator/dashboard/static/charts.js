@@ -1,7 +1,7 @@
 // Charts by ECharts. Each has a table or text beside it that says the same, for those who cannot see it.
 
 import { causeColour, causeWords, EMPTY_COLOUR, GAP_COLOUR } from "./colours.js";
-import { count, firstUpper, middle, visible } from "./dom.js";
+import { count, firstUpper, middle, readable, visible } from "./dom.js";
 import { dateTime, duration, time, usesUtc } from "./times.js";
 
 const open = new Map();
@@ -100,7 +100,7 @@ function lanes(element, rows, items, range, { lines, onClick, height = 20, band 
   const left = Math.min(LABELS_PIXELS, Math.round(element.clientWidth * 0.32));
   const top = band ? 26 : 8;
   element.style.height = `${Math.max(90, rows.length * height + 62 + top)}px`;
-  const shown = rows.map(visible);
+  const shown = rows.map(readable);
   const chart = draw(element, {
     grid: { left, right: 16, top, bottom: 48 },
     tooltip: tooltip(lines),
