@@ -1,5 +1,6 @@
 """Groups as JSON: what the routes under `/api/` answer. Times are wall-clock ms since the epoch."""
 
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -11,6 +12,7 @@ from coordinator.client.groups import DEAD
 from coordinator.dashboard import lag_views
 from coordinator.dashboard.board import HOUR_MS, MS_PER_MINUTE, Board, GroupRow
 from coordinator.dashboard.names import MemberNames
+from coordinator.dashboard.story_links import linked_story
 from coordinator.explain.claims.notes import GroupGone
 from coordinator.explain.findings import Finding
 from coordinator.explain.generation import Generation, MemberPart, Outcome
@@ -19,7 +21,6 @@ from coordinator.explain.notes import notes
 from coordinator.explain.ownership import flat_owners, owner_spans
 from coordinator.explain.sentences.storms import headline
 from coordinator.explain.storms import Storm
-from coordinator.explain.story import story_of
 
 Json = dict[str, Any]
 
@@ -59,7 +60,7 @@ def overview(board: Board) -> Json:
         states[row.state or "Unknown"] = states.get(row.state or "Unknown", 0) + 1
     worst = sorted((row for row in rows if row.rebalances_last_hour), key=SORTS["rebalances"])[:WORST_SHOWN]
     findings = [
-        {"group_id": row.group_id, **finding_json(each)}
+        {"group_id": row.group_id, **finding_json(each, board.groups.get(row.group_id))}
         for row in rows
         if row.findings
         for each in board.findings_of(row.group_id)
@@ -128,7 +129,7 @@ def group(board: Board, history: GroupHistory) -> Json:
         "topics": topics_of(board, history),
         "members_now": [_member_now(history, member_id, names) for member_id in sorted(history.members)],
         "generations": [summary(each, names) for each in generations],
-        "findings_list": [finding_json(each) for each in board.findings_of(history.group_id)],
+        "findings_list": [finding_json(each, history) for each in board.findings_of(history.group_id)],
         **member_lanes(generations, names),
         "resets": [msgspec.to_builtins(each) for each in history.resets],
         "rejected": [msgspec.to_builtins(each) for each in history.rejected],
@@ -185,7 +186,7 @@ def generation(history: GroupHistory, one: Generation) -> Json:
     before, names = history.before(one), MemberNames.of_history(history)
     return {
         **summary(one, names),
-        "story": story_json(history, one),
+        "story": linked_story(history, one),
         "leader": one.leader,
         "member_parts": [_part(part, names) for _, part in sorted(one.members.items())],
         "removed": [
@@ -208,13 +209,29 @@ def generation(history: GroupHistory, one: Generation) -> Json:
     }
 
 
-def story_json(history: GroupHistory, one: Generation) -> Json:
-    """The story in words, as its parts."""
-    return msgspec.to_builtins(story_of(history, one))  # type: ignore[no-any-return]
+def finding_json(finding: Finding, history: GroupHistory | None) -> Json:
+    """A finding, with the generations that the events it rests on lie in: [generation, name]."""
+    return {**msgspec.to_builtins(finding), "generations": [] if history is None else _generations_of(finding, history)}
 
 
-def finding_json(finding: Finding) -> Json:
-    return msgspec.to_builtins(finding)  # type: ignore[no-any-return]
+def _generations_of(finding: Finding, history: GroupHistory) -> list[tuple[int, str]]:
+    """In order. Who came and went is told by the generation that this led to; what else happens, by the present one."""
+    generations = list(history.generations)
+    firsts = [each.first_seq for each in generations]
+    led_to = {seq: number for number, each in enumerate(generations) for seq in _changed_by(each)}
+    numbers = {led_to.get(seq, bisect_right(firsts, seq) - 1) for seq in finding.claim.evidence.events}
+    found = [generations[number] for number in sorted(numbers) if number >= 0]
+    return list(dict.fromkeys((each.generation_id, each.name) for each in found))
+
+
+def _changed_by(one: Generation) -> list[int | None]:
+    """The `seq` of the events that made the members of a generation others than before."""
+    changes = one.changes
+    return [
+        *(each.seq for each in changes.removed),
+        *(each.seq for each in changes.joined),
+        *(each.seq for each in changes.replaced),
+    ]
 
 
 def storm_json(storm: Storm) -> Json:

@@ -13,14 +13,16 @@ const MOVES_SHOWN = 500;
 export function storyOf(groupId, generation, generations) {
   if (generation.missing) return el("p", { class: "warn" }, generation.missing);
   const { story } = generation;
-  const sentence = (text) => inZone(text, generation.ended_ms ?? generation.started_ms);
+  const atMs = generation.ended_ms ?? generation.started_ms;
+  const sentence = (runs) => runs.map((run) => (typeof run === "string" ? inZone(run, atMs) : el("a", { href: memberLink(groupId, run[1]) }, bdi(run[0]))));
   const others = generations.filter((each) => each.generation_id !== generation.generation_id);
   return [
     el("div", { class: "story" },
-      el("p", { class: "headline" }, sentence(story.headline)),
-      story.paragraphs.map((each) => el("p", {}, sentence(each))),
-      story.advice.map((each) => el("p", { class: "advice" }, el("b", {}, "Try: "), sentence(each)))),
+      el("p", { class: "headline" }, sentence(story.runs.headline)),
+      story.runs.paragraphs.map((each) => el("p", {}, sentence(each))),
+      story.runs.advice.map((each) => el("p", { class: "advice" }, el("b", {}, "Try: "), sentence(each)))),
     el("div", { class: "bar" },
+      beside(groupId, generation.generation_id, generations),
       el("a", { href: link(generationLink(groupId, generation.generation_id)) }, "link to this"),
       others.length ? compare(groupId, generation, others) : null),
     commandLine(generation.command),
@@ -36,6 +38,16 @@ export function storyOf(groupId, generation, generations) {
     ], generation.member_parts, { find: ({ member }) => `${member.name} ${member.member_id} ${member.client_host}` }),
     moved(`moves in ${groupId}`, generation.moves),
   ];
+}
+
+// Links to the generations before and after this one.
+function beside(groupId, id, generations) {
+  const index = generations.findLastIndex((each) => each.generation_id === id);
+  if (index < 0) return null;
+  const to = (other, name, words) => (other ? el("a", { id: name, href: link(generationLink(groupId, other.generation_id), { compare: "" }) }, words(other.name)) : null);
+  const before = generations.slice(0, index).findLast((each) => each.generation_id !== id);
+  const after = generations.slice(index + 1).find((each) => each.generation_id !== id);
+  return [to(before, "generation-before", (words) => `← ${words}`), to(after, "generation-after", (words) => `${words} →`)];
 }
 
 function compare(groupId, generation, others) {

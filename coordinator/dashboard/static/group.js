@@ -49,13 +49,13 @@ export async function groupPage(groupId, chosen, parameters) {
     warnings(group),
     group.state === "Dead" ? el("p", { class: "quiet" }, group.gone ? `Gone: ${group.gone}. ` : "", "Its last event was ", moment(group.last_ms, ago(group.last_ms, now())), ".") : null,
     el("h2", {}, "Lag"), lag,
-    group.findings_list.length ? el("section", { id: "findings" }, el("h2", {}, "Findings"), findings(group.findings_list, false)) : null,
+    group.findings_list.length ? el("section", { id: "findings" }, el("h2", {}, "Findings"), findings(group.findings_list, groupId)) : null,
     history ? history.content : el("p", { class: "quiet" }, group.has_events ? "The group has not rebalanced yet." : "The audit topic has no events of this group, so nothing is known of its rebalances."),
     group.has_events ? [el("h2", {}, "Members now"), membersNow(groupId, group.members_now), rejected(group), resets(group)] : null,
     actions,
   );
   if (history) history.draw();
-  const drawLag = lagSection(groupId, lag, lagCards);
+  const drawLag = lagSection(groupId, lag, lagCards, null, generations);
   onLag(drawLag);
   await drawLag();
 }

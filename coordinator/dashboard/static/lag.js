@@ -1,13 +1,14 @@
 // Lag: how far committed offsets are behind the ends of the logs, in records, and how old the oldest of those records is.
 
-import { lagChart } from "./charts.js";
+import { lagChart, lagSpan } from "./charts.js";
 import { groupLink, memberLink, topicLink } from "./address.js";
-import { bdi, count, el, moment, redraw, short } from "./dom.js";
+import { bdi, count, counted, el, moment, redraw, short } from "./dom.js";
 import { longTable } from "./longtable.js";
 import { ago, duration } from "./times.js";
 import { now } from "./live.js";
 import { get } from "./main.js";
 
+const MARKED_MAX = 100; // rebalances in the chart
 let chosen = null; // the partition whose last hour is shown: {group, topic, partition}; null: all of them
 
 export const lagClass = (lag) => (lag ? "warn" : lag === 0 ? "good" : "quiet");
@@ -22,8 +23,8 @@ export function lagElement(groupId, memberId = "") {
 }
 
 // The lag of a group in an element that is filled again with each sample; a member's own when one is named.
-// `facts` shows the lag of all of it.
-export function lagSection(groupId, element, facts, memberId = null) {
+// `facts` shows the lag of all of it; `generations` are marked where their rebalances began.
+export function lagSection(groupId, element, facts, memberId = null, generations = []) {
   const path = encodeURIComponent(groupId);
   const draw = async () => {
     const isChosen = chosen !== null && chosen.group === groupId;
@@ -34,21 +35,25 @@ export function lagSection(groupId, element, facts, memberId = null) {
     if (!element.isConnected) return;
     if (!lag || lag.missing) return redraw(element, el("p", { class: "quiet" }, lag ? lag.missing : "The member owns nothing now."));
     redraw(facts, lagFacts(lag));
-    const chart = el("div", { class: "chart", id: "lag-chart", role: "img", "aria-label": `Lag in the last hour: ${trend(history ?? lag.history)}` });
+    const points = history ?? lag.history;
+    const chart = el("div", { class: "chart", id: "lag-chart", role: "img", "aria-label": `Lag in the last hour: ${trend(points)}` });
+    const [from, to] = lagSpan(points, now());
+    const marked = generations.filter((each) => each.started_ms !== null && from <= each.started_ms && each.started_ms <= to);
     const again = () => draw();
     redraw(element,
       lag.problem ? el("p", { class: "bad" }, `No newer lag: ${lag.problem}`) : null,
       el("div", { class: "bar" },
         el("span", {}, el("b", {}, "Last hour: "), isChosen ? bdi(`${chosen.topic}-${chosen.partition}`) : memberId === null ? "all partitions" : "its partitions"),
         isChosen ? el("button", { type: "button", id: "lag-all", onclick: () => { chosen = null; again(); } }, "all partitions") : null,
-        el("span", { class: "quiet" }, trend(history ?? lag.history))),
+        el("span", { class: "quiet" }, trend(points))),
       lag.history.length ? chart : null,
+      lag.history.length && marked.length ? el("p", { class: "quiet", id: "lag-marks" }, marksWords(marked)) : null,
       memberId === null && lag.members.length ? el("section", {}, el("h2", {}, `Lag by member${more(lag.members.length, lag.members_total)}`), members(groupId, lag.members)) : null,
       el("h2", {}, `Lag by partition${more(lag.partitions.length, lag.partitions_total)}`),
       topicsOf(lag.partitions),
       lag.partitions.length ? partitions(groupId, lag.partitions, memberId, (each) => { chosen = { group: groupId, topic: each.topic, partition: each.partition }; again(); }) : el("p", { class: "quiet" }, "No partition is assigned, and no offset is committed."),
     );
-    if (lag.history.length) lagChart(chart, history ?? lag.history, now());
+    if (lag.history.length) lagChart(chart, points, [from, to], marked.slice(-MARKED_MAX));
   };
   return draw;
 }
@@ -68,6 +73,13 @@ function topicsOf(rows) {
   const shown = all.slice(0, TOPICS_SHOWN).map((topic, index) => [index ? ", " : null, el("a", { href: topicLink(topic) }, short(topic))]);
   return el("p", {}, all.length === 1 ? "Topic: " : "Topics: ", shown, all.length > shown.length ? ` and ${count(all.length - shown.length)} more` : null);
 }
+
+// The lines in the chart, in a sentence.
+const marksWords = (marked) => {
+  const shown = marked.slice(-MARKED_MAX);
+  const which = shown.length < marked.length ? `the newest ${count(shown.length)} of ${count(marked.length)} rebalances` : shown.length === 1 ? "a rebalance" : counted(shown.length, "rebalance");
+  return `${shown.length === 1 ? "The dashed line is" : "The dashed lines are"} where ${which} began.`;
+};
 
 const more = (shown, total) => (total > shown ? ` (the ${count(shown)} with the most, of ${count(total)})` : "");
 

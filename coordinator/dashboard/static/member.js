@@ -31,7 +31,7 @@ export async function memberPage(groupId, memberId) {
     member.generations.length ? [el("h2", {}, firstUpper(wordsFor(member.generations))), generations(groupId, memberId, member.generations)] : null,
   );
   if (!member.lag) return;
-  const draw = lagSection(groupId, lag, lagCards, memberId);
+  const draw = lagSection(groupId, lag, lagCards, memberId, member.generations);
   onLag(draw);
   await draw();
 }

@@ -38,7 +38,7 @@ export async function overviewPage(parameters) {
     hasEvents ? null : el("p", { class: "quiet" }, "This server has no audit topic, so what is shown of groups is their lag and their members now, and no rebalances."),
     cards(overview),
     overview.storms.length ? el("section", { id: "storms" }, el("h2", {}, `Storms, last day (${count(overview.storms_total)})`), folded("storms-more", overview.storms, STORMS_SHOWN, storms)) : null,
-    overview.findings.length ? el("section", { id: "findings" }, el("h2", {}, `Findings (${count(overview.findings_total)})`), folded("findings-more", overview.findings, FINDINGS_SHOWN, (list) => findings(list, true)), overview.findings_total > overview.findings.length ? el("p", { class: "quiet" }, `Here are ${count(overview.findings.length)}; sort the list by findings to see whose the others are.`) : null) : null,
+    overview.findings.length ? el("section", { id: "findings" }, el("h2", {}, `Findings (${count(overview.findings_total)})`), folded("findings-more", overview.findings, FINDINGS_SHOWN, (list) => findings(list)), overview.findings_total > overview.findings.length ? el("p", { class: "quiet" }, `Here are ${count(overview.findings.length)}; sort the list by findings to see whose the others are.`) : null) : null,
     el("section", {},
       el("h2", {}, search || state ? `${counted(groups.total, "group")} found` : "All groups"),
       filters(overview, state, sort, showsDead),
