@@ -32,7 +32,7 @@ GROUPS_MAX: Final = 1_000
 """Groups in one answer of `/api/groups`."""
 GENERATIONS_SHOWN: Final = 500
 """Generations in the answer about one group, the newest."""
-PARTITIONS_SHOWN: Final = 500
+PARTITIONS_SHOWN: Final = 1_000
 """Partitions whose owners are shown, the first by topic and index."""
 LANES_SHOWN: Final = 300
 """Members whose lanes are shown, those that were in the group last."""

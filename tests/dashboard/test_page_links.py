@@ -66,7 +66,7 @@ def test_a_finding_leads_to_its_generations():
     removals = [each.generation_id for each in history.generations if each.changes.removed]
     with served(board) as url, browser(f"{url}?still#/groups/{GROUP_ID}") as page:
         finding = page.locator(".finding").first
-        expect(finding).to_contain_text(f"See generation {removals[0]} to {removals[-1]} (3 of them).")
+        expect(finding).to_contain_text(f"See generation {removals[0]}, {removals[1]} and {removals[2]}.")
         finding.get_by_role("link", name=f"generation {removals[0]}").click()
         expect(page.get_by_role("heading", name=f"Generation {removals[0]}", exact=True)).to_be_visible()
         page.goto(f"{url}?still#/")
@@ -125,4 +125,22 @@ def test_rebalances_are_marked_in_the_chart_of_the_lag():
         )
         assert marked == [each for each in began if each is not None and each >= NOW - 150_000]
         assert len(marked) == 2
-        expect(page.locator("#lag-marks")).to_have_text("The dashed lines are where 2 rebalances began.")
+        expect(page.locator("#lag-marks")).to_have_text("The upright dashed lines are where 2 rebalances began.")
+
+
+@needs_chromium
+def test_a_finding_of_many_generations_leads_to_the_first_and_the_last():
+    group = Consumers().group_of("a", "b")
+    for _ in range(8):
+        group.leave("b", "consumer poll timeout has expired.")
+        group.settle()
+        group.quiet(5_000)
+        group.join("b")
+        group.settle()
+    board = live(ended_at(group.sim.audited(), NOW))
+    history = board.groups[GROUP_ID]
+    told = [views.finding_json(each, history)["generations"] for each in board.findings_of(GROUP_ID)]
+    many = next(each for each in told if len(each) > 6)
+    with served(board) as url, browser(f"{url}?still#/groups/{GROUP_ID}") as page:
+        told_in_words = f"See {many[0][1]} to {many[-1][0]} ({len(many)} of them)."
+        expect(page.locator(".finding").filter(has_text=told_in_words).first).to_be_visible()

@@ -21,14 +21,13 @@ export function findings(list, groupId = null) {
   });
 }
 
-// The first and the last of the generations in which its evidence lies lead there.
+const NAMED = 6;
+
+// Links to the generations in which its evidence lies: to each, or to the first and the last of many.
 function where({ generations }, link) {
   if (!generations.length) return null;
-  const to = ([id, name], words) => el("a", { href: link(id) }, words ?? name);
-  const [first, last] = [generations[0], generations.at(-1)];
-  if (first === last) return el("p", {}, "See ", to(first), ".");
-  return el("p", {}, "See ", to(first), generations.length === 2 ? " and " : " to ", to(last, kindOf(first) === kindOf(last) ? last[0] : null),
-    generations.length > 2 ? ` (${count(generations.length)} of them)` : null, ".");
+  const kindOf = ([, name]) => name.replace(/ \d+$/, "");
+  const all = generations.map((each, index) => el("a", { href: link(each[0]) }, index && kindOf(each) === kindOf(generations[index - 1]) ? each[0] : each[1]));
+  if (all.length > NAMED) return el("p", {}, "See ", all[0], " to ", all.at(-1), ` (${count(all.length)} of them).`);
+  return el("p", {}, "See ", all.map((each, index) => [index === 0 ? null : index === all.length - 1 ? " and " : ", ", each]), ".");
 }
-
-const kindOf = ([, name]) => name.replace(/ \d+$/, "");

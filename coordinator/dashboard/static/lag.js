@@ -78,7 +78,7 @@ function topicsOf(rows) {
 const marksWords = (marked) => {
   const shown = marked.slice(-MARKED_MAX);
   const which = shown.length < marked.length ? `the newest ${count(shown.length)} of ${count(marked.length)} rebalances` : shown.length === 1 ? "a rebalance" : counted(shown.length, "rebalance");
-  return `${shown.length === 1 ? "The dashed line is" : "The dashed lines are"} where ${which} began.`;
+  return `${shown.length === 1 ? "The upright dashed line is" : "The upright dashed lines are"} where ${which} began.`;
 };
 
 const more = (shown, total) => (total > shown ? ` (the ${count(shown)} with the most, of ${count(total)})` : "");
