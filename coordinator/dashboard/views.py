@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Final
 
 import msgspec
@@ -34,8 +35,12 @@ GENERATIONS_SHOWN: Final = 500
 """Generations in the answer about one group, the newest."""
 PARTITIONS_SHOWN: Final = 1_000
 """Partitions whose owners are shown, the first by topic and index."""
+OWNER_SPANS_SHOWN: Final = 100_000
+"""Of all partitions together: of many generations the owners of fewer partitions are shown."""
 LANES_SHOWN: Final = 300
 """Members whose lanes are shown, those that were in the group last."""
+SPANS_SHOWN: Final = 30_000
+"""Of all lanes together, about: of many generations the lanes of fewer members are shown."""
 TOPICS_SHOWN: Final = 1_000
 """Topics in the answer about one group."""
 MOVES_SHOWN: Final = 2_000
@@ -276,7 +281,8 @@ def member_lanes(generations: Iterable[Generation], names: MemberNames) -> Json:
     following = _next_starts(generations)
     for number, each in enumerate(stable):
         latest.update(dict.fromkeys(each.members, number))
-    shown = set(sorted(latest, key=lambda member_id: -latest[member_id])[:LANES_SHOWN])
+    most = min(LANES_SHOWN, SPANS_SHOWN // max(1, len(stable)))
+    shown = set(sorted(latest, key=lambda member_id: -latest[member_id])[:most])
     for each in stable:
         until_ms = following[id(each)]
         for member_id, part in each.members.items():
@@ -296,7 +302,8 @@ def ownership(history: GroupHistory) -> Json:
     following = _next_starts(generations)
     names = MemberNames.of_history(history)
     lanes = owner_spans(history, generations)
-    shown = sorted(lanes)[:PARTITIONS_SHOWN]
+    counts = accumulate(len(lanes[place]) for place in sorted(lanes)[:PARTITIONS_SHOWN])
+    shown = [place for place, count in zip(sorted(lanes), counts, strict=False) if count <= OWNER_SPANS_SHOWN]
     return {
         "total": len(lanes),
         "empty": [[each.ended_ms, following[id(each)]] for each in generations if each.outcome is Outcome.EMPTIED],

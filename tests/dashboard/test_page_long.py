@@ -10,6 +10,7 @@ from coordinator.core.causes import Cause
 from coordinator.dashboard import views
 from coordinator.dashboard.board import Board
 from coordinator.dashboard.names import MemberNames
+from coordinator.explain.generation import Generation
 from coordinator.explain.history import GroupHistory
 from tests.dashboard.groups import crowd, emptied, renamed, story
 from tests.dashboard.lag_samples import described, sample
@@ -183,3 +184,34 @@ def test_the_lanes_are_those_of_the_members_that_were_there_last():
     history = GroupHistory.of("orders", emptied())
     told = views.member_lanes(history.generations, MemberNames.of_history(history))
     assert told["lanes_total"] == len(told["lanes"]) == 2
+
+
+def test_of_many_generations_the_lanes_of_fewer_members_are_shown(monkeypatch: pytest.MonkeyPatch):
+    history = GroupHistory.of("crowd", crowd(20))
+    monkeypatch.setattr(views, "SPANS_SHOWN", 21)
+    told = views.member_lanes(history.generations, MemberNames.of_history(history))
+    assert (len(told["lanes"]), told["lanes_total"]) == (7, 20)
+    assert sum(len(each["spans"]) for each in told["lanes"]) == 21
+
+
+def test_of_many_generations_the_owners_of_fewer_partitions_are_told(monkeypatch: pytest.MonkeyPatch):
+    history = GroupHistory.of("crowd", crowd(20))
+    everything = views.ownership(history)["partitions"]
+    assert len(everything) == 20
+    spans = [len(each["spans"]) for each in everything]
+    monkeypatch.setattr(views, "OWNER_SPANS_SHOWN", sum(spans[:7]))
+    told = views.ownership(history)
+    assert (told["partitions"], told["total"]) == (everything[:7], 20)
+
+
+def test_the_members_of_a_generation_are_looked_at_once_for_all_its_partitions(monkeypatch: pytest.MonkeyPatch):
+    history = GroupHistory.of("crowd", crowd(20))
+    looked: list[int] = []
+
+    def is_cooperative(self: Generation) -> bool:
+        looked.append(self.generation_id)
+        return False
+
+    monkeypatch.setattr(Generation, "is_cooperative", property(is_cooperative))
+    views.ownership(history)
+    assert sorted(looked) == [each.generation_id for each in history.generations]
