@@ -40,6 +40,8 @@ UNITS_MS: Final = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 GENERATIONS_SHOWN: Final = 12
 MEMBERS_SHOWN: Final = 10
 CAUSES_SHOWN: Final = 3
+STORY_LINES_SHOWN: Final = 12
+"""Lines of a story, without its advice, that are printed unless all are asked for."""
 
 
 class Span(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click only
@@ -58,6 +60,12 @@ class Span(click.ParamType):  # type: ignore[type-arg]  # generic in newer versi
 @click.argument("group_id", metavar="GROUP")
 @click.option("--generation", "generation_id", type=int, metavar="N", help="Explain this generation, not the last one.")
 @click.option("--last", "last_ms", type=Span(), metavar="TIME", help="Sum up this time: 90s, 15m, 1h, 2d.")
+@click.option(
+    "--full",
+    "in_full",
+    is_flag=True,
+    help=f"Print all of a story that has more than {STORY_LINES_SHOWN} lines.",
+)
 @source_options
 @click.option(
     "--dashboard",
@@ -72,6 +80,7 @@ def command(
     group_id: str,
     generation_id: int | None,
     last_ms: int | None,
+    in_full: bool,
     bootstrap: Bootstrap,
     tables: Path | None,
     dashboard: str | None,
@@ -97,7 +106,8 @@ def command(
             document = _document(history, recent, story, found) | {"not_looked_at": hidden}
             print_json(document | ({} if page is None else {"page": page}))
             return
-        for line in _screen(history, generation, story, recent if last_ms is not None else None, found, at):
+        told = None if story is None else list(story_lines(story) if in_full else story_in_short(story))
+        for line in _screen(history, generation, told, recent if last_ms is not None else None, found, at):
             click.echo(line)
         for each in hidden:
             click.echo(f"\n{paragraph(f'{each}.')}")
@@ -190,7 +200,7 @@ def summary(history: GroupHistory, generation: Generation) -> dict[str, Any]:
 def _screen(
     history: GroupHistory,
     generation: Generation | None,
-    story: Story | None,
+    told: list[str] | None,
     recent: list[Generation] | None,
     found: list[Finding],
     at: Clock,
@@ -202,11 +212,11 @@ def _screen(
     yield ""
     if recent is not None:
         yield from _summed_up(history, recent, at)
-    elif story is None or generation is None:
+    elif told is None or generation is None:
         since = "since its first event" if history.last_seq >= 0 else "at the nodes"
         yield f"it has not rebalanced {since}"
     else:
-        yield from story_lines(story)
+        yield from told
         if len(generation.members) > 1:
             yield ""
             yield from members_table(generation)
@@ -229,12 +239,31 @@ def _state(history: GroupHistory) -> str:
 
 
 def story_lines(story: Story) -> Iterator[str]:
-    """A story in lines."""
-    yield paragraph(f"{story.headline}.")
-    for each in story.paragraphs:
-        yield paragraph(each)
+    """A story in lines of the terminal's width: what happened, then what to try."""
+    yield from _happened(story)
+    yield from _tries(story)
+
+
+def story_in_short(story: Story) -> Iterator[str]:
+    """As `story_lines`, but if what happened takes more than `STORY_LINES_SHOWN` lines, with a pointer to the last."""
+    happened = list(_happened(story))
+    if len(happened) > STORY_LINES_SHOWN:
+        shown = STORY_LINES_SHOWN - 1
+        yield from happened[:shown]
+        yield f"… {counted(len(happened) - shown, 'more line')} with --full"
+    else:
+        yield from happened
+    yield from _tries(story)
+
+
+def _happened(story: Story) -> Iterator[str]:
+    for text in (f"{story.headline}.", *story.paragraphs):
+        yield from paragraph(text).split("\n")
+
+
+def _tries(story: Story) -> Iterator[str]:
     for each in story.advice:
-        yield paragraph(f"try: {each}", "     ", "")
+        yield from paragraph(f"try: {each}", "     ", "").split("\n")
 
 
 def members_table(generation: Generation) -> Iterator[str]:
@@ -296,5 +325,6 @@ def generations_lines(history: GroupHistory, generations: list[Generation], at: 
             moved = f", {each.partitions_moved:,} of {counted(each.partitions, 'partition')} moved"
         members = "" if each.member_count is None else f", {counted(each.member_count, 'member')}"
         outcome = each.outcome.value.replace("_", " ")
-        yield f"{each.generation_id:>5}  {began}  {outcome}{took}{members}{moved}"
+        number = f"{each.generation_id:>5}  "
+        yield paragraph(f"{began}  {outcome}{took}{members}{moved}", " " * 7, number)
         yield paragraph(f"because {why(history, each)}", " " * 7)

@@ -10,9 +10,9 @@ from coordinator.dashboard.names import MemberNames
 
 Json = dict[str, Any]
 
-PARTITIONS_SHOWN: Final = 500
+PARTITIONS_SHOWN: Final = 1_000
 """Partitions of one answer, those with the most lag."""
-MEMBERS_SHOWN: Final = 500
+MEMBERS_SHOWN: Final = 1_000
 MEMBER_PARTITIONS_MAX: Final = 2_000
 """Partitions of a member whose last hour is added up."""
 

@@ -1,7 +1,9 @@
 """Groups as JSON: what the routes under `/api/` answer. Times are wall-clock ms since the epoch."""
 
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Final
 
 import msgspec
@@ -11,6 +13,7 @@ from coordinator.client.groups import DEAD
 from coordinator.dashboard import lag_views
 from coordinator.dashboard.board import HOUR_MS, MS_PER_MINUTE, Board, GroupRow
 from coordinator.dashboard.names import MemberNames
+from coordinator.dashboard.story_links import linked_story
 from coordinator.explain.claims.notes import GroupGone
 from coordinator.explain.findings import Finding
 from coordinator.explain.generation import Generation, MemberPart, Outcome
@@ -19,7 +22,6 @@ from coordinator.explain.notes import notes
 from coordinator.explain.ownership import flat_owners, owner_spans
 from coordinator.explain.sentences.storms import headline
 from coordinator.explain.storms import Storm
-from coordinator.explain.story import story_of
 
 Json = dict[str, Any]
 
@@ -31,8 +33,14 @@ GROUPS_MAX: Final = 1_000
 """Groups in one answer of `/api/groups`."""
 GENERATIONS_SHOWN: Final = 500
 """Generations in the answer about one group, the newest."""
-PARTITIONS_SHOWN: Final = 500
+PARTITIONS_SHOWN: Final = 1_000
 """Partitions whose owners are shown, the first by topic and index."""
+OWNER_SPANS_SHOWN: Final = 100_000
+"""Of all partitions together: of many generations the owners of fewer partitions are shown."""
+LANES_SHOWN: Final = 300
+"""Members whose lanes are shown, those that were in the group last."""
+SPANS_SHOWN: Final = 30_000
+"""Of all lanes together, about: of many generations the lanes of fewer members are shown."""
 TOPICS_SHOWN: Final = 1_000
 """Topics in the answer about one group."""
 MOVES_SHOWN: Final = 2_000
@@ -57,7 +65,7 @@ def overview(board: Board) -> Json:
         states[row.state or "Unknown"] = states.get(row.state or "Unknown", 0) + 1
     worst = sorted((row for row in rows if row.rebalances_last_hour), key=SORTS["rebalances"])[:WORST_SHOWN]
     findings = [
-        {"group_id": row.group_id, **finding_json(each)}
+        {"group_id": row.group_id, **finding_json(each, board.groups.get(row.group_id))}
         for row in rows
         if row.findings
         for each in board.findings_of(row.group_id)
@@ -126,8 +134,8 @@ def group(board: Board, history: GroupHistory) -> Json:
         "topics": topics_of(board, history),
         "members_now": [_member_now(history, member_id, names) for member_id in sorted(history.members)],
         "generations": [summary(each, names) for each in generations],
-        "findings_list": [finding_json(each) for each in board.findings_of(history.group_id)],
-        "lanes": member_lanes(generations, names),
+        "findings_list": [finding_json(each, history) for each in board.findings_of(history.group_id)],
+        **member_lanes(generations, names),
         "resets": [msgspec.to_builtins(each) for each in history.resets],
         "rejected": [msgspec.to_builtins(each) for each in history.rejected],
     }
@@ -183,7 +191,7 @@ def generation(history: GroupHistory, one: Generation) -> Json:
     before, names = history.before(one), MemberNames.of_history(history)
     return {
         **summary(one, names),
-        "story": story_json(history, one),
+        "story": linked_story(history, one),
         "leader": one.leader,
         "member_parts": [_part(part, names) for _, part in sorted(one.members.items())],
         "removed": [
@@ -206,13 +214,29 @@ def generation(history: GroupHistory, one: Generation) -> Json:
     }
 
 
-def story_json(history: GroupHistory, one: Generation) -> Json:
-    """The story in words, as its parts."""
-    return msgspec.to_builtins(story_of(history, one))  # type: ignore[no-any-return]
+def finding_json(finding: Finding, history: GroupHistory | None) -> Json:
+    """A finding, with the generations that the events it rests on lie in: [generation, name]."""
+    return {**msgspec.to_builtins(finding), "generations": [] if history is None else _generations_of(finding, history)}
 
 
-def finding_json(finding: Finding) -> Json:
-    return msgspec.to_builtins(finding)  # type: ignore[no-any-return]
+def _generations_of(finding: Finding, history: GroupHistory) -> list[tuple[int, str]]:
+    """In order. Who came and went is told by the generation that this led to; what else happens, by the present one."""
+    generations = list(history.generations)
+    firsts = [each.first_seq for each in generations]
+    led_to = {seq: number for number, each in enumerate(generations) for seq in _changed_by(each)}
+    numbers = {led_to.get(seq, bisect_right(firsts, seq) - 1) for seq in finding.claim.evidence.events}
+    found = [generations[number] for number in sorted(numbers) if number >= 0]
+    return list(dict.fromkeys((each.generation_id, each.name) for each in found))
+
+
+def _changed_by(one: Generation) -> list[int | None]:
+    """The `seq` of the events that made the members of a generation others than before."""
+    changes = one.changes
+    return [
+        *(each.seq for each in changes.removed),
+        *(each.seq for each in changes.joined),
+        *(each.seq for each in changes.replaced),
+    ]
 
 
 def storm_json(storm: Storm) -> Json:
@@ -245,20 +269,28 @@ def difference(history: GroupHistory, one: Generation, other: Generation) -> Jso
     }
 
 
-def member_lanes(generations: Iterable[Generation], names: MemberNames) -> list[Json]:
-    """By member: the spans of time in which it was in a stable generation, with what it owned.
+def member_lanes(generations: Iterable[Generation], names: MemberNames) -> Json:
+    """The lanes of the members that were in the group last, by name, and how many members there were.
 
-    A span is [from, to, generation, partitions, name of the generation]; `to` is None as long as it lasts.
+    A lane has the spans of time in which its member was in a stable generation, with what it owned. A span is
+    [from, to, generation, partitions, name of the generation]; `to` is None as long as it lasts.
     """
     lanes: dict[str, Json] = {}
+    latest: dict[str, int] = {}
     stable = [each for each in generations if each.outcome is Outcome.STABLE and each.ended_ms is not None]
     following = _next_starts(generations)
+    for number, each in enumerate(stable):
+        latest.update(dict.fromkeys(each.members, number))
+    most = min(LANES_SHOWN, SPANS_SHOWN // max(1, len(stable)))
+    shown = set(sorted(latest, key=lambda member_id: -latest[member_id])[:most])
     for each in stable:
         until_ms = following[id(each)]
         for member_id, part in each.members.items():
-            lane = lanes.setdefault(member_id, {"member": member_json(part.member, names), "spans": []})
-            lane["spans"].append([each.ended_ms, until_ms, each.generation_id, count_partitions(part), each.name])
-    return sorted(lanes.values(), key=lambda lane: (lane["member"]["name"], lane["spans"][0][0]))
+            if member_id in shown:
+                lane = lanes.setdefault(member_id, {"member": member_json(part.member, names), "spans": []})
+                lane["spans"].append([each.ended_ms, until_ms, each.generation_id, count_partitions(part), each.name])
+    ordered = sorted(lanes.values(), key=lambda lane: (lane["member"]["name"], lane["spans"][0][0]))
+    return {"lanes": ordered, "lanes_total": len(latest)}
 
 
 def ownership(history: GroupHistory) -> Json:
@@ -270,7 +302,8 @@ def ownership(history: GroupHistory) -> Json:
     following = _next_starts(generations)
     names = MemberNames.of_history(history)
     lanes = owner_spans(history, generations)
-    shown = sorted(lanes)[:PARTITIONS_SHOWN]
+    counts = accumulate(len(lanes[place]) for place in sorted(lanes)[:PARTITIONS_SHOWN])
+    shown = [place for place, count in zip(sorted(lanes), counts, strict=False) if count <= OWNER_SPANS_SHOWN]
     return {
         "total": len(lanes),
         "empty": [[each.ended_ms, following[id(each)]] for each in generations if each.outcome is Outcome.EMPTIED],

@@ -36,14 +36,15 @@ def owner_spans(history: GroupHistory, generations: Iterable[Generation]) -> dic
         if each.outcome is not Outcome.STABLE or each.ended_ms is None:
             continue
         after = following[id(each)]
+        keeps = each.is_epoch or each.is_cooperative  # looks at all members, so not once more for each partition
         replaced = {change.old_member_id: change for change in _replacements(history, each)}
         for place, member_id in flat_owners(each).items():
             of_place, from_ms, member = spans.setdefault(place, []), each.ended_ms, each.members[member_id].member
             while (change := replaced.get(member.member_id)) is not None and change.at_ms >= from_ms:
-                _add(of_place, Span(from_ms, change.at_ms, member), each)
+                _add(of_place, Span(from_ms, change.at_ms, member), each, keeps)
                 from_ms, member = change.at_ms, change.member
             until_ms = _until_ms(each, after, member.member_id, removals)
-            _add(of_place, Span(from_ms, until_ms, member), each)
+            _add(of_place, Span(from_ms, until_ms, member), each, keeps)
     return spans
 
 
@@ -83,8 +84,11 @@ def _until_ms(
     return after.started_ms + (part.join_ms or 0 if part is not None else 0)
 
 
-def _add(spans: list[Span], span: Span, generation: Generation) -> None:
-    """Add a span. One of the same owner goes on through a rebalance of the cooperative protocol, and of KIP-848."""
+def _add(spans: list[Span], span: Span, generation: Generation, keeps: bool) -> None:
+    """Add a span. One of the same owner goes on if members keep what they own through the rebalance.
+
+    They do so by the cooperative protocol, and by that of KIP-848.
+    """
     last = spans[-1] if spans else None
     if last is None:
         spans.append(span)
@@ -93,7 +97,6 @@ def _add(spans: list[Span], span: Span, generation: Generation) -> None:
         # Whatever is missing between them: a partition has another owner from its assignment on.
         last = spans[-1] = last._replace(until_ms=max(last.from_ms, span.from_ms))
     assert last.until_ms is not None
-    keeps = generation.is_epoch or generation.is_cooperative
     if keeps and last.member_id == span.member_id and _was_there(generation, span.member_id):
         spans[-1] = last._replace(until_ms=span.until_ms)
         return

@@ -37,9 +37,11 @@ class Story(msgspec.Struct, frozen=True):
     """What the words say, as `--json` has it."""
 
 
-def story_of(history: GroupHistory, generation: Generation, clock: Clock = utc_clock) -> Story:
-    """The story of one generation of `history`, with times of day as `clock` writes them."""
-    claims, telling = claims_of(history, generation), _telling(generation, clock)
+def story_of(
+    history: GroupHistory, generation: Generation, clock: Clock = utc_clock, names: type[Names] = Names
+) -> Story:
+    """The story of one generation of `history`, with times of day as `clock` writes them, and members as `names` do."""
+    claims, telling = claims_of(history, generation), _telling(generation, clock, names)
     return Story(
         claims.group_id,
         claims.generation_id,
@@ -62,8 +64,8 @@ def _as_text(claims: GenerationClaims, telling: Telling) -> str:
     return " ".join((f"{story.headline(claims, telling)}.", *story.paragraphs(claims, telling)))
 
 
-def _telling(generation: Generation, clock: Clock = utc_clock) -> Telling:
-    return Telling(Names(members_named(generation)), clock, generation.is_epoch)
+def _telling(generation: Generation, clock: Clock = utc_clock, names: type[Names] = Names) -> Telling:
+    return Telling(names(members_named(generation)), clock, generation.is_epoch)
 
 
 def why(history: GroupHistory, generation: Generation) -> str:

@@ -1,6 +1,7 @@
 """Prints the generations, findings and storms that the tables tell."""
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any, Final
@@ -25,13 +26,15 @@ _OUTCOME_STYLES: Final = {
 }
 _WIDTH: Final = 200
 _UNBOUNDED: Final = 100_000
+_LEAST_IMPORTANT: Final = ("reason", "join_ms", "sync_ms", "unowned_partition_ms", "members", "moved")
+"""The columns that a terminal leaves out if it is too narrow, in this order. The sentences of a group have them."""
 _DAY: Final = slice(len("2026-"), len("2026-01-01 00:00:00"))
 INFERRED: Final = " (inferred)"
 """After a cause that the records of `__consumer_offsets` do not tell but lead to."""
 
 
 def print_generations(console: Console, rows: Sequence[GenerationRow], *, tell: bool = False) -> None:
-    """Print one table per group: all columns if the terminal is wide enough, or the output is none, else the main ones.
+    """Print one table per group, on a terminal with as many columns as it has room for.
 
     `tell`: and after each table what `coordinator groups why` says of its generations.
     """
@@ -40,29 +43,61 @@ def print_generations(console: Console, rows: Sequence[GenerationRow], *, tell: 
     by_group = groupby(rows, key=lambda row: str(row["group_id"]))
     for group_id, of_group in by_group:
         of_one = list(of_group)
-        table = generations_table(group_id, of_one)
-        fits = not console.is_terminal or _width_of(console, table) <= console.width
-        console.print(table if fits else narrow_table(group_id, of_one))
+        console.print(_table_for(console, group_id, of_one))
         for sentence in (row["sentence"] for row in of_one if tell and row.get("sentence")):
-            console.print(Text(safe(sentence)), soft_wrap=True)
+            _say(console, safe(sentence), rest="  ")
+
+
+def _table_for(console: Console, group_id: str, rows: Sequence[GenerationRow]) -> Table:
+    """The table with all columns, or with those that the terminal has room for."""
+    if not console.is_terminal:
+        return generations_table(group_id, rows)
+    for left_out in range(len(_LEAST_IMPORTANT) + 1):
+        table = generations_table(group_id, rows, frozenset(_LEAST_IMPORTANT[:left_out]))
+        if _width_of(console, table) <= console.width:
+            return table
+    return narrow_table(group_id, rows)
 
 
 def _width_of(console: Console, table: Table) -> int:
     return Measurement.get(console, console.options.update(width=_UNBOUNDED), table).maximum
 
 
-def generations_table(group_id: str, rows: Sequence[GenerationRow]) -> Table:
-    """Return a table with one line per generation. "unowned, partition ms" is the sum
-    of the times in which each partition had no owner, where sentences tell the longest of them."""
+def _say(console: Console, text: str, *, first: str = "", rest: str = "", style: str = "") -> None:
+    """One line in a pipe; on a terminal as many lines as it takes, those after the first with `rest` before them."""
+    if not console.is_terminal:
+        console.print(Text(first + text, style=style), soft_wrap=True)
+        return
+    lines = textwrap.wrap(
+        text, console.width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False, drop_whitespace=True
+    )
+    for line in lines:
+        console.print(Text(line, style=style), soft_wrap=True)
+
+
+def generations_table(group_id: str, rows: Sequence[GenerationRow], without: frozenset[str] = frozenset()) -> Table:
+    """Return a table with one line per generation, `without` some of `_LEAST_IMPORTANT`. "unowned, partition ms" is
+    the sum of the times in which each partition had no owner, where sentences tell the longest of them."""
     table = _empty_table(group_id)
     table.add_column("gen", justify="right")
     table.add_column("began (UTC)", no_wrap=True)
     table.add_column("outcome", no_wrap=True)
     table.add_column("cause", no_wrap=True)
     table.add_column("caused by", no_wrap=True, overflow="ignore")
-    for name in ("members", "join ms", "sync ms", "total ms", "partitions moved", "unowned, partition ms"):
-        table.add_column(name, justify="right")
-    table.add_column("reason", overflow="fold")
+    cells: dict[str, tuple[str, Callable[[GenerationRow], str]]] = {
+        "members": ("members", lambda row: _number(row["members"])),
+        "join_ms": ("join ms", lambda row: _number(row["join_ms"])),
+        "sync_ms": ("sync ms", lambda row: _number(row["sync_ms"])),
+        "rebalance_ms": ("total ms", lambda row: _number(row["rebalance_ms"])),
+        "moved": ("partitions moved", _moved),
+        "unowned_partition_ms": ("unowned, partition ms", lambda row: _number(row["unowned_partition_ms"])),
+    }
+    shown = {name: each for name, each in cells.items() if name not in without}
+    for head, _ in shown.values():
+        table.add_column(head, justify="right")
+    has_reason = "reason" not in without
+    if has_reason:
+        table.add_column("reason", overflow="fold")
     for row in rows:
         table.add_row(
             str(row["generation_id"]),
@@ -70,10 +105,8 @@ def generations_table(group_id: str, rows: Sequence[GenerationRow]) -> Table:
             _outcome(row),
             Text(safe(_cause(row))),
             Text(safe(caused_by(row))),
-            *(_number(row[name]) for name in ("members", "join_ms", "sync_ms", "rebalance_ms")),
-            _moved(row),
-            _number(row["unowned_partition_ms"]),
-            Text(safe(row["reason"] or "")),
+            *(cell(row) for _, cell in shown.values()),
+            *([Text(safe(row["reason"] or ""))] if has_reason else []),
         )
     return table
 
@@ -122,10 +155,10 @@ def print_findings(console: Console, rows: Sequence[dict[str, Any]]) -> None:
     """Print each finding with its evidence and advice, as `coordinator groups why` does."""
     for row in rows:
         about = "" if row["first_generation_id"] is None else f", {_generations(row)}"
-        console.print(Text(safe(f"group {row['group_id']}{about}: {row['headline']}"), style="bold"), soft_wrap=True)
+        _say(console, safe(f"group {row['group_id']}{about}: {row['headline']}"), rest="  ", style="bold")
         for sentence in row["evidence"]:
-            console.print(Text(safe(f"  - {sentence}")), soft_wrap=True)
-        console.print(Text(safe(f"  try: {row['advice']}")), soft_wrap=True)
+            _say(console, safe(sentence), first="  - ", rest="    ")
+        _say(console, safe(f"try: {row['advice']}"), first="  ", rest="       ")
 
 
 def _generations(row: dict[str, Any]) -> str:
@@ -137,12 +170,12 @@ def print_storms(console: Console, storms: Sequence[Storm]) -> None:
     """Print each storm with its causes, and that of the cluster with its groups too."""
     for storm in storms:
         whose = "all groups" if storm.group_id is None else f"group {storm.group_id}"
-        console.print(Text(safe(f"{whose}: {headline(storm, _storm_clock)}"), style="bold"), soft_wrap=True)
+        _say(console, safe(f"{whose}: {headline(storm, _storm_clock)}"), rest="  ", style="bold")
         told = [*causes_told(storm.causes)]
         if storm.group_id is None:
             told += [f"group {name}: {count}" for name, count in storm.groups]
         for each in told:
-            console.print(Text(safe(f"  - {each}")), soft_wrap=True)
+            _say(console, safe(each), first="  - ", rest="    ")
 
 
 def _storm_clock(time_ms: int) -> str:

@@ -3,8 +3,10 @@
 import msgspec
 
 from coordinator.audit.schema import AuditEvent
+from coordinator.core.causes import Cause
 from coordinator.dashboard.board import Board
 from tests.audit.stories import rejoin, sync
+from tests.pipeline.history import History, member
 from tests.simulation.simulation import GROUP_ID, Simulation
 
 
@@ -35,6 +37,19 @@ def emptied() -> list[AuditEvent]:
     return sim.audited()
 
 
+def crowd(members: int, group_id: str = "crowd") -> list[AuditEvent]:
+    """As many members as partitions, of which each owns one; in the third generation all are there but the last."""
+    refs = [member(f"consumer-{number:04}") for number in range(members)]
+    history = History(group_id).created()
+    for cause, there in ((Cause.NEW_MEMBER, refs), (Cause.LEADER_REJOINED, refs), (Cause.MEMBER_LEFT, refs[:-1])):
+        history.rebalance(cause, refs[-1], members=len(there)).started(len(there))
+        for number, each in enumerate(there):
+            history.assigned(each, [number])
+        history.stable(len(there), moved=0)
+        history.now_ms += 60_000
+    return history.events
+
+
 def renamed(events: list[AuditEvent], group_id: str) -> list[AuditEvent]:
     """The same events of a group of another name."""
     return [msgspec.structs.replace(event, group_id=group_id) for event in events]
@@ -47,4 +62,4 @@ def board_of(*groups: list[AuditEvent]) -> Board:
     return board
 
 
-__all__ = ["GROUP_ID", "board_of", "emptied", "renamed", "story"]
+__all__ = ["GROUP_ID", "board_of", "crowd", "emptied", "renamed", "story"]

@@ -36,7 +36,7 @@ def test_an_empty_group_is_told_from_a_rebalance():
 def test_members_work_in_spans_and_the_last_one_is_open():
     history = board_of(story()).groups[GROUP_ID]
     names = MemberNames.of_history(history)
-    lanes = {lane["member"]["name"]: lane["spans"] for lane in views.member_lanes(history.generations, names)}
+    lanes = {lane["member"]["name"]: lane["spans"] for lane in views.member_lanes(history.generations, names)["lanes"]}
     assert [span[3] for span in lanes["a"]][-2:] == [2, 4]
     assert lanes["a"][-1][1] is None
     assert lanes["b"][-1][1] is not None

@@ -8,9 +8,10 @@ from rich.console import Console
 
 from coordinator.cli import main
 from coordinator.core.causes import Cause
+from coordinator.explain.storms import Storm
 from coordinator.pipeline.batch import Batches
 from coordinator.pipeline.reader import read_generations
-from coordinator.pipeline.show import print_generations
+from coordinator.pipeline.show import print_findings, print_generations, print_storms
 from coordinator.pipeline.tables import Tables
 from tests.pipeline.history import History, eventful, member
 from tests.pipeline.records import records
@@ -55,6 +56,72 @@ def test_no_line_is_wider_than_the_terminal_and_no_name_is_cut(filled: Path, wid
     third = next(line.split() for line in orders if line.split()[:1] == ["3"])
     assert third[3:5] == ["stable", "session_expired"]
     assert any("unowned, partition ms" in line for line in orders[:3]) == (width == 250)
+
+
+def on_terminal(tables: Path, width: int, *, tell: bool = False) -> list[str]:
+    output = io.StringIO()
+    console = Console(file=output, force_terminal=True, width=width, no_color=True)
+    print_generations(console, read_generations(tables), tell=tell)
+    return re.sub(r"\x1b\[[0-9;]*m", "", output.getvalue()).splitlines()
+
+
+def columns(lines: list[str], group_id: str) -> str:
+    title = lines.index(next(line for line in lines if line.startswith(f"Generations of group {group_id}")))
+    return " ".join(lines[title + 2].split())
+
+
+def test_a_terminal_leaves_out_as_few_columns_as_it_has_to(filled: Path):
+    everything = "gen began (UTC) outcome cause caused by members join ms sync ms total ms partitions moved"
+    assert columns(on_terminal(filled, 220), "orders") == f"{everything} unowned, partition ms reason"
+    assert columns(on_terminal(filled, 160), "orders") == f"{everything} unowned, partition ms"
+    assert columns(on_terminal(filled, 120), "orders") == (
+        "gen began (UTC) outcome cause caused by members total ms partitions moved"
+    )
+    assert columns(on_terminal(filled, 80), "orders") == "gen began (UTC) outcome cause caused by total ms"
+
+
+@pytest.mark.parametrize("width", [80, 100, 132, 250])
+def test_what_is_told_beside_the_table_is_wrapped_at_the_width_of_the_terminal(filled: Path, width: int):
+    lines = on_terminal(filled, width, tell=True)
+    assert max(map(len, lines)) <= width
+    first = lines.index(next(line for line in lines if line.startswith("generation 4 began 22:13:20 UTC because a ")))
+    told = lines[first]
+    for line in lines[first + 1 :]:
+        if not line.startswith("  "):
+            break
+        told += f" {line.strip()}"
+    assert told.endswith('saying "closing down". Nobody was left: the group became empty at 22:13:20 UTC.')
+
+
+def test_findings_and_storms_are_wrapped_on_a_terminal_and_are_lines_of_a_pipe():
+    row = {
+        "group_id": "orders",
+        "first_generation_id": 3,
+        "last_generation_id": 9,
+        "headline": "words " * 30 + "end",
+        "evidence": ["proof " * 30 + "end"],
+        "advice": "look " * 30 + "end",
+    }
+    storm = Storm("orders", 0, 600_000, 12, 12, 1, (), (("member_left", 9), ("new_member", 3)))
+    for is_terminal in (True, False):
+        output = io.StringIO()
+        console = Console(file=output, force_terminal=is_terminal, width=80, no_color=True)
+        print_findings(console, [row])
+        print_storms(console, [storm])
+        lines = re.sub(r"\x1b\[[0-9;]*m", "", output.getvalue()).splitlines()
+        if is_terminal:
+            assert max(map(len, lines)) <= 80
+            assert [line[:10] for line in lines if line.startswith("  ")][1:6] == [
+                "  words wo",
+                "  - proof ",
+                "    proof ",
+                "    proof ",
+                "  try: loo",
+            ]
+        else:
+            assert [line[:11] for line in lines[:3]] == ["group order", "  - proof p", "  try: look"]
+            assert len(lines) == 3 + 3
+        assert " ".join(" ".join(lines).split()).count("end") == 3
 
 
 def test_of_one_group_each_generation_is_told_as_by_groups_why(filled: Path):

@@ -1,7 +1,7 @@
 // Charts by ECharts. Each has a table or text beside it that says the same, for those who cannot see it.
 
 import { causeColour, causeWords, EMPTY_COLOUR, GAP_COLOUR } from "./colours.js";
-import { count, firstUpper, middle, visible } from "./dom.js";
+import { count, firstUpper, middle, readable, visible } from "./dom.js";
 import { dateTime, duration, time, usesUtc } from "./times.js";
 
 const open = new Map();
@@ -59,15 +59,26 @@ export function rebalancesPerHour(element, hours) {
   });
 }
 
-// Points are [time, records, seconds]; what is not known is null.
-export function lagChart(element, points, now) {
+const MARKS_TOLD = 4;
+const LAG_SPAN_MS = 3600000;
+const LAG_SPAN_LEAST_MS = 60000;
+
+// The time that the chart of these points shows: [from, to].
+export const lagSpan = (points, now) => [Math.max(now - LAG_SPAN_MS, Math.min(points[0]?.[0] ?? now, now - LAG_SPAN_LEAST_MS)), now];
+
+// Points are [time, records, seconds]; what is not known is null. `generations` are lines where their rebalances began.
+export function lagChart(element, points, span, generations) {
   const axis = (name, position, label) => ({
     type: "value", min: 0, position, name, nameTextStyle: { color: css("--quiet") }, minInterval: 1,
     axisLabel: { color: css("--quiet"), formatter: label }, splitLine: { show: position === "left", lineStyle: { color: css("--line") } },
   });
+  const marks = {
+    symbol: "none", silent: true, animation: false, label: { show: false },
+    data: generations.map((each) => ({ xAxis: each.started_ms, lineStyle: { color: causeColour(each.cause), type: [4, 3], width: 1.5 } })),
+  };
   const line = (name, index, yAxisIndex, colour) => ({
     name, type: "line", yAxisIndex, data: points.map((point) => [point[0], point[index]]), showSymbol: points.length < 3, lineStyle: { width: 2, type: index === 2 ? "dashed" : "solid" },
-    itemStyle: { color: colour }, areaStyle: index === 1 ? { opacity: 0.15 } : null, connectNulls: false,
+    itemStyle: { color: colour }, areaStyle: index === 1 ? { opacity: 0.15 } : null, connectNulls: false, markLine: index === 1 ? marks : null,
   });
   draw(element, {
     grid: { left: 62, right: 56, top: 44, bottom: 26 },
@@ -75,10 +86,13 @@ export function lagChart(element, points, now) {
     tooltip: {
       ...tooltip(([event]) => {
         const [at, lag, seconds] = points[event.dataIndex];
-        return [`${time(at)}: ${lag === null ? "unknown" : count(lag)} records, ${seconds === null ? "age unknown" : duration(seconds * 1000)}`];
+        const since = points[event.dataIndex - 1]?.[0] ?? span[0];
+        const until = event.dataIndex === points.length - 1 ? span[1] : at;
+        const began = generations.filter((each) => since < each.started_ms && each.started_ms <= until).slice(-MARKS_TOLD);
+        return [...began.map((each) => `${time(each.started_ms)}: ${each.name}, ${causeWords(each.cause)}`), `${time(at)}: ${lag === null ? "unknown" : count(lag)} records, ${seconds === null ? "age unknown" : duration(seconds * 1000)}`];
       }), trigger: "axis",
     },
-    xAxis: timeAxis(Math.max(now - 3600000, Math.min(points[0]?.[0] ?? now, now - 60000)), now),
+    xAxis: timeAxis(...span),
     yAxis: [axis("records", "left", short), axis("age", "right", shortAge)],
     series: [line("records", 1, 0, "#0072B2"), line("age of the oldest", 2, 1, "#D55E00")],
   });
@@ -100,7 +114,7 @@ function lanes(element, rows, items, range, { lines, onClick, height = 20, band 
   const left = Math.min(LABELS_PIXELS, Math.round(element.clientWidth * 0.32));
   const top = band ? 26 : 8;
   element.style.height = `${Math.max(90, rows.length * height + 62 + top)}px`;
-  const shown = rows.map(visible);
+  const shown = rows.map(readable);
   const chart = draw(element, {
     grid: { left, right: 16, top, bottom: 48 },
     tooltip: tooltip(lines),

@@ -35,11 +35,19 @@ export function holdHeight() {
 
 // A page is drawn again while it is read: what has the focus keeps it.
 export function show(title, ...children) {
-  document.title = `${middle(visible(title), 80)} · consumer groups`;
-  const page = document.getElementById("page");
-  const focused = page.contains(document.activeElement) ? keyOf(document.activeElement) : null;
-  fill(page, ...children);
-  if (focused) [...page.querySelectorAll("a, button, select, input, summary")].find((each) => keyOf(each) === focused)?.focus({ preventScroll: true });
+  document.title = `${middle(readable(title), 80)} · consumer groups`;
+  redraw(document.getElementById("page"), ...children);
+}
+
+export function redraw(element, ...children) {
+  const before = document.activeElement;
+  const focused = element.contains(before) ? keyOf(before) : null;
+  const caret = focused && before.type === "search" ? [before.selectionStart, before.selectionEnd] : null;
+  fill(element, ...children);
+  if (!focused) return;
+  const after = [...element.querySelectorAll("a, button, select, input, summary")].find((each) => keyOf(each) === focused);
+  after?.focus({ preventScroll: true });
+  if (after && caret) after.setSelectionRange(...caret);
 }
 
 const keyOf = (element) => element.id || element.getAttribute("href") || element.getAttribute("aria-label");
@@ -47,14 +55,14 @@ const keyOf = (element) => element.id || element.getAttribute("href") || element
 // A name that a client chose: it cannot change the direction of the text around it, and what is invisible is spelled out.
 export function bdi(name) {
   if (name === null || name === undefined) return "";
-  return name === "" ? el("span", { class: "quiet" }, "(empty name)") : el("bdi", {}, String(name));
+  return name === "" ? el("span", { class: "quiet" }, "(empty name)") : el("bdi", {}, readable(String(name)));
 }
 
 // As `bdi`, with the middle of a long name left out; the whole is its title.
 const SHORT = 48;
 export function short(name) {
-  if (!name || [...visible(name)].length <= SHORT) return bdi(name);
-  return el("bdi", { title: name }, middle(visible(name), SHORT));
+  if (!name || [...readable(name)].length <= SHORT) return bdi(name);
+  return el("bdi", { title: name }, middle(readable(name), SHORT));
 }
 
 // Names with commas between them; beyond `most` they are counted.
@@ -64,17 +72,21 @@ export function names(list, most = Infinity) {
 }
 
 // All that moves the cursor, turns the direction of text or cannot be seen, and spaces that are no space bar's.
-const INVISIBLE = /(?! )[\p{C}\p{Z}\u115f\u1160\u2800\u3164\uffa0]|(?<=\p{M}{2})\p{M}+/gu;
+const INVISIBLE = /(?! )[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]|^\p{M}|(?<=\p{M}{2})\p{M}+/gu;
 const escaped = (character) => `\\u{${character.codePointAt(0).toString(16)}}`;
 const PLAIN = /^[\x20-\x7e]*$/; // of most texts; the other expression takes much longer
 export const visible = (text) => (PLAIN.test(text) ? text : text.replace(INVISIBLE, (found) => [...found].map(escaped).join("")));
 
+// A name with all that is in it to be seen: quoted if it begins or ends with a space, or looks as if it were quoted.
+const NEEDS_QUOTES = /^[ "]|[ "]$/;
+export const readable = (name) => (NEEDS_QUOTES.test(name) ? `"${visible(name)}"` : visible(name));
+
 // A time with its day and its form in UTC as a title.
 export const moment = (ms, words) => (ms === null || ms === undefined ? "" : el("time", { title: `${dateTime(ms)} = ${utc(ms)}` }, words));
 
-// Columns are {head, cell, number, name, words}. On a narrow window each row of a table with many columns becomes a list.
+// Columns are {head, cell, number, name, words}; `label` stands in the place of the head, `direction` is how it sorts. On a narrow window each row of a table with many columns becomes a list.
 export function table(columns, rows, options = {}) {
-  const head = el("tr", { role: "row" }, columns.map((column) => el("th", { class: column.number ? "number" : null, scope: "col", role: "columnheader" }, column.head)));
+  const head = el("tr", { role: "row" }, columns.map((column) => el("th", { class: column.number ? "number" : null, scope: "col", role: "columnheader", "aria-sort": column.direction }, column.label ?? column.head)));
   const body = rows.map((row) =>
     el("tr", { role: "row", ...(options.row ? options.row(row) : {}) }, columns.map((column) => {
       const kinds = [column.number && "number", column.name && "name", column.words && "words"].filter(Boolean).join(" ") || null;

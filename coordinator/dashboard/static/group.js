@@ -5,19 +5,25 @@ import { actionsSection } from "./actions.js";
 import { memberLanes, partitionLanes, timeline } from "./charts.js";
 import { causeColour, causeWords, EMPTY_COLOUR, GAP_COLOUR, memberColours, stateClass } from "./colours.js";
 import { bdi, count, counted, el, firstUpper, moment, short, show, table, wordFor, wordsFor } from "./dom.js";
+import { longTable } from "./longtable.js";
 import { commandLine } from "./command.js";
 import { findings } from "./findings.js";
 import { differenceOf, storyOf } from "./generation.js";
 import { fact, lagElement, lagFacts, lagSection } from "./lag.js";
 import { now } from "./live.js";
-import { get, onLag } from "./main.js";
+import { get, onLag, refresh } from "./main.js";
 import { slider } from "./past.js";
 import { endOf, rangePicker, timeSpan } from "./range.js";
 import { laneTable, ownerTable } from "./spans.js";
 import { ago, dateTime, duration, shortTime } from "./times.js";
 
-const LANES_SHOWN = 60;
-const LISTED = 25;
+const LANES_AT_FIRST = 30;
+const LANES_AT_FIRST_NARROW = 8;
+const LANES_MAX = 300; // more make a picture that browsers do not draw
+const LISTED = 14;
+const LISTED_BESIDE = 5; // of what stands beside the rebalances
+
+const manyLanes = new Set(); // the charts that show as many lanes as they can, which stay so when the page is drawn again
 
 export async function groupPage(groupId, chosen, parameters) {
   const path = encodeURIComponent(groupId);
@@ -43,13 +49,13 @@ export async function groupPage(groupId, chosen, parameters) {
     warnings(group),
     group.state === "Dead" ? el("p", { class: "quiet" }, group.gone ? `Gone: ${group.gone}. ` : "", "Its last event was ", moment(group.last_ms, ago(group.last_ms, now())), ".") : null,
     el("h2", {}, "Lag"), lag,
-    group.findings_list.length ? el("section", { id: "findings" }, el("h2", {}, "Findings"), findings(group.findings_list, false)) : null,
+    group.findings_list.length ? el("section", { id: "findings" }, el("h2", {}, "Findings"), findings(group.findings_list, groupId)) : null,
     history ? history.content : el("p", { class: "quiet" }, group.has_events ? "The group has not rebalanced yet." : "The audit topic has no events of this group, so nothing is known of its rebalances."),
     group.has_events ? [el("h2", {}, "Members now"), membersNow(groupId, group.members_now), rejected(group), resets(group)] : null,
     actions,
   );
   if (history) history.draw();
-  const drawLag = lagSection(groupId, lag, lagCards);
+  const drawLag = lagSection(groupId, lag, lagCards, null, generations);
   onLag(drawLag);
   await drawLag();
 }
@@ -68,24 +74,27 @@ const facts = (group) => [
 function pastOf({ groupId, group, ownership, generation, difference, wanted, end, range }) {
   const { generations, lanes } = group;
   const span = timeSpan(generations, end, range);
-  const partitions = ownership.partitions.slice(0, LANES_SHOWN);
+  const memberLanesOf = `members of ${groupId}`;
+  const partitionLanesOf = `partitions of ${groupId}`;
+  const partitions = ownership.partitions.slice(0, lanesShown(partitionLanesOf));
   const within = lanes.filter((each) => each.spans.some(([, to]) => to === null || to >= span[0]));
-  const members = within.slice(0, LANES_SHOWN);
+  const members = within.slice(0, lanesShown(memberLanesOf));
+  const left = group.lanes_total - lanes.length;
   const colours = memberColours([...lanes.map((each) => each.member.name), ...ownership.partitions.flatMap((each) => each.spans.map((one) => one[2]))]);
   const chart = (id, words) => el("div", { class: "chart", id, role: "img", "aria-label": words });
-  const charts = { timeline: chart("timeline", timelineWords(generations, end)), members: chart("members", `Members over time: ${counted(lanes.length, "member")}`), partitions: chart("partitions", `Owners of ${counted(ownership.total, "partition")} over time`) };
+  const charts = { timeline: chart("timeline", timelineWords(generations, end)), members: chart("members", `Members over time: ${counted(group.lanes_total, "member")}`), partitions: chart("partitions", `Owners of ${counted(ownership.total, "partition")} over time`) };
   const content = [
     el("h2", {}, firstUpper(wordsFor(generations))), rangePicker(range), legend(generations), charts.timeline,
     el("p", { class: "quiet" }, timelineWords(generations, end)),
     el("div", { class: "columns" },
       el("section", { id: "story" }, el("h2", {}, firstUpper(generations.find((each) => each.generation_id === wanted)?.name ?? `generation ${wanted}`)), storyOf(groupId, generation, generations)),
       el("section", {}, el("h2", {}, "List"), list(groupId, generations, wanted, end))),
-    difference && el("section", { id: "difference" }, differenceOf(difference)),
-    el("h2", {}, `Members over time${more(within.length)}`), charts.members, laneTable(groupId, lanes),
+    difference && el("section", { id: "difference" }, differenceOf(groupId, difference)),
+    el("h2", {}, `Members over time${more(members.length, within.length + left)}`), charts.members, moreLanes("members-more", memberLanesOf, members.length, within.length), laneTable(groupId, lanes), left ? el("p", { class: "quiet" }, `The lanes of ${counted(left, "more member")} are left out: these are of those that were here last.`) : null,
     ...(ownership.total ? [
-      el("h2", {}, `Who owned which partition${more(ownership.total)}`),
+      el("h2", {}, `Who owned which partition${more(partitions.length, ownership.total)}`),
       el("div", { class: "legend" }, el("span", {}, "One colour per member"), swatch(GAP_COLOUR, "nobody"), swatch(EMPTY_COLOUR, "the group was empty")),
-      charts.partitions, ownerTable(ownership),
+      charts.partitions, moreLanes("partitions-more", partitionLanesOf, partitions.length, ownership.partitions.length), ownerTable(groupId, ownership),
       el("h2", {}, "At a moment in the past"), slider(groupId, generations, ownership, end),
     ] : [el("p", { class: "quiet" }, "No partition has been assigned by name.")]),
   ];
@@ -98,7 +107,18 @@ function pastOf({ groupId, group, ownership, generation, difference, wanted, end
 }
 
 const swatch = (colour, words) => el("span", {}, el("i", { style: `background:${colour}` }), words);
-const more = (total) => (total > LANES_SHOWN ? ` (the first ${LANES_SHOWN} of ${count(total)})` : "");
+const more = (shown, total) => (total > shown ? ` (the first ${count(shown)} of ${count(total)})` : "");
+
+const isNarrow = () => matchMedia("(max-width: 600px)").matches;
+const lanesShown = (chart) => (manyLanes.has(chart) ? LANES_MAX : isNarrow() ? LANES_AT_FIRST_NARROW : LANES_AT_FIRST);
+
+// A button for more lanes of a chart, or for fewer.
+function moreLanes(id, chart, shown, known) {
+  const isLong = manyLanes.has(chart);
+  if (!isLong && known <= shown) return null;
+  const toggle = () => { if (isLong) manyLanes.delete(chart); else manyLanes.add(chart); refresh(); };
+  return el("button", { type: "button", id, onclick: toggle }, isLong ? "show fewer lanes" : `show ${count(Math.min(LANES_MAX, known))} lanes`);
+}
 
 // What the timeline shows, in a sentence.
 function timelineWords(generations, end) {
@@ -141,17 +161,19 @@ function list(groupId, generations, chosen, end) {
   ];
 }
 
+const clientOf = ({ member }) => [member.client_software_name, member.client_software_version].filter(Boolean).join(" ") || null;
+
 function membersNow(groupId, members) {
   if (!members.length) return el("p", { class: "quiet" }, "The group has no members.");
-  return table([
-    { head: "member", name: true, cell: (each) => el("a", { href: memberLink(groupId, each.member.member_id), title: each.member.member_id }, short(each.member.name)) },
-    { head: "host", cell: (each) => bdi(each.member.client_host) },
-    { head: "client", cell: (each) => bdi([each.member.client_software_name, each.member.client_software_version].filter(Boolean).join(" ") || null) },
-    { head: "session timeout", number: true, cell: (each) => duration(each.session_timeout_ms) },
-    { head: "last joined", cell: (each) => moment(each.joined_ms, dateTime(each.joined_ms)) },
-    { head: "partitions", number: true, cell: (each) => count(each.partitions) },
+  return longTable(`members now of ${groupId}`, [
+    { head: "member", name: true, by: (each) => each.member.name, cell: (each) => el("a", { href: memberLink(groupId, each.member.member_id), title: each.member.member_id }, short(each.member.name)) },
+    { head: "host", by: (each) => each.member.client_host, cell: (each) => bdi(each.member.client_host) },
+    { head: "client", by: clientOf, cell: (each) => bdi(clientOf(each)) },
+    { head: "session timeout", number: true, by: (each) => each.session_timeout_ms, cell: (each) => duration(each.session_timeout_ms) },
+    { head: "last joined", by: (each) => each.joined_ms, cell: (each) => moment(each.joined_ms, dateTime(each.joined_ms)) },
+    { head: "partitions", number: true, by: (each) => each.partitions, cell: (each) => count(each.partitions) },
     { head: "topics", name: true, cell: (each) => topics(each.subscribed_topics) },
-  ], members);
+  ], members, { find: (each) => `${each.member.name} ${each.member.member_id} ${each.member.client_host}` });
 }
 
 const TOPICS_SHOWN = 8;
@@ -163,21 +185,21 @@ export function topics(list, most = TOPICS_SHOWN) {
 
 function rejected(group) {
   if (!group.rejected.length) return null;
-  return el("section", {}, el("h2", {}, "Rejected requests"), table([
+  return el("section", {}, el("h2", {}, "Rejected requests"), longTable(`rejected in ${group.group_id}`, [
     { head: "when", cell: (each) => moment(each.time_ms, dateTime(each.time_ms)) }, { head: "request", cell: (each) => each.api }, { head: "error", cell: (each) => each.error },
     { head: "from", name: true, cell: (each) => [bdi(each.member.client_id), " ", bdi(each.member.client_host)] }, { head: "so far", number: true, cell: (each) => count(each.count) },
-  ], group.rejected.slice(-50).reverse()));
+  ], group.rejected.slice(-50).reverse(), { first: LISTED_BESIDE }));
 }
 
 const RESET_PARTITIONS_SHOWN = 20;
 
 function resets(group) {
   if (!group.resets.length) return null;
-  return el("section", {}, el("h2", {}, "Offset resets"), table([
+  return el("section", {}, el("h2", {}, "Offset resets"), longTable(`resets in ${group.group_id}`, [
     { head: "when", cell: (each) => moment(each.time_ms, dateTime(each.time_ms)) },
     { head: "by", name: true, cell: (each) => [each.requested_by.principal, each.requested_by.client_id, each.requested_by.client_host].filter(Boolean).map((known) => [bdi(known), " "]) },
     { head: "offsets", name: true, cell: offsetsOf },
-  ], group.resets.slice(-50).reverse()));
+  ], group.resets.slice(-50).reverse(), { first: LISTED_BESIDE }));
 }
 
 function offsetsOf(reset) {

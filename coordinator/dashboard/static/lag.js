@@ -1,15 +1,15 @@
 // Lag: how far committed offsets are behind the ends of the logs, in records, and how old the oldest of those records is.
 
-import { lagChart } from "./charts.js";
+import { lagChart, lagSpan } from "./charts.js";
 import { groupLink, memberLink, topicLink } from "./address.js";
-import { bdi, count, el, fill, moment, short, table } from "./dom.js";
+import { bdi, count, counted, el, moment, redraw, short } from "./dom.js";
+import { longTable } from "./longtable.js";
 import { ago, duration } from "./times.js";
 import { now } from "./live.js";
 import { get } from "./main.js";
 
-const shownAtFirst = () => (matchMedia("(max-width: 600px)").matches ? 8 : 25);
+const MARKED_MAX = 100; // rebalances in the chart
 let chosen = null; // the partition whose last hour is shown: {group, topic, partition}; null: all of them
-let shownInFull = null; // the group of which all partitions are shown
 
 export const lagClass = (lag) => (lag ? "warn" : lag === 0 ? "good" : "quiet");
 export const records = (lag) => (lag === null || lag === undefined ? "–" : count(lag));
@@ -23,8 +23,8 @@ export function lagElement(groupId, memberId = "") {
 }
 
 // The lag of a group in an element that is filled again with each sample; a member's own when one is named.
-// `facts` shows the lag of all of it.
-export function lagSection(groupId, element, facts, memberId = null) {
+// `facts` shows the lag of all of it; `generations` are marked where their rebalances began.
+export function lagSection(groupId, element, facts, memberId = null, generations = []) {
   const path = encodeURIComponent(groupId);
   const draw = async () => {
     const isChosen = chosen !== null && chosen.group === groupId;
@@ -33,25 +33,27 @@ export function lagSection(groupId, element, facts, memberId = null) {
       isChosen ? get(`/api/lag-history/${chosen.partition}/${path}?topic=${encodeURIComponent(chosen.topic)}`) : null,
     ]).catch((problem) => [{ missing: problem.message }, null]);
     if (!element.isConnected) return;
-    if (!lag || lag.missing) return fill(element, el("p", { class: "quiet" }, lag ? lag.missing : "The member owns nothing now."));
-    fill(facts, lagFacts(lag));
-    const chart = el("div", { class: "chart", id: "lag-chart", role: "img", "aria-label": `Lag in the last hour: ${trend(history ?? lag.history)}` });
-    const shown = shownInFull === groupId ? lag.partitions : lag.partitions.slice(0, shownAtFirst());
+    if (!lag || lag.missing) return redraw(element, el("p", { class: "quiet" }, lag ? lag.missing : "The member owns nothing now."));
+    redraw(facts, lagFacts(lag));
+    const points = history ?? lag.history;
+    const chart = el("div", { class: "chart", id: "lag-chart", role: "img", "aria-label": `Lag in the last hour: ${trend(points)}` });
+    const [from, to] = lagSpan(points, now());
+    const marked = generations.filter((each) => each.started_ms !== null && from <= each.started_ms && each.started_ms <= to);
     const again = () => draw();
-    fill(element,
+    redraw(element,
       lag.problem ? el("p", { class: "bad" }, `No newer lag: ${lag.problem}`) : null,
       el("div", { class: "bar" },
         el("span", {}, el("b", {}, "Last hour: "), isChosen ? bdi(`${chosen.topic}-${chosen.partition}`) : memberId === null ? "all partitions" : "its partitions"),
         isChosen ? el("button", { type: "button", id: "lag-all", onclick: () => { chosen = null; again(); } }, "all partitions") : null,
-        el("span", { class: "quiet" }, trend(history ?? lag.history))),
+        el("span", { class: "quiet" }, trend(points))),
       lag.history.length ? chart : null,
+      lag.history.length && marked.length ? el("p", { class: "quiet", id: "lag-marks" }, marksWords(marked)) : null,
       memberId === null && lag.members.length ? el("section", {}, el("h2", {}, `Lag by member${more(lag.members.length, lag.members_total)}`), members(groupId, lag.members)) : null,
-      el("h2", {}, `Lag by partition${more(shown.length, lag.partitions_total)}`),
+      el("h2", {}, `Lag by partition${more(lag.partitions.length, lag.partitions_total)}`),
       topicsOf(lag.partitions),
-      lag.partitions.length ? partitions(groupId, shown, memberId === null, (each) => { chosen = { group: groupId, topic: each.topic, partition: each.partition }; again(); }) : el("p", { class: "quiet" }, "No partition is assigned, and no offset is committed."),
-      lag.partitions.length > shown.length ? el("button", { type: "button", id: "lag-more", onclick: () => { shownInFull = groupId; again(); } }, `show ${count(lag.partitions.length)}`) : null,
+      lag.partitions.length ? partitions(groupId, lag.partitions, memberId, (each) => { chosen = { group: groupId, topic: each.topic, partition: each.partition }; again(); }) : el("p", { class: "quiet" }, "No partition is assigned, and no offset is committed."),
     );
-    if (lag.history.length) lagChart(chart, history ?? lag.history, now());
+    if (lag.history.length) lagChart(chart, points, [from, to], marked.slice(-MARKED_MAX));
   };
   return draw;
 }
@@ -72,6 +74,13 @@ function topicsOf(rows) {
   return el("p", {}, all.length === 1 ? "Topic: " : "Topics: ", shown, all.length > shown.length ? ` and ${count(all.length - shown.length)} more` : null);
 }
 
+// The lines in the chart, in a sentence.
+const marksWords = (marked) => {
+  const shown = marked.slice(-MARKED_MAX);
+  const which = shown.length < marked.length ? `the newest ${count(shown.length)} of ${count(marked.length)} rebalances` : shown.length === 1 ? "a rebalance" : counted(shown.length, "rebalance");
+  return `${shown.length === 1 ? "The upright dashed line is" : "The upright dashed lines are"} where ${which} began.`;
+};
+
 const more = (shown, total) => (total > shown ? ` (the ${count(shown)} with the most, of ${count(total)})` : "");
 
 function trend(points) {
@@ -85,27 +94,28 @@ function trend(points) {
 }
 
 function members(groupId, rows) {
-  return table([
-    { head: "member", name: true, cell: (each) => el("a", { href: memberLink(groupId, each.member_id), title: each.member_id }, short(each.name)) },
-    { head: "lag", number: true, cell: (each) => el("b", { class: lagClass(each.lag) }, records(each.lag)) },
-    { head: "age", number: true, cell: (each) => age(each.lag_ms) },
-    { head: "partitions", number: true, cell: (each) => count(each.partitions_owned) },
-    { head: "host", cell: (each) => bdi(each.client_host) },
-    { head: "last commit", words: true, cell: (each) => moved(each.moved_ms) },
-  ], rows);
+  return longTable(`lag by member of ${groupId}`, [
+    { head: "member", name: true, by: (each) => each.name, cell: (each) => el("a", { href: memberLink(groupId, each.member_id), title: each.member_id }, short(each.name)) },
+    { head: "lag", number: true, by: (each) => each.lag, cell: (each) => el("b", { class: lagClass(each.lag) }, records(each.lag)) },
+    { head: "age", number: true, by: (each) => each.lag_ms, cell: (each) => age(each.lag_ms) },
+    { head: "partitions", number: true, by: (each) => each.partitions_owned, cell: (each) => count(each.partitions_owned) },
+    { head: "host", by: (each) => each.client_host, cell: (each) => bdi(each.client_host) },
+    { head: "last commit", words: true, by: (each) => each.moved_ms, cell: (each) => moved(each.moved_ms) },
+  ], rows, { find: (each) => `${each.name} ${each.member_id} ${each.client_host}` });
 }
 
-function partitions(groupId, rows, withMember, onChoose) {
-  return table([
-    { head: "partition", name: true, cell: (each) => el("button", { type: "button", class: "link", id: `lag-of-${encodeURIComponent(each.topic)}-${each.partition}`, title: "Show its last hour", onclick: () => onChoose(each) }, short(`${each.topic}-${each.partition}`)) },
-    { head: "lag", number: true, cell: (each) => el("b", { class: lagClass(each.lag) }, records(each.lag)) },
-    { head: "age", number: true, cell: (each) => age(each.lag_ms) },
-    { head: "committed offset", number: true, cell: (each) => records(each.committed_offset) },
-    { head: "log end offset", number: true, cell: (each) => records(each.log_end_offset) },
-    withMember ? { head: "member", name: true, cell: (each) => (each.member_id === null ? el("span", { class: "quiet" }, "nobody") : el("a", { href: memberLink(groupId, each.member_id) }, short(each.member))) } : null,
-    withMember ? { head: "host", cell: (each) => bdi(each.host) } : null,
-    { head: "last commit", words: true, cell: (each) => moved(each.moved_ms) },
-  ].filter(Boolean), rows);
+function partitions(groupId, rows, memberId, onChoose) {
+  const withMember = memberId === null;
+  return longTable(`lag by partition of ${memberId ?? ""} of ${groupId}`, [
+    { head: "partition", name: true, by: (each) => `${each.topic}-${each.partition}`, cell: (each) => el("button", { type: "button", class: "link", id: `lag-of-${encodeURIComponent(each.topic)}-${each.partition}`, title: "Show its last hour", onclick: () => onChoose(each) }, short(`${each.topic}-${each.partition}`)) },
+    { head: "lag", number: true, by: (each) => each.lag, cell: (each) => el("b", { class: lagClass(each.lag) }, records(each.lag)) },
+    { head: "age", number: true, by: (each) => each.lag_ms, cell: (each) => age(each.lag_ms) },
+    { head: "committed offset", number: true, by: (each) => each.committed_offset, cell: (each) => records(each.committed_offset) },
+    { head: "log end offset", number: true, by: (each) => each.log_end_offset, cell: (each) => records(each.log_end_offset) },
+    withMember ? { head: "member", name: true, by: (each) => each.member, cell: (each) => (each.member_id === null ? el("span", { class: "quiet" }, "nobody") : el("a", { href: memberLink(groupId, each.member_id) }, short(each.member))) } : null,
+    withMember ? { head: "host", by: (each) => each.host, cell: (each) => bdi(each.host) } : null,
+    { head: "last commit", words: true, by: (each) => each.moved_ms, cell: (each) => moved(each.moved_ms) },
+  ].filter(Boolean), rows, { find: (each) => `${each.topic}-${each.partition} ${each.member ?? "nobody"}` });
 }
 
 // When the committed offset last moved, as far as it was watched.

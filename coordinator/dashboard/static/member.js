@@ -2,8 +2,9 @@
 
 import { generationLink, groupLink } from "./address.js";
 import { causeWords } from "./colours.js";
-import { bdi, count, counted, el, firstUpper, moment, names, show, table, wordFor, wordsFor } from "./dom.js";
+import { bdi, count, counted, el, firstUpper, moment, names, readable, show, wordFor, wordsFor } from "./dom.js";
 import { topics } from "./group.js";
+import { longTable } from "./longtable.js";
 import { fact, lagElement, lagFacts, lagSection } from "./lag.js";
 import { now } from "./live.js";
 import { get, onLag } from "./main.js";
@@ -19,7 +20,7 @@ export async function memberPage(groupId, memberId) {
   const lag = lagElement(groupId, memberId);
   const lagCards = el("span", { class: "group" }, member.lag ? lagFacts(member.lag) : null);
   show(
-    `${name} in ${groupId}`,
+    `${readable(name)} in ${readable(groupId)}`,
     el("p", {}, el("a", { href: groupLink(groupId) }, "← ", bdi(groupId))),
     el("h1", {}, bdi(name)),
     standing(member),
@@ -27,10 +28,10 @@ export async function memberPage(groupId, memberId) {
     facts(groupId, memberId, member, known),
     member.removed.map((each) => el("p", {}, "Removed at ", moment(each.at_ms, dateTime(each.at_ms)), `: ${each.cause.replaceAll("_", " ")}`, each.silent_ms === null ? "" : `, silent for ${duration(each.silent_ms)}`, each.reason ? ["; it said: ", bdi(each.reason)] : "")),
     member.lag ? [el("h2", {}, "Lag"), lag] : null,
-    member.generations.length ? [el("h2", {}, firstUpper(wordsFor(member.generations))), generations(groupId, member.generations)] : null,
+    member.generations.length ? [el("h2", {}, firstUpper(wordsFor(member.generations))), generations(groupId, memberId, member.generations)] : null,
   );
   if (!member.lag) return;
-  const draw = lagSection(groupId, lag, lagCards, memberId);
+  const draw = lagSection(groupId, lag, lagCards, memberId, member.generations);
   onLag(draw);
   await draw();
 }
@@ -84,19 +85,19 @@ function partitionNames(assignment) {
   });
 }
 
-function generations(groupId, list) {
+function generations(groupId, memberId, list) {
   const shown = list.slice(-GENERATIONS_SHOWN).reverse();
   return [
     shown.length < list.length ? el("p", { class: "quiet" }, `The newest ${count(shown.length)} of ${count(list.length)}.`) : null,
-    table([
-      { head: wordFor(shown), number: true, cell: (each) => el("a", { href: generationLink(groupId, each.generation_id) }, each.generation_id) },
-      { head: "began", cell: (each) => moment(each.started_ms, shortTime(each.started_ms, now())) },
-      { head: "because", words: true, cell: (each) => causeWords(each.cause) },
-      ...(shown.every((each) => each.is_epoch) ? [] : [{ head: "rejoined after", number: true, cell: (each) => (each.is_epoch ? "" : duration(each.part.join_ms)) }]),
-      { head: shown.every((each) => each.is_epoch) ? "had its target after" : "synced after", number: true, cell: (each) => duration(each.part.sync_ms) },
-      { head: "partitions", number: true, cell: (each) => count(each.part.partitions) },
-      { head: "gained", number: true, cell: (each) => count(each.part.gained) },
-      { head: "lost", number: true, cell: (each) => count(each.part.lost) },
+    longTable(`generations of ${memberId} of ${groupId}`, [
+      { head: wordFor(shown), number: true, by: (each) => each.generation_id, cell: (each) => el("a", { href: generationLink(groupId, each.generation_id) }, each.generation_id) },
+      { head: "began", by: (each) => each.started_ms, cell: (each) => moment(each.started_ms, shortTime(each.started_ms, now())) },
+      { head: "because", words: true, by: (each) => causeWords(each.cause), cell: (each) => causeWords(each.cause) },
+      ...(shown.every((each) => each.is_epoch) ? [] : [{ head: "rejoined after", number: true, by: (each) => each.part.join_ms, cell: (each) => (each.is_epoch ? "" : duration(each.part.join_ms)) }]),
+      { head: shown.every((each) => each.is_epoch) ? "had its target after" : "synced after", number: true, by: (each) => each.part.sync_ms, cell: (each) => duration(each.part.sync_ms) },
+      { head: "partitions", number: true, by: (each) => each.part.partitions, cell: (each) => count(each.part.partitions) },
+      { head: "gained", number: true, by: (each) => each.part.gained, cell: (each) => count(each.part.gained) },
+      { head: "lost", number: true, by: (each) => each.part.lost, cell: (each) => count(each.part.lost) },
     ], shown),
   ];
 }

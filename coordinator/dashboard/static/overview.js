@@ -38,11 +38,11 @@ export async function overviewPage(parameters) {
     hasEvents ? null : el("p", { class: "quiet" }, "This server has no audit topic, so what is shown of groups is their lag and their members now, and no rebalances."),
     cards(overview),
     overview.storms.length ? el("section", { id: "storms" }, el("h2", {}, `Storms, last day (${count(overview.storms_total)})`), folded("storms-more", overview.storms, STORMS_SHOWN, storms)) : null,
-    overview.findings.length ? el("section", { id: "findings" }, el("h2", {}, `Findings (${count(overview.findings_total)})`), folded("findings-more", overview.findings, FINDINGS_SHOWN, (list) => findings(list, true)), overview.findings_total > overview.findings.length ? el("p", { class: "quiet" }, `Here are ${count(overview.findings.length)}; sort the list by findings to see whose the others are.`) : null) : null,
+    overview.findings.length ? el("section", { id: "findings" }, el("h2", {}, `Findings (${count(overview.findings_total)})`), folded("findings-more", overview.findings, FINDINGS_SHOWN, (list) => findings(list)), overview.findings_total > overview.findings.length ? el("p", { class: "quiet" }, `Here are ${count(overview.findings.length)}; sort the list by findings to see whose the others are.`) : null) : null,
     el("section", {},
       el("h2", {}, search || state ? `${counted(groups.total, "group")} found` : "All groups"),
       filters(overview, state, sort, showsDead),
-      list(groups.groups, hasEvents),
+      list(groups.groups, hasEvents, sort),
       pages(groups.total, offset)),
     hasEvents ? el("div", { class: "columns" },
       el("section", {}, el("h2", {}, "Rebalances per hour, last day"), chart, el("p", { class: "quiet" }, hoursWords(overview.rebalances_per_hour))),
@@ -119,26 +119,32 @@ function stormGroups(storm) {
   return [...shown, storm.group_count > storm.groups.length ? ` and ${count(storm.group_count - storm.groups.length)} more` : null];
 }
 
-function list(rows, hasEvents) {
+// The heads that sort; the server does it, because the list may have more rows than are here.
+const sortable = (columns, sort) => columns.map((column) => (column.sort ? {
+  ...column, direction: column.sort !== sort ? "none" : column.sort === "group" || column.sort === "state" ? "ascending" : "descending",
+  label: el("a", { id: `sort-${column.sort}`, href: sameView({ sort: column.sort, offset: "" }), title: `Sort by ${column.head}` }, column.head),
+} : column));
+
+function list(rows, hasEvents, sort) {
   if (!rows.length) return el("p", { class: "quiet" }, "No group matches.");
   const at = now();
-  return table([
-    { head: "group", name: true, cell: (row) => el("a", { href: groupLink(row.group_id) }, bdi(row.group_id)) },
-    { head: "lag", number: true, cell: lagCell },
-    { head: "age", number: true, cell: (row) => age(row.lag_ms) },
-    { head: "state", cell: (row) => el("span", { class: `state ${stateClass(row.state)}` }, row.state || "Unknown") },
-    { head: "members", number: true, cell: (row) => count(row.members) },
+  return table(sortable([
+    { head: "group", name: true, sort: "group", cell: (row) => el("a", { href: groupLink(row.group_id) }, bdi(row.group_id)) },
+    { head: "lag", number: true, sort: "lag", cell: lagCell },
+    { head: "age", number: true, sort: "age", cell: (row) => age(row.lag_ms) },
+    { head: "state", sort: "state", cell: (row) => el("span", { class: `state ${stateClass(row.state)}` }, row.state || "Unknown") },
+    { head: "members", number: true, sort: "members", cell: (row) => count(row.members) },
     ...(hasEvents ? past(at) : []),
-  ], rows);
+  ], sort), rows);
 }
 
 // What the audit topic tells of the groups in the list.
 const past = (at) => [
   { head: "generation", number: true, cell: (row) => count(row.generation_id) },
-  { head: "rebalances, last hour", number: true, cell: (row) => count(row.rebalances_last_hour) },
-  { head: "last rebalance", words: true, cell: (row) => moment(row.last_rebalance_ms, ago(row.last_rebalance_ms, at)) },
+  { head: "rebalances, last hour", number: true, sort: "rebalances", cell: (row) => count(row.rebalances_last_hour) },
+  { head: "last rebalance", words: true, sort: "latest", cell: (row) => moment(row.last_rebalance_ms, ago(row.last_rebalance_ms, at)) },
   { head: "because", words: true, cell: (row) => (row.last_cause ? causeWords(row.last_cause) : "") },
-  { head: "findings", number: true, cell: (row) => (row.findings ? el("b", { class: "warn" }, count(row.findings)) : "") },
+  { head: "findings", number: true, sort: "findings", cell: (row) => (row.findings ? el("b", { class: "warn" }, count(row.findings)) : "") },
 ];
 
 function pages(total, offset) {

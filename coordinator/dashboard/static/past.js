@@ -1,6 +1,7 @@
 // A slider to a moment in the past: who owned what then.
 
-import { count, el, fill, names, short, table } from "./dom.js";
+import { count, el, fill, names, short } from "./dom.js";
+import { longTable } from "./longtable.js";
 import { dateTime } from "./times.js";
 
 const PARTITIONS_NAMED = 12;
@@ -17,14 +18,14 @@ export function slider(groupId, generations, ownership, end) {
     back = chosen >= end ? null : { groupId, at: chosen };
     label.textContent = back === null ? "the end" : dateTime(chosen);
     input.setAttribute("aria-valuetext", label.textContent);
-    fill(then, ownersAt(ownership.partitions, chosen, end), ownership.total > ownership.partitions.length ? el("p", { class: "quiet" }, `Of the first ${count(ownership.partitions.length)} of ${count(ownership.total)} partitions.`) : null);
+    fill(then, ownersAt(groupId, ownership.partitions, chosen, end), ownership.total > ownership.partitions.length ? el("p", { class: "quiet" }, `Of the first ${count(ownership.partitions.length)} of ${count(ownership.total)} partitions.`) : null);
   };
   input.addEventListener("input", draw);
   draw();
   return [el("div", { class: "bar" }, input, label), then];
 }
 
-function ownersAt(partitions, at, end) {
+function ownersAt(groupId, partitions, at, end) {
   const owners = new Map();
   const nobody = [];
   for (const each of partitions) {
@@ -34,10 +35,10 @@ function ownersAt(partitions, at, end) {
     else owners.set(span[2], [`${each.topic}-${each.partition}`]);
   }
   return [
-    table([
-      { head: "member", name: true, cell: ([name]) => (name ? short(name) : el("span", { class: "bad" }, "nobody")) },
-      { head: "partitions", number: true, cell: ([, own]) => count(own.length) },
+    longTable(`owners then of ${groupId}`, [
+      { head: "member", name: true, by: ([name]) => name, cell: ([name]) => (name ? short(name) : el("span", { class: "bad" }, "nobody")) },
+      { head: "partitions", number: true, by: ([, own]) => own.length, cell: ([, own]) => count(own.length) },
       { head: "which", name: true, cell: ([, own]) => el("span", { class: "quiet" }, names(own, PARTITIONS_NAMED)) },
-    ], [...owners].sort(([one], [other]) => (one < other ? -1 : 1)).concat(nobody.length ? [["", nobody]] : [])),
+    ], (nobody.length ? [["", nobody]] : []).concat([...owners].sort(([one], [other]) => (one < other ? -1 : 1))), { find: ([name, own]) => `${name || "nobody"} ${own.join(" ")}` }),
   ];
 }
