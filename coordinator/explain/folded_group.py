@@ -68,6 +68,8 @@ class FoldedGroup:
         self.doubles = 0
         self.gaps: deque[Gap] = deque(maxlen=NOTES_KEPT)
         self.loads: deque[schema.GroupLoaded] = deque(maxlen=NOTES_KEPT)
+        self.loaded_ms: int | None = None
+        """When the last load was."""
         self.conversions: deque[schema.GroupConverted] = deque(maxlen=NOTES_KEPT)
         self.coordinator_events: deque[schema.CoordinatorEvent] = deque(maxlen=NOTES_KEPT)
         """Starts, stops and pauses of the coordinator itself, if the reader of the events told of them."""

@@ -80,6 +80,8 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
     """Its group was one of KIP-848, whose protocol has no reasons."""
     owned: int | None = None
     """Partitions that it had."""
+    loaded_ms: int | None = None
+    """When its group was loaded last before that; None: not in what is known of it."""
 
     @property
     def is_disconnected(self) -> bool:
@@ -228,6 +230,8 @@ class MemberPart(msgspec.Struct, gc=False):
     unnamed_partitions: int = 0
     claimed: int = 0
     """Those of its partitions that it still owned when it rejoined (KIP-429)."""
+    has_lost: bool = False
+    """Whether it had partitions before that it has not now; `lost` names them as long as it is the newest one."""
     worker: WorkerTasks | None = None
     """What a worker of Kafka Connect was given."""
     worker_before: WorkerTasks | None = None

@@ -46,6 +46,7 @@ class Memory(msgspec.Struct, gc=False):
     last_sign: Sign | None = None
     sign_before: Sign | None = None
     signs: dict[str, Sign | None] = {}
+    loaded_ms: int | None = None
 
 
 def remember(history: GroupHistory) -> Memory:
@@ -83,6 +84,7 @@ def remember(history: GroupHistory) -> Memory:
         history.last_sign,
         history.sign_before,
         history.signs,
+        history.loaded_ms,
     )
 
 
@@ -100,6 +102,7 @@ def recall(memory: Memory) -> GroupHistory:
     history.held.extend(memory.held)
     history.last_sign, history.sign_before, history.signs = memory.last_sign, memory.sign_before, memory.signs
     history.first_ms, history.last_ms = memory.first_ms, memory.last_ms
+    history.loaded_ms = memory.loaded_ms
     history.begins_in_the_middle, history.last_commit_ms = memory.begins_in_the_middle, memory.last_commit_ms
     return history
 

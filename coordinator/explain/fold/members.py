@@ -97,6 +97,7 @@ def take_removal(
         event.denied,
         history.group_type == CONSUMER,
         None if known is None else sum(map(len, known.partitions.values())) + known.unnamed_partitions,
+        history.loaded_ms,
     )
     history.owners.gave_up(event.member.member_id, removal.stopped_ms)
     latest = history.latest

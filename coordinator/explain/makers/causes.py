@@ -174,7 +174,7 @@ def _rejoined(trigger: Trigger, context: Context) -> Claim:
     return Rejoined(
         member=member,
         said=trigger.reason,
-        assigns_revoked=part is not None and bool(part.lost) and _may_assign_revoked(trigger, previous),
+        assigns_revoked=part is not None and part.has_lost and _may_assign_revoked(trigger, previous),
         evidence=seen(context.generation.first_seq),
     )
 
