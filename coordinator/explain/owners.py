@@ -3,6 +3,9 @@
 The time of a partition without an owner begins when its last owner stopped: at its last sign of life if it was removed,
 at its LeaveGroup, or when it gave the partition up for a rebalance. It ends when the next owner gets its assignment,
 however many generations later. What never had an owner, such as the partitions of a new topic, is not without one.
+
+What changed is told when the group is stable: of a partition that moved several times since it was stable before, only
+where it came from, where it is, and its longest time without an owner.
 """
 
 from typing import Final, NamedTuple
@@ -23,7 +26,10 @@ def is_cooperative(protocol_name: str) -> bool:
 
 
 class Absence(msgspec.Struct, frozen=True, gc=False):
-    """Partitions that `member` owned last, and that had no owner until a generation assigned them. Wall-clock times."""
+    """Partitions that `member` owned last, and that had no owner until another one was assigned them. Wall-clock times.
+
+    Those of one member that stopped, or were assigned, at different times are different absences.
+    """
 
     member: MemberRef
     partitions: int
@@ -48,11 +54,20 @@ class Owner(msgspec.Struct, gc=False):
     is_revoked: bool = False
 
 
-class Taken(NamedTuple):
-    """What the assignments of a generation changed.
+class Idle(msgspec.Struct, frozen=True, gc=False):
+    """The longest time for which a partition had no owner since the group was stable."""
 
-    `moved` counts the partitions that had another owner, `first` those that never had one; `absences` are of those that
-    had none for a time.
+    member_id: str
+    stopped_ms: int
+    assigned_ms: int
+    is_revoked: bool
+
+
+class Taken(NamedTuple):
+    """What changed since the group was stable before.
+
+    `moved` counts the partitions that had another owner then, `first` those that had none before; `absences` are of
+    those that had none for a time.
     """
 
     moved: int
@@ -67,20 +82,21 @@ class Owners(msgspec.Struct, gc=False):
     owned: dict[str, set[Partition]] = {}
     """Member id → the partitions of which it is the last owner."""
     names: dict[str, MemberRef] = {}
-    """Member id → the member, for each last owner, and each owner of `ended`."""
-    moved: int = 0
-    """Partitions that the generation that is being assigned took from another member."""
-    first: int = 0
-    """Partitions that it gave to their first owner."""
-    ended: dict[tuple[str, int, bool], int] = {}
-    """Of that generation: last owner, `stopped_ms` and `is_revoked` → partitions that have an owner again."""
+    """Member id → the member, for each last owner, and each owner of `idle`."""
+    before: dict[Partition, str | None] = {}
+    """Partition → its last owner when the group was stable, of those that another member was assigned since then.
+
+    None: it never had one.
+    """
+    idle: dict[Partition, Idle] = {}
+    """Of those that have an owner again, and had none for a time since the group was stable."""
     is_known: bool = True
     """False after events are missing or name no partitions, until an assignment names all of them again."""
 
     def forget(self) -> None:
         """Events are missing: nothing is known until the next assignment."""
         self.by_partition, self.owned, self.names = {}, {}, {}
-        self.moved, self.first, self.ended = 0, 0, {}
+        self.before, self.idle = {}, {}
         self.is_known = False
 
     # ---- members stop
@@ -118,37 +134,49 @@ class Owners(msgspec.Struct, gc=False):
                 if owner is None:
                     by_partition[partition] = Owner(member_id)
                     self._own(member, partition)
-                    self.first += 1
+                    self.before.setdefault(partition, None)
                     continue
                 if owner.stopped_ms is not None:
                     if owner.stopped_ms < at_ms:
-                        key = owner.member_id, owner.stopped_ms, owner.is_revoked
-                        self.ended[key] = self.ended.get(key, 0) + 1
+                        self._note_idle(partition, owner, owner.stopped_ms, at_ms)
                     owner.stopped_ms, owner.is_revoked = None, False
                 if owner.member_id != member_id:
-                    self.moved += 1
+                    self.before.setdefault(partition, owner.member_id)
                     self.owned[owner.member_id].discard(partition)
                     self._own(member, partition)
                     owner.member_id = member_id
 
-    def take(self, assigned_ms: int) -> Taken:
-        """What the assignments since the last call changed: all members of a generation have theirs."""
+    def _note_idle(self, partition: Partition, owner: Owner, stopped_ms: int, assigned_ms: int) -> None:
+        longest = self.idle.get(partition)
+        if longest is None or longest.assigned_ms - longest.stopped_ms < assigned_ms - stopped_ms:
+            self.idle[partition] = Idle(owner.member_id, stopped_ms, assigned_ms, owner.is_revoked)
+
+    def take(self) -> Taken:
+        """What the assignments since the last call changed: the group is stable."""
+        counts: dict[Idle, int] = {}
+        for idle in self.idle.values():
+            counts[idle] = counts.get(idle, 0) + 1
         absences = [
-            Absence(self.names[member_id], count, stopped_ms, assigned_ms, is_revoked)
-            for (member_id, stopped_ms, is_revoked), count in self.ended.items()
+            Absence(self.names[each.member_id], count, each.stopped_ms, each.assigned_ms, each.is_revoked)
+            for each, count in counts.items()
         ]
-        taken = Taken(self.moved, absences, self.first)
-        self.moved, self.first, self.ended = 0, 0, {}
+        moved = first = 0
+        for partition, before in self.before.items():
+            first += before is None
+            moved += before is not None and self.by_partition[partition].member_id != before
+        self.before, self.idle = {}, {}
         for member_id in [each for each in self.names if not self.owned.get(each)]:
             self.owned.pop(member_id, None)
             del self.names[member_id]
-        return taken
+        return Taken(moved, absences, first)
 
     def deleted(self, topic: str, partitions_left: int) -> None:
         """A topic has only its first partitions left: the others are gone, not without an owner."""
         for partition in [each for each in self.by_partition if each[0] == topic and each[1] >= partitions_left]:
             owner = self.by_partition.pop(partition)
             self.owned[owner.member_id].discard(partition)
+            self.before.pop(partition, None)
+            self.idle.pop(partition, None)
 
     def found(self, member: MemberRef, partitions: TopicPartitions) -> None:
         """A member is told to own these partitions, without an assignment that can be seen."""
@@ -163,6 +191,8 @@ class Owners(msgspec.Struct, gc=False):
         for partition in self.owned.pop(old_member_id, ()):
             self.by_partition[partition].member_id = member.member_id
             self._own(member, partition)
+        for partition in [each for each, before in self.before.items() if before == old_member_id]:
+            self.before[partition] = member.member_id
 
     def lost_since(self, time_ms: int) -> int:
         """How many partitions have no owner now, and had one until that time or later."""

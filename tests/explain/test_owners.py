@@ -147,14 +147,14 @@ def test_after_missing_events_the_figures_are_those_that_the_coordinator_counted
 def test_what_one_member_loses_to_another_in_a_generation_was_never_without_an_owner(order):
     owners = Owners()
     owners.assigned(A, {"t": [0, 1]}, 10)
-    owners.take(10)
+    owners.take()
     for name in order:
         if name == "a":
             owners.assigned(A, {"t": [0]}, 50)
             owners.revoked(A.member_id, {"t": [1]}, 50)
         else:
             owners.assigned(B, {"t": [1]}, 50)
-    assert owners.take(50) == Taken(1, [])
+    assert owners.take() == Taken(1, [])
     assert owners.lost_since(0) == 0
 
 
@@ -164,7 +164,7 @@ def test_the_first_stop_counts():
     owners.gave_up(A.member_id, 20)
     owners.gave_up(A.member_id, 30)
     owners.assigned(B, {"t": [0]}, 50)
-    (absence,) = owners.take(50).absences
+    (absence,) = owners.take().absences
     assert (absence.member, absence.stopped_ms, absence.ms) == (A, 20, 30)
 
 
@@ -173,7 +173,7 @@ def test_members_that_own_nothing_are_forgotten():
     owners.assigned(A, {"t": [0]}, 10)
     owners.gave_up(A.member_id, 20)
     owners.assigned(B, {"t": [0]}, 30)
-    owners.take(30)
+    owners.take()
     assert set(owners.names) == {B.member_id}
     assert set(owners.owned) == {B.member_id}
 
@@ -181,11 +181,11 @@ def test_members_that_own_nothing_are_forgotten():
 def test_an_owner_is_named_that_was_replaced_before_all_have_their_partitions():
     owners = Owners()
     owners.assigned(A, {"t": [0, 1]}, 10)
-    owners.take(10)
+    owners.take()
     owners.revoked(A.member_id, {"t": [1]}, 20)
     owners.assigned(B, {"t": [1]}, 50)
     owners.replaced(A.member_id, MemberRef("a-again", "a"))
-    (absence,) = owners.take(50).absences
+    (absence,) = owners.take().absences
     assert (absence.member, absence.ms) == (A, 30)
     assert set(owners.names) == set(owners.owned) == {B.member_id, "a-again"}
 

@@ -108,6 +108,7 @@ def _inherit(history: FoldedGroup, event: WholeGroup, members: list[MemberSnapsh
         part.is_assigned, part.partitions = True, each.partitions
         part.unnamed_partitions = each.unnamed_partitions
     generation.partitions = sum(sum(map(len, each.partitions.values())) + each.unnamed_partitions for each in members)
+    history.owners.take()  # what changed until then is told of no generation
     history.ended.append(generation)
 
 

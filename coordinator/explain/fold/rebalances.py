@@ -156,7 +156,7 @@ def _stable(history: FoldedGroup, event: schema.GenerationStable) -> None:
     names_all = not generation.has_gap and not any(part.unnamed_partitions for part in generation.members.values())
     if not names_all:
         history.owners.forget()
-    taken = history.owners.take(event.time_ms)
+    taken = history.owners.take()
     if history.owners.is_known:
         generation.count_owners(taken, history.owners.lost_since(generation.disturbed_ms))
     else:
@@ -174,6 +174,7 @@ def _emptied(history: FoldedGroup, event: schema.GroupEmptied) -> None:
     history.end_awaiting()
     generation = history.open_generation(event, event.generation_id)
     generation.end_without_members(event)
+    history.owners.take()  # what its members had for a moment is the past of the next ones
     history.ended.append(generation)
 
 
