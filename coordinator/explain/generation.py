@@ -400,6 +400,9 @@ class Generation(msgspec.Struct, gc=False):
     def count_owners(self, taken: Taken, without_owner: int) -> None:
         """Fill in what the owners of the partitions tell; the coordinator's own figures are of one rebalance only."""
         began_ms = self.disturbed_ms
+        if self.moved_needlessly is not None:
+            # After a load the coordinator does not know what belonged to members that were gone; those may not stay.
+            self.partitions_moved_needed = taken.moved - min(self.moved_needlessly, taken.could_stay)
         self.partitions_moved, self.absences, self.without_owner = taken.moved, taken.absences, without_owner
         self.first_owned = taken.first
         self.silent_partition_ms = sum(

@@ -8,6 +8,7 @@ What changed is told when the group is stable: of a partition that moved several
 where it came from, where it is, and its longest time without an owner.
 """
 
+from collections.abc import Container
 from typing import Final, NamedTuple
 
 import msgspec
@@ -67,12 +68,13 @@ class Taken(NamedTuple):
     """What changed since the group was stable before.
 
     `moved` counts the partitions that had another owner then, `first` those that had none before; `absences` are of
-    those that had none for a time.
+    those that had none for a time. `could_stay` of those that moved had an owner that is there still.
     """
 
     moved: int
     absences: list[Absence]
     first: int = 0
+    could_stay: int = 0
 
 
 class Owners(msgspec.Struct, gc=False):
@@ -151,8 +153,8 @@ class Owners(msgspec.Struct, gc=False):
         if longest is None or longest.assigned_ms - longest.stopped_ms < assigned_ms - stopped_ms:
             self.idle[partition] = Idle(owner.member_id, stopped_ms, assigned_ms, owner.is_revoked)
 
-    def take(self) -> Taken:
-        """What the assignments since the last call changed: the group is stable."""
+    def take(self, members: Container[str] = ()) -> Taken:
+        """What the assignments since the last call changed: the group is stable, with these members."""
         counts: dict[Idle, int] = {}
         for idle in self.idle.values():
             counts[idle] = counts.get(idle, 0) + 1
@@ -160,15 +162,13 @@ class Owners(msgspec.Struct, gc=False):
             Absence(self.names[each.member_id], count, each.stopped_ms, each.assigned_ms, each.is_revoked)
             for each, count in counts.items()
         ]
-        moved = first = 0
-        for partition, before in self.before.items():
-            first += before is None
-            moved += before is not None and self.by_partition[partition].member_id != before
+        left = [before for partition, before in self.before.items() if self.by_partition[partition].member_id != before]
+        first = left.count(None)
         self.before, self.idle = {}, {}
         for member_id in [each for each in self.names if not self.owned.get(each)]:
             self.owned.pop(member_id, None)
             del self.names[member_id]
-        return Taken(moved, absences, first)
+        return Taken(len(left) - first, absences, first, sum(each in members for each in left))
 
     def deleted(self, topic: str, partitions_left: int) -> None:
         """A topic has only its first partitions left: the others are gone, not without an owner."""

@@ -11,7 +11,7 @@ from tests.audit.stories import rejoin, sync
 from tests.explain.consumers import Consumers, text
 from tests.simulation.simulation import GROUP_ID, Simulation
 
-A, B = MemberRef("a-id", "a"), MemberRef("b-id", "b")
+A, B, C = MemberRef("a-id", "a"), MemberRef("b-id", "b"), MemberRef("c-id", "c")
 
 
 def absent_ms(group: Consumers) -> list[tuple[str, int, int]]:
@@ -166,6 +166,45 @@ def test_the_first_stop_counts():
     owners.assigned(B, {"t": [0]}, 50)
     (absence,) = owners.take().absences
     assert (absence.member, absence.stopped_ms, absence.ms) == (A, 20, 30)
+
+
+def test_a_partition_that_moves_several_times_until_the_group_is_stable_moved_once():
+    owners = Owners()
+    owners.assigned(A, {"t": [0, 1]}, 10)
+    owners.take()
+    owners.gave_up(A.member_id, 20)
+    owners.assigned(B, {"t": [0]}, 100)
+    owners.gave_up(B.member_id, 110)
+    owners.assigned(C, {"t": [0]}, 120)
+    owners.assigned(C, {"t": [1]}, 500)
+    moved, absences, first, could_stay = owners.take({B.member_id, C.member_id})
+    assert (moved, first, could_stay) == (2, 0, 0)
+    assert sorted((each.member, each.partitions, each.stopped_ms, each.assigned_ms) for each in absences) == [
+        (A, 1, 20, 100),
+        (A, 1, 20, 500),
+    ]
+
+
+def test_a_partition_that_comes_back_until_the_group_is_stable_did_not_move():
+    owners = Owners()
+    owners.assigned(A, {"t": [0]}, 10)
+    owners.take()
+    owners.assigned(B, {"t": [0]}, 100)
+    owners.assigned(A, {"t": [0]}, 120)
+    assert owners.take() == Taken(0, [])
+
+
+def test_a_topic_that_was_deleted_has_no_owners_when_it_is_created_again():
+    group = Consumers().group_of("a")
+    group.sim.commit(group.ids["a"], generation_id=1)
+    group.leave("a")
+    group.sim.delete_topic("t")
+    group.join("b")
+    group.sim.advance(3_000)
+    group.settle()
+    latest = group.history().latest
+    assert latest is not None and (latest.partitions_moved, latest.first_owned) == (0, 6)
+    assert absent_ms(group) == []
 
 
 def test_members_that_own_nothing_are_forgotten():

@@ -14,7 +14,7 @@ MUTANTS: Final = (
     Mutant(
         "partitions of a deleted topic are said to have no owner",
         "rebalances._rebalance_started",
-        "history.owners.deleted(topic, 0 if topic in generation.recreated_topics else now)",
+        "history.owners.deleted(topic, 0 if is_new else now)",
         "continue",
     ),
     Mutant(

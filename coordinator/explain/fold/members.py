@@ -125,6 +125,8 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
     history.owners.replaced(event.old_member_id, event.member)
     if event.state != STABLE and history.group_type != CONSUMER:
         history.owners.gave_up(event.member.member_id, event.time_ms)  # the new process has nothing yet
+    elif event.state == STABLE:
+        history.owners.found(event.member, known.partitions)  # those of topics that were created again, too
     change = Replacement(
         event.member,
         event.old_member_id,

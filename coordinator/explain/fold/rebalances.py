@@ -40,8 +40,9 @@ def _rebalance_started(history: FoldedGroup, event: schema.RebalanceStarted) -> 
     generation.topic_changes = dict(event.topic_changes)
     generation.recreated_topics = list(event.recreated_topics)
     for topic, (before, now) in event.topic_changes.items():
-        if topic in generation.recreated_topics or now < before:
-            history.owners.deleted(topic, 0 if topic in generation.recreated_topics else now)
+        is_new = topic in generation.recreated_topics or not before  # what there was of that name is gone
+        if is_new or now < before:
+            history.owners.deleted(topic, 0 if is_new else now)
     generation.member_count = event.members
     generation.lag_before = event.lag
     generation.began_ms, generation.is_from_empty = event.time_ms, event.state_before == EMPTY
@@ -156,7 +157,7 @@ def _stable(history: FoldedGroup, event: schema.GenerationStable) -> None:
     names_all = not generation.has_gap and not any(part.unnamed_partitions for part in generation.members.values())
     if not names_all:
         history.owners.forget()
-    taken = history.owners.take()
+    taken = history.owners.take(history.members)
     if history.owners.is_known:
         generation.count_owners(taken, history.owners.lost_since(generation.disturbed_ms))
     else:
