@@ -38,6 +38,8 @@ class Absence(msgspec.Struct, frozen=True, gc=False):
     assigned_ms: int
     is_revoked: bool = False
     """A cooperative rebalance took them from an owner that lives on, for the next generation to assign."""
+    is_unsure: bool = False
+    """The member may have stopped before `stopped_ms`: that is when it was missed."""
 
     @property
     def ms(self) -> int:
@@ -47,12 +49,16 @@ class Absence(msgspec.Struct, frozen=True, gc=False):
 class Owner(msgspec.Struct, gc=False):
     """The last owner of a partition. `stopped_ms` is when it stopped; None while it owns the partition.
 
-    `is_revoked`: it stopped because a generation did not assign it the partition again.
+    `is_revoked`: it stopped because a generation did not assign it the partition again. `is_unsure`: it may have stopped
+    earlier.
     """
 
     member_id: str
+    assigned_ms: int = 0
+    """Since when it is assigned the partition without a break; 0: not known."""
     stopped_ms: int | None = None
     is_revoked: bool = False
+    is_unsure: bool = False
 
 
 class Idle(msgspec.Struct, frozen=True, gc=False):
@@ -62,6 +68,7 @@ class Idle(msgspec.Struct, frozen=True, gc=False):
     stopped_ms: int
     assigned_ms: int
     is_revoked: bool
+    is_unsure: bool
 
 
 class Taken(NamedTuple):
@@ -103,19 +110,23 @@ class Owners(msgspec.Struct, gc=False):
 
     # ---- members stop
 
-    def gave_up(self, member_id: str, at_ms: int) -> None:
-        """A member stopped consuming all that it owns: it left, was last heard, or joins an eager rebalance."""
+    def gave_up(self, member_id: str, at_ms: int, *, is_unsure: bool = False) -> None:
+        """A member stopped consuming all that it owns: it left, was last heard, or joins an eager rebalance.
+
+        One that was not heard after it was assigned a partition may never have had it.
+        """
         for partition in self.owned.get(member_id, ()):
             owner = self.by_partition[partition]
             if owner.stopped_ms is None:
                 owner.stopped_ms = at_ms
+                owner.is_unsure = is_unsure or at_ms < owner.assigned_ms
 
     def went_on(self, member_id: str) -> None:
         """It turns out that a member stopped nothing when it rejoined."""
         for partition in self.owned.get(member_id, ()):
             owner = self.by_partition[partition]
             if not owner.is_revoked:
-                owner.stopped_ms = None
+                owner.stopped_ms, owner.is_unsure = None, False
 
     def revoked(self, member_id: str, partitions: TopicPartitions, at_ms: int) -> None:
         """A member gives up partitions that nobody has got yet."""
@@ -134,15 +145,17 @@ class Owners(msgspec.Struct, gc=False):
                 partition = topic, index
                 owner = by_partition.get(partition)
                 if owner is None:
-                    by_partition[partition] = Owner(member_id)
+                    by_partition[partition] = Owner(member_id, at_ms)
                     self._own(member, partition)
                     self.before.setdefault(partition, None)
                     continue
                 if owner.stopped_ms is not None:
                     if owner.stopped_ms < at_ms:
                         self._note_idle(partition, owner, owner.stopped_ms, at_ms)
-                    owner.stopped_ms, owner.is_revoked = None, False
+                    owner.assigned_ms, owner.stopped_ms = at_ms, None
+                    owner.is_revoked = owner.is_unsure = False
                 if owner.member_id != member_id:
+                    owner.assigned_ms = at_ms
                     self.before.setdefault(partition, owner.member_id)
                     self.owned[owner.member_id].discard(partition)
                     self._own(member, partition)
@@ -151,7 +164,7 @@ class Owners(msgspec.Struct, gc=False):
     def _note_idle(self, partition: Partition, owner: Owner, stopped_ms: int, assigned_ms: int) -> None:
         longest = self.idle.get(partition)
         if longest is None or longest.assigned_ms - longest.stopped_ms < assigned_ms - stopped_ms:
-            self.idle[partition] = Idle(owner.member_id, stopped_ms, assigned_ms, owner.is_revoked)
+            self.idle[partition] = Idle(owner.member_id, stopped_ms, assigned_ms, owner.is_revoked, owner.is_unsure)
 
     def take(self, members: Container[str] = ()) -> Taken:
         """What the assignments since the last call changed: the group is stable, with these members."""
@@ -159,7 +172,9 @@ class Owners(msgspec.Struct, gc=False):
         for idle in self.idle.values():
             counts[idle] = counts.get(idle, 0) + 1
         absences = [
-            Absence(self.names[each.member_id], count, each.stopped_ms, each.assigned_ms, each.is_revoked)
+            Absence(
+                self.names[each.member_id], count, each.stopped_ms, each.assigned_ms, each.is_revoked, each.is_unsure
+            )
             for each, count in counts.items()
         ]
         left = [before for partition, before in self.before.items() if self.by_partition[partition].member_id != before]

@@ -96,7 +96,7 @@ def take_removal(
         event.connection_muted_ms,
         event.denied,
     )
-    history.owners.gave_up(event.member.member_id, removal.stopped_ms)
+    history.owners.gave_up(event.member.member_id, removal.stopped_ms, is_unsure=removal.may_have_stopped_earlier)
     latest = history.latest
     if latest is not None and latest.reconciliations is not None and latest.is_open:
         latest.reconciliations.removed(event.member.member_id, at_ms)
@@ -124,7 +124,8 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
     known.subscribed_topics = tuple(event.subscribed_topics) or known.subscribed_topics
     history.owners.replaced(event.old_member_id, event.member)
     if event.state != STABLE and history.group_type != CONSUMER:
-        history.owners.gave_up(event.member.member_id, event.time_ms)  # the new process has nothing yet
+        # The new process has nothing yet, and that the old one had stopped is noticed by its replacement.
+        history.owners.gave_up(event.member.member_id, event.time_ms, is_unsure=True)
     elif event.state == STABLE:
         history.owners.found(event.member, known.partitions)  # those of topics that were created again, too
     change = Replacement(
