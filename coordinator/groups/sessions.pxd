@@ -26,6 +26,7 @@ cdef class Session:
     cdef int64_t timeout_ms
     cdef readonly int64_t deadline_ms
     cdef int64_t first_deadline_ms      # deadline_ms until the session is renewed
+    cdef int64_t renewed_before_ms      # when it was last renewed before it began again; NEVER: it was not
     cdef int64_t timer_deadline_ms      # when the wheel will ask; not after deadline_ms
     cdef uint64_t timer                 # 0: the wheel has fired and nobody renewed
     cdef int32_t steady_epoch           # of ConsumerGroupHeartbeats that are answered here; -1: none are

@@ -21,6 +21,7 @@ from coordinator.groups.timer_keys import SessionKey
 
 cdef enum:
     SLOTS_AT_FIRST = 64
+    NEVER = -1
 
 
 cdef inline uint64_t mix(uint64_t value) noexcept:
@@ -88,8 +89,13 @@ cdef class SessionTable:
 
     def start(self, str group_id not None, str member_id not None, str group_instance_id, int64_t first_timeout_ms,
               int64_t timeout_ms, bint may_heartbeat, int64_t now_ms, bint awaits_client=False):
-        """Begin a session, or begin that of a pending member id again as its member's."""
+        """Begin a session, or begin it again: that of a pending member id as its member's, or as its group's type changes.
+
+        One that begins again is known to have been renewed when it was.
+        """
         cdef Session session = self.find_or_add(group_id, member_id, group_instance_id)
+        if session.deadline_ms != session.first_deadline_ms:
+            session.renewed_before_ms = session.deadline_ms - session.timeout_ms
         session.awaits_client = awaits_client
         session.may_heartbeat = may_heartbeat
         session.steady_epoch = -1
@@ -137,10 +143,12 @@ cdef class SessionTable:
         return None if session is None else session.deadline_ms
 
     def last_renewed_ms(self, str group_id not None, str member_id not None):
-        """When the session was last renewed; None if it was not since it began, or if there is none."""
+        """When the session was last renewed; None if it was not since it first began, or if there is none."""
         cdef Session session = self.find(group_id, member_id)
-        if session is None or session.deadline_ms == session.first_deadline_ms:
+        if session is None:
             return None
+        if session.deadline_ms == session.first_deadline_ms:
+            return None if session.renewed_before_ms == NEVER else session.renewed_before_ms
         return session.deadline_ms - session.timeout_ms
 
     def timeout_ms(self, str group_id not None, str member_id not None):
@@ -351,6 +359,7 @@ cdef class SessionTable:
             session.group = self._group(group_id)
             session.member_id = member_id.encode()
             session.group_instance_id = None if group_instance_id is None else group_instance_id.encode()
+            session.renewed_before_ms = NEVER
             self.insert(session)
             session.group.sessions[member_id] = session
         return session
