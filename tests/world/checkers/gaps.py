@@ -22,6 +22,15 @@ def plans_until(truth: Truth, context: Context) -> Iterator[Plan]:
             yield plan
 
 
+def is_since_then(plan: Plan, context: Context) -> bool:
+    """Whether a plan was made after the group was disturbed.
+
+    It may have been stable for less than a ms: what was assigned in that ms made it stable.
+    """
+    stable_ms = context.stable_before_ms
+    return plan.at_ms >= context.disturbed_ms and (stable_ms is None or plan.at_ms > stable_ms)
+
+
 def assigned_in(truth: Truth, context: Context) -> Assigned:
     """What the members of a generation were assigned, up to when it was stable."""
     found = Assigned()
@@ -31,7 +40,7 @@ def assigned_in(truth: Truth, context: Context) -> Assigned:
         if truth.gone_between(last_ms, plan.at_ms):
             owners = {}  # another group of the same name
         last_ms = plan.at_ms
-        is_of_it = plan.at_ms >= context.disturbed_ms
+        is_of_it = is_since_then(plan, context)
         for member_id, partitions in plan.assigned.items():
             for each in partitions:
                 before = owners.get(each)
@@ -88,7 +97,7 @@ def _steps(truth: Truth, context: Context) -> Iterator[tuple[Partition, int, str
             for each in partitions:
                 before, owners[each] = owners.get(each), member_id
                 known = steps.setdefault(each, [])
-                if plan.at_ms >= context.disturbed_ms and (not known or known[-1][0] != member_id):
+                if is_since_then(plan, context) and (not known or known[-1][0] != member_id):
                     known.append((member_id, plan.at_ms, before))
     for partition, known in steps.items():
         for _, at_ms, before in known:
