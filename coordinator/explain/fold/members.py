@@ -144,6 +144,7 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
     pending.add(pending.replaced, change)
     if history.joining is not None:
         history.joining.members.pop(event.old_member_id, None)
+        _note_join(history, event.member, None, event.time_ms)
 
 
 def _resubscription(event: schema.MemberRejoined, known: KnownMember) -> Resubscription:

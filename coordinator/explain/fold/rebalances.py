@@ -96,7 +96,8 @@ def _assigned(history: FoldedGroup, event: schema.MemberAssigned) -> None:
     if _is_of_a_rebalance(history, event):
         part = history.open_generation(event, event.generation_id).part_of(member)
         part.member, part.is_assigned, part.is_readable = member, True, event.readable
-        part.join_ms = part.join_ms if event.join_ms is None else event.join_ms
+        if event.join_ms is not None:
+            part.join_ms = max(event.join_ms, part.join_ms or 0)  # it may have joined again, after others
         part.sync_ms = event.sync_ms
         part.partitions, part.unnamed_partitions = partitions, event.unnamed_partitions
         part.gained, part.lost, part.kept = event.gained, event.lost, event.kept
