@@ -49,8 +49,8 @@ class Absence(msgspec.Struct, frozen=True, gc=False):
 class Owner(msgspec.Struct, gc=False):
     """The last owner of a partition. `stopped_ms` is when it stopped; None while it owns the partition.
 
-    `is_revoked`: it stopped because a generation did not assign it the partition again. `is_unsure`: it may have stopped
-    earlier.
+    `is_revoked`: it stopped because a generation did not assign it the partition again. `is_unsure`: it may have
+    stopped earlier.
     """
 
     member_id: str

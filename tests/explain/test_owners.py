@@ -2,9 +2,12 @@
 
 import pytest
 
-from coordinator.audit.schema import MemberRef
+from coordinator.audit.schema import CoordinatorStarted, MemberRef
+from coordinator.explain.claims.price import Unowned
 from coordinator.explain.generation import Outcome
 from coordinator.explain.history import GroupHistory
+from coordinator.explain.makers.generation import claims_of
+from coordinator.explain.makers.price import COMES_BACK_MS
 from coordinator.explain.owners import Owners, Taken
 from coordinator.explain.story import sentence
 from tests.audit.stories import rejoin, sync
@@ -205,6 +208,49 @@ def test_a_topic_that_was_deleted_has_no_owners_when_it_is_created_again():
     latest = group.history().latest
     assert latest is not None and (latest.partitions_moved, latest.first_owned) == (0, 6)
     assert absent_ms(group) == []
+
+
+def test_what_is_noticed_by_a_replacement_may_have_been_so_earlier():
+    group = Consumers()
+    group.join("a", instance_id="one")
+    group.settle()
+    group.join("b")
+    group.quiet(2_000, "a")
+    group.ids.pop("a")
+    group.join("again", instance_id="one")
+    group.quiet(100)
+    group.settle_joined()
+    latest = group.history().latest
+    assert latest is not None
+    assert [each.is_unsure for each in latest.absences] == [True]
+
+
+def test_a_member_that_is_not_heard_after_its_assignment_may_never_have_had_it():
+    owners = Owners()
+    for heard_ms, is_unsure in ((90, True), (110, False)):
+        owners.assigned(A, {"t": [0]}, 100)
+        owners.gave_up(A.member_id, heard_ms)
+        owners.assigned(B, {"t": [0]}, 200)
+        (absence,) = owners.take().absences
+        assert absence.is_unsure is is_unsure
+        owners.forget()
+
+
+@pytest.mark.parametrize(("later_ms", "is_at_least"), [(200, True), (COMES_BACK_MS + 1, False)])
+def test_what_is_noticed_right_after_the_coordinator_was_away_may_have_been_so_earlier(later_ms, is_at_least):
+    group = Consumers().group_of("a", "b")
+    group.quiet(later_ms)
+    group.join("a")
+    group.settle({"b": 700})
+    history = group.history()
+    assert history.latest is not None and history.last_ms is not None
+    history.note_coordinator(
+        CoordinatorStarted(
+            time_ms=history.last_ms - 700 - later_ms, node_id=1, coordinator_epoch=1, software_version="1"
+        )
+    )
+    (claim,) = [each for each in claims_of(history, history.latest).price if isinstance(each, Unowned)]
+    assert claim.is_at_least is is_at_least
 
 
 def test_members_that_own_nothing_are_forgotten():

@@ -126,8 +126,8 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
     if event.state != STABLE and history.group_type != CONSUMER:
         # The new process has nothing yet, and that the old one had stopped is noticed by its replacement.
         history.owners.gave_up(event.member.member_id, event.time_ms, is_unsure=True)
-    elif event.state == STABLE:
-        history.owners.found(event.member, known.partitions)  # those of topics that were created again, too
+    elif history.group_type != CONSUMER:
+        history.owners.assigned(event.member, known.partitions, event.time_ms)  # it goes on with what it had
     change = Replacement(
         event.member,
         event.old_member_id,
