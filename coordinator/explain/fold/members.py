@@ -115,6 +115,8 @@ def _timeout_ms(history: FoldedGroup, removed: KnownMember | None, cause: Cause)
 
 
 def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
+    # A load restores the client that joined first, also where another one had taken its place before.
+    old_client = history.clients.get(event.old_member_id)
     if event.cause is not Cause.FAULT:  # a fault takes the place for no client
         remember_client(history.clients, event)
     old = history.members.pop(event.old_member_id, None)
@@ -133,8 +135,8 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
         event.old_member_id,
         event.time_ms,
         event.seq,
-        event.old_client_id or old_member.client_id,
-        event.old_client_host or old_member.client_host,
+        event.old_client_id or old_member.client_id if old_client is None else old_client.client_id,
+        event.old_client_host or old_member.client_host if old_client is None else old_client.client_host,
         event.reason,
         tuple(event.subscribed_topics),
         tuple(event.old_subscribed_topics),
