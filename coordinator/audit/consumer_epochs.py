@@ -44,7 +44,7 @@ def _superseded(
         return None
     asked: AskedTarget | None = state.asked_target
     return {
-        "rebalance_ms": ms_between(state.rebalance_started_ms, event.at_ms),
+        "rebalance_ms": ms_between(state.rebalance_started_ms, event.at_ms) if state.rebalance_started_ms else None,
         "never_synced": [],
         "unnamed_members": 0,
         "awaits_target": group.computing is not None and asked is not None and asked.epoch == event.epoch - 1,

@@ -147,6 +147,7 @@ def snapshot(group: Group[Any], state: GroupAuditState, checkpoint_offset: int |
         whole_group(group.membership, state)
         | {"stored": stored, "checkpoint_offset": checkpoint_offset}
         | type_and_progress(group, state)
+        | {"rebalance_started_ms": (state.rebalance_started_ms or None) if state.is_rebalancing else None}
     )
 
 

@@ -16,8 +16,19 @@ from _wire.errors import MalformedMessage
 from coordinator.audit.group_state import GroupAuditState
 from coordinator.audit.kind_audit import whole_group
 from coordinator.audit.projections import KIND_AUDITS, STORED_EVENTS, remember_group, type_and_progress
-from coordinator.audit.schema import NEVER_VOID, SCHEMA_VERSION, TAGS, GroupLoaded, GroupRemoved, GroupSnapshot, Record
+from coordinator.audit.schema import (
+    NEVER_VOID,
+    SCHEMA_VERSION,
+    TAGS,
+    GenerationStable,
+    GroupLoaded,
+    GroupRemoved,
+    GroupSnapshot,
+    RebalanceStarted,
+    Record,
+)
 from coordinator.core.causes import Cause
+from coordinator.core.consumer.member import LEAVE_STATIC_EPOCH
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.kind import CLASSIC_NAME, CONSUMER_NAME
 from coordinator.core.groups.kinds import KINDS
@@ -88,6 +99,8 @@ class ReadEvent(msgspec.Struct):
     member_state: str = ""
     partition_count: int = 0
     revoking_count: int = 0
+    rebalance_started_ms: int | None = None
+    """Of `group.snapshot`."""
 
 
 _decode = msgspec.json.Decoder(ReadEvent).decode
@@ -128,6 +141,12 @@ class AuditCursor(msgspec.Struct):
     """Whether a member changed in a way that its state key does not show, and the group was not stored since: a
     JoinGroup with other topics whose group failed before it began to rebalance."""
 
+    rebalance_started: tuple[int, int] | None = None
+    """Generation and wall-clock time of the last `rebalance.started`, or as a snapshot tells it."""
+
+    stable_generation_id: int | None = None
+    """The last generation that became stable: a static member of a consumer group may have left it for a time since."""
+
     unconfirmed: tuple[StateKey, int] | None = None
     """An entry for `last_seq_by_state` that is valid only if the batch of that event was stored."""
 
@@ -136,6 +155,12 @@ class AuditCursor(msgspec.Struct):
         self._apply_members(event)
         self.seq, self.created_seq = event.seq, event.created_seq
         self.generation_id, self.state = event.generation_id, GroupState(event.state)
+        if event.kind == TAGS[RebalanceStarted]:
+            self.rebalance_started = event.generation_id, event.time_ms
+        elif event.rebalance_started_ms is not None:
+            self.rebalance_started = event.generation_id, event.rebalance_started_ms
+        elif event.kind == TAGS[GenerationStable] or _is_left_for_a_time(event):
+            self.stable_generation_id = event.generation_id
         is_stored = event.kind in STORED_KINDS.get(self.group_type, STORED_KINDS[CLASSIC_NAME])
         if is_stored:
             self.has_unstored_change = False
@@ -224,6 +249,12 @@ class AuditCursor(msgspec.Struct):
         """The `seq` that follows the last event in the state of `group`; None if no event had that state."""
         seq = self.last_seq_by_state.get(state_key(group))
         return None if seq is None else seq + 1
+
+
+def _is_left_for_a_time(event: ReadEvent) -> bool:
+    """Whether a snapshot tells of no rebalance, and of a static member that is away."""
+    is_snapshot = event.kind == TAGS[GroupSnapshot]
+    return is_snapshot and any(each.member_epoch == LEAVE_STATIC_EPOCH for each in event.progress.values())
 
 
 class AuditReplay:
@@ -335,6 +366,8 @@ def resume_group(
     state = projector.groups[group_id] = _resumed_state(cursor, projector.next_offset)
     remember_group(group, state, projector.world)
     records, membership = [], group.membership
+    if state.is_rebalancing and cursor is not None:
+        _go_on_rebalancing(state, cursor, group)
     if always or cause is Cause.FAULT or cursor is None or not cursor.agrees_with(group):
         before = (DEAD, 0) if cursor is None else (cursor.state, cursor.generation_id)
         after = (membership.state, membership.generation_id)
@@ -347,6 +380,15 @@ def resume_group(
         records.append(projector.write_event(GroupLoaded, group_id, state, now_ms, *before, *after, fields))
     state.mark_stored(membership)
     return records
+
+
+def _go_on_rebalancing(state: GroupAuditState, cursor: AuditCursor, group: Group[Any]) -> None:
+    """Each step of a reconciliation is stored, so it goes on, if there is one."""
+    generation_id = group.membership.generation_id
+    if cursor.stable_generation_id == generation_id and cursor.agrees_with(group):
+        state.is_rebalancing = False
+    elif cursor.rebalance_started is not None and cursor.rebalance_started[0] == generation_id:
+        state.rebalance_started_ms = cursor.rebalance_started[1]
 
 
 def _removed(

@@ -166,8 +166,12 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def may_have_stopped_earlier(self) -> bool:
-        """Whether the coordinator was not there to hear it, so that it may have stopped before `stopped_ms`."""
-        return self.gave_up or (self.cause is Cause.SESSION_EXPIRED and self.last_heard_ms is None)
+        """Whether it may have stopped before `stopped_ms`, as nothing tells when it was last heard.
+
+        Or the coordinator was not there to hear it.
+        """
+        is_missed = self.cause in CAME_TOO_LATE or self.cause is Cause.SESSION_EXPIRED or self.requested_by is not None
+        return self.gave_up or (is_missed and self.last_heard_ms is None)
 
     @property
     def may_be_closed(self) -> bool:
@@ -416,6 +420,9 @@ class Generation(msgspec.Struct, gc=False):
     def count_owners(self, taken: Taken, without_owner: int) -> None:
         """Fill in what the owners of the partitions tell; the coordinator's own figures are of one rebalance only."""
         began_ms = self.disturbed_ms
+        if self.moved_needlessly is not None:
+            # After a load the coordinator does not know what belonged to members that were gone; those may not stay.
+            self.partitions_moved_needed = taken.moved - min(self.moved_needlessly, taken.could_stay)
         self.partitions_moved, self.absences, self.without_owner = taken.moved, taken.absences, without_owner
         self.first_owned = taken.first
         self.silent_partition_ms = sum(
@@ -468,12 +475,15 @@ class Generation(msgspec.Struct, gc=False):
         if self.slowest_join is None or self.is_from_empty:
             return None
         slowest, slowest_ms = self.slowest_join
-        others = [
-            part.join_ms
+        joined = {
+            member_id: (part.join_ms, part.member)
             for member_id, part in self.members.items()
-            if part.join_ms is not None and member_id != slowest.member_id
-        ]
-        return (slowest, slowest_ms - max(others)) if others else None
+            if part.join_ms is not None
+        }
+        again_ms, _ = joined.get(slowest.member_id, (0, slowest))
+        joined[slowest.member_id] = max(slowest_ms, again_ms), slowest
+        last_ms, last = joined.pop(max(joined, key=lambda each: joined[each][0]))
+        return (last, last_ms - max(join_ms for join_ms, _ in joined.values())) if joined else None
 
     def part_of(self, member: MemberRef) -> MemberPart:
         part = self.members.get(member.member_id)

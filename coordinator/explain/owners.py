@@ -3,8 +3,12 @@
 The time of a partition without an owner begins when its last owner stopped: at its last sign of life if it was removed,
 at its LeaveGroup, or when it gave the partition up for a rebalance. It ends when the next owner gets its assignment,
 however many generations later. What never had an owner, such as the partitions of a new topic, is not without one.
+
+What changed is told when the group is stable: of a partition that moved several times since it was stable before, only
+where it came from, where it is, and its longest time without an owner.
 """
 
+from collections.abc import Container
 from typing import Final, NamedTuple
 
 import msgspec
@@ -23,7 +27,10 @@ def is_cooperative(protocol_name: str) -> bool:
 
 
 class Absence(msgspec.Struct, frozen=True, gc=False):
-    """Partitions that `member` owned last, and that had no owner until a generation assigned them. Wall-clock times."""
+    """Partitions that `member` owned last, and that had no owner until another one was assigned them. Wall-clock times.
+
+    Those of one member that stopped, or were assigned, at different times are different absences.
+    """
 
     member: MemberRef
     partitions: int
@@ -31,6 +38,8 @@ class Absence(msgspec.Struct, frozen=True, gc=False):
     assigned_ms: int
     is_revoked: bool = False
     """A cooperative rebalance took them from an owner that lives on, for the next generation to assign."""
+    is_unsure: bool = False
+    """The member may have stopped before `stopped_ms`: that is when it was missed."""
 
     @property
     def ms(self) -> int:
@@ -40,24 +49,39 @@ class Absence(msgspec.Struct, frozen=True, gc=False):
 class Owner(msgspec.Struct, gc=False):
     """The last owner of a partition. `stopped_ms` is when it stopped; None while it owns the partition.
 
-    `is_revoked`: it stopped because a generation did not assign it the partition again.
+    `is_revoked`: it stopped because a generation did not assign it the partition again. `is_unsure`: it may have
+    stopped earlier.
     """
 
     member_id: str
+    assigned_ms: int = 0
+    """Since when it is assigned the partition without a break; 0: not known."""
     stopped_ms: int | None = None
     is_revoked: bool = False
+    is_unsure: bool = False
+
+
+class Idle(msgspec.Struct, frozen=True, gc=False):
+    """The longest time for which a partition had no owner since the group was stable."""
+
+    member_id: str
+    stopped_ms: int
+    assigned_ms: int
+    is_revoked: bool
+    is_unsure: bool
 
 
 class Taken(NamedTuple):
-    """What the assignments of a generation changed.
+    """What changed since the group was stable before.
 
-    `moved` counts the partitions that had another owner, `first` those that never had one; `absences` are of those that
-    had none for a time.
+    `moved` counts the partitions that had another owner then, `first` those that had none before; `absences` are of
+    those that had none for a time. `could_stay` of those that moved had an owner that is there still.
     """
 
     moved: int
     absences: list[Absence]
     first: int = 0
+    could_stay: int = 0
 
 
 class Owners(msgspec.Struct, gc=False):
@@ -67,37 +91,42 @@ class Owners(msgspec.Struct, gc=False):
     owned: dict[str, set[Partition]] = {}
     """Member id → the partitions of which it is the last owner."""
     names: dict[str, MemberRef] = {}
-    """Member id → the member, for each last owner, and each owner of `ended`."""
-    moved: int = 0
-    """Partitions that the generation that is being assigned took from another member."""
-    first: int = 0
-    """Partitions that it gave to their first owner."""
-    ended: dict[tuple[str, int, bool], int] = {}
-    """Of that generation: last owner, `stopped_ms` and `is_revoked` → partitions that have an owner again."""
+    """Member id → the member, for each last owner, and each owner of `idle`."""
+    before: dict[Partition, str | None] = {}
+    """Partition → its last owner when the group was stable, of those that another member was assigned since then.
+
+    None: it never had one.
+    """
+    idle: dict[Partition, Idle] = {}
+    """Of those that have an owner again, and had none for a time since the group was stable."""
     is_known: bool = True
     """False after events are missing or name no partitions, until an assignment names all of them again."""
 
     def forget(self) -> None:
         """Events are missing: nothing is known until the next assignment."""
         self.by_partition, self.owned, self.names = {}, {}, {}
-        self.moved, self.first, self.ended = 0, 0, {}
+        self.before, self.idle = {}, {}
         self.is_known = False
 
     # ---- members stop
 
-    def gave_up(self, member_id: str, at_ms: int) -> None:
-        """A member stopped consuming all that it owns: it left, was last heard, or joins an eager rebalance."""
+    def gave_up(self, member_id: str, at_ms: int, *, is_unsure: bool = False) -> None:
+        """A member stopped consuming all that it owns: it left, was last heard, or joins an eager rebalance.
+
+        One that was not heard after it was assigned a partition may never have had it.
+        """
         for partition in self.owned.get(member_id, ()):
             owner = self.by_partition[partition]
             if owner.stopped_ms is None:
                 owner.stopped_ms = at_ms
+                owner.is_unsure = is_unsure or at_ms < owner.assigned_ms
 
     def went_on(self, member_id: str) -> None:
         """It turns out that a member stopped nothing when it rejoined."""
         for partition in self.owned.get(member_id, ()):
             owner = self.by_partition[partition]
             if not owner.is_revoked:
-                owner.stopped_ms = None
+                owner.stopped_ms, owner.is_unsure = None, False
 
     def revoked(self, member_id: str, partitions: TopicPartitions, at_ms: int) -> None:
         """A member gives up partitions that nobody has got yet."""
@@ -116,39 +145,53 @@ class Owners(msgspec.Struct, gc=False):
                 partition = topic, index
                 owner = by_partition.get(partition)
                 if owner is None:
-                    by_partition[partition] = Owner(member_id)
+                    by_partition[partition] = Owner(member_id, at_ms)
                     self._own(member, partition)
-                    self.first += 1
+                    self.before.setdefault(partition, None)
                     continue
                 if owner.stopped_ms is not None:
                     if owner.stopped_ms < at_ms:
-                        key = owner.member_id, owner.stopped_ms, owner.is_revoked
-                        self.ended[key] = self.ended.get(key, 0) + 1
-                    owner.stopped_ms, owner.is_revoked = None, False
+                        self._note_idle(partition, owner, owner.stopped_ms, at_ms)
+                    owner.assigned_ms, owner.stopped_ms = at_ms, None
+                    owner.is_revoked = owner.is_unsure = False
                 if owner.member_id != member_id:
-                    self.moved += 1
+                    owner.assigned_ms = at_ms
+                    self.before.setdefault(partition, owner.member_id)
                     self.owned[owner.member_id].discard(partition)
                     self._own(member, partition)
                     owner.member_id = member_id
 
-    def take(self, assigned_ms: int) -> Taken:
-        """What the assignments since the last call changed: all members of a generation have theirs."""
+    def _note_idle(self, partition: Partition, owner: Owner, stopped_ms: int, assigned_ms: int) -> None:
+        longest = self.idle.get(partition)
+        if longest is None or longest.assigned_ms - longest.stopped_ms < assigned_ms - stopped_ms:
+            self.idle[partition] = Idle(owner.member_id, stopped_ms, assigned_ms, owner.is_revoked, owner.is_unsure)
+
+    def take(self, members: Container[str] = ()) -> Taken:
+        """What the assignments since the last call changed: the group is stable, with these members."""
+        counts: dict[Idle, int] = {}
+        for idle in self.idle.values():
+            counts[idle] = counts.get(idle, 0) + 1
         absences = [
-            Absence(self.names[member_id], count, stopped_ms, assigned_ms, is_revoked)
-            for (member_id, stopped_ms, is_revoked), count in self.ended.items()
+            Absence(
+                self.names[each.member_id], count, each.stopped_ms, each.assigned_ms, each.is_revoked, each.is_unsure
+            )
+            for each, count in counts.items()
         ]
-        taken = Taken(self.moved, absences, self.first)
-        self.moved, self.first, self.ended = 0, 0, {}
+        left = [before for partition, before in self.before.items() if self.by_partition[partition].member_id != before]
+        first = left.count(None)
+        self.before, self.idle = {}, {}
         for member_id in [each for each in self.names if not self.owned.get(each)]:
             self.owned.pop(member_id, None)
             del self.names[member_id]
-        return taken
+        return Taken(len(left) - first, absences, first, sum(each in members for each in left))
 
     def deleted(self, topic: str, partitions_left: int) -> None:
         """A topic has only its first partitions left: the others are gone, not without an owner."""
         for partition in [each for each in self.by_partition if each[0] == topic and each[1] >= partitions_left]:
             owner = self.by_partition.pop(partition)
             self.owned[owner.member_id].discard(partition)
+            self.before.pop(partition, None)
+            self.idle.pop(partition, None)
 
     def found(self, member: MemberRef, partitions: TopicPartitions) -> None:
         """A member is told to own these partitions, without an assignment that can be seen."""
@@ -163,6 +206,8 @@ class Owners(msgspec.Struct, gc=False):
         for partition in self.owned.pop(old_member_id, ()):
             self.by_partition[partition].member_id = member.member_id
             self._own(member, partition)
+        for partition in [each for each, before in self.before.items() if before == old_member_id]:
+            self.before[partition] = member.member_id
 
     def lost_since(self, time_ms: int) -> int:
         """How many partitions have no owner now, and had one until that time or later."""

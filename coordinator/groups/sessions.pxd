@@ -25,9 +25,8 @@ cdef class Session:
     cdef uint64_t hash
     cdef int64_t timeout_ms
     cdef readonly int64_t deadline_ms
-    cdef int64_t first_deadline_ms      # deadline_ms until the session is renewed
-    cdef int64_t answered_deadline_ms   # deadline_ms when it was last renewed by an answer to a waiting request
-    cdef int64_t heard_ms               # when it was renewed before that; UNHEARD: it was not
+    cdef int64_t unheard_deadline_ms    # deadline_ms when it was last set without a request: at the begin, by an answer
+    cdef int64_t heard_ms               # when a request had renewed it before that; UNHEARD: none had
     cdef int64_t timer_deadline_ms      # when the wheel will ask; not after deadline_ms
     cdef uint64_t timer                 # 0: the wheel has fired and nobody renewed
     cdef int32_t steady_epoch           # of ConsumerGroupHeartbeats that are answered here; -1: none are

@@ -69,11 +69,9 @@ cdef inline bint is_instance(Session session, const uint8_t *instance_id, Py_ssi
 
 
 cdef int64_t heard_ms_of(Session session) noexcept:
-    """When a request last renewed the session; UNHEARD: none has since it began."""
-    if session.deadline_ms == session.answered_deadline_ms:
+    """When a request last renewed the session; UNHEARD: none ever has."""
+    if session.deadline_ms == session.unheard_deadline_ms:
         return session.heard_ms
-    if session.deadline_ms == session.first_deadline_ms:
-        return UNHEARD
     return session.deadline_ms - session.timeout_ms
 
 
@@ -98,14 +96,17 @@ cdef class SessionTable:
 
     def start(self, str group_id not None, str member_id not None, str group_instance_id, int64_t first_timeout_ms,
               int64_t timeout_ms, bint may_heartbeat, int64_t now_ms, bint awaits_client=False):
-        """Begin a session, or begin that of a pending member id again as its member's."""
+        """Begin a session, or begin it again: that of a pending member id as its member's, or as its group's type changes.
+
+        When a request last renewed it is known further on.
+        """
         cdef Session session = self.find_or_add(group_id, member_id, group_instance_id)
+        session.heard_ms = heard_ms_of(session)
         session.awaits_client = awaits_client
         session.may_heartbeat = may_heartbeat
         session.steady_epoch = -1
         session.timeout_ms = timeout_ms
-        session.deadline_ms = session.first_deadline_ms = now_ms + first_timeout_ms
-        session.answered_deadline_ms = UNHEARD
+        session.deadline_ms = session.unheard_deadline_ms = now_ms + first_timeout_ms
         if session.timer != 0:
             # As if it were new: of sessions that end in the same millisecond, the one that began first ends first.
             self.wheel.cancel(session.timer)
@@ -125,7 +126,7 @@ cdef class SessionTable:
             raise KeyError(member_id)
         if is_answer:
             session.heard_ms = heard_ms_of(session)
-            session.answered_deadline_ms = now_ms + timeout_ms
+            session.unheard_deadline_ms = now_ms + timeout_ms
         session.steady_epoch = -1
         session.awaits_client = False
         session.timeout_ms = timeout_ms
@@ -154,7 +155,7 @@ cdef class SessionTable:
         return None if session is None else session.deadline_ms
 
     def last_renewed_ms(self, str group_id not None, str member_id not None):
-        """When a request last renewed the session; None if none did since it began, or if there is no session."""
+        """When a request last renewed the session; None if none did since it first began, or if there is none."""
         cdef Session session = self.find(group_id, member_id)
         cdef int64_t heard_ms = UNHEARD if session is None else heard_ms_of(session)
         return None if heard_ms == UNHEARD else heard_ms
@@ -367,6 +368,7 @@ cdef class SessionTable:
             session.group = self._group(group_id)
             session.member_id = member_id.encode()
             session.group_instance_id = None if group_instance_id is None else group_instance_id.encode()
+            session.heard_ms = UNHEARD
             self.insert(session)
             session.group.sessions[member_id] = session
         return session

@@ -227,6 +227,16 @@ def after_restart(world: World) -> list[Any]:
     return events[before:]
 
 
+def start_again(world: World, *, is_ordered: bool) -> None:
+    """A start reads the snapshots that an ordered stop leaves, or else the events themselves."""
+    if is_ordered:
+        world.stop()
+    world.restart()
+    named(world)
+    assert bool(told(world, schema.GroupSnapshot)) is is_ordered
+    world.advance(1_000)
+
+
 def stored_bytes(world: World) -> bytearray:
     (path,) = (path for path in world.disk.paths() if path.match("__consumer_offsets-0/*.log"))
     return world.disk.content(path)
@@ -276,6 +286,46 @@ def test_a_start_from_a_checkpoint_knows_how_far_the_members_are(world):
         world.advance(1_000)
     assert told(world, schema.GroupSnapshot)
     assert not [each for each in after_restart(world) if isinstance(each, schema.GroupLoaded)]
+
+
+@pytest.mark.parametrize("is_ordered", [True, False], ids=["stop", "kill"])
+def test_an_epoch_that_waits_for_its_target_at_a_start_began_when_it_rose(is_ordered):
+    world = named(World(settings={"group.consumer.assignment.interval.ms": "10000"}))
+    world.enter("a")
+    world.advance(500)
+    world.enter("b")
+    assert world.audited()[-1].state == "Assigning"
+    began = last(world, schema.RebalanceStarted)
+    start_again(world, is_ordered=is_ordered)
+    world.advance(2_000)
+    world.enter("c")
+    superseded = next(each for each in told(world, schema.RebalanceSuperseded) if each.seq > began.seq)
+    assert superseded.rebalance_ms == superseded.time_ms - began.time_ms
+
+
+def test_how_long_an_epoch_took_is_null_if_nothing_tells_when_it_rose():
+    world = named(World(settings={"group.consumer.assignment.interval.ms": "10000"}))
+    world.enter("a")
+    world.enter("b")
+    assert world.audited()[-1].state == "Assigning"
+    for path in [path for path in world.disk.paths() if path.match("__group_audit-*/*")]:
+        world.disk.remove(path)
+    world.restart()
+    named(world)
+    world.enter("c")
+    assert last(world, schema.RebalanceSuperseded).rebalance_ms is None
+
+
+@pytest.mark.parametrize("is_ordered", [True, False], ids=["stop", "kill"])
+def test_an_epoch_is_stable_once_also_if_a_static_member_is_away_at_a_start(is_ordered):
+    world = named(World())
+    world.enter("a", instance_id="one")
+    world.depart("a", -2, instance_id="one")
+    assert world.audited()[-1].state == "Reconciling"
+    start_again(world, is_ordered=is_ordered)
+    world.enter("again", instance_id="one")
+    assert world.audited()[-1].state == "Stable"
+    assert len(told(world, schema.GenerationStable)) == 1
 
 
 def test_each_epoch_has_its_own_triggers_and_the_target_has_those_of_all() -> None:

@@ -2,16 +2,19 @@
 
 import pytest
 
-from coordinator.audit.schema import MemberRef
+from coordinator.audit.schema import CoordinatorStarted, MemberRef
+from coordinator.explain.claims.price import Unowned
 from coordinator.explain.generation import Outcome
 from coordinator.explain.history import GroupHistory
+from coordinator.explain.makers.generation import claims_of
+from coordinator.explain.makers.price import COMES_BACK_MS
 from coordinator.explain.owners import Owners, Taken
 from coordinator.explain.story import sentence
 from tests.audit.stories import rejoin, sync
 from tests.explain.consumers import Consumers, text
 from tests.simulation.simulation import GROUP_ID, Simulation
 
-A, B = MemberRef("a-id", "a"), MemberRef("b-id", "b")
+A, B, C = MemberRef("a-id", "a"), MemberRef("b-id", "b"), MemberRef("c-id", "c")
 
 
 def absent_ms(group: Consumers) -> list[tuple[str, int, int]]:
@@ -147,14 +150,14 @@ def test_after_missing_events_the_figures_are_those_that_the_coordinator_counted
 def test_what_one_member_loses_to_another_in_a_generation_was_never_without_an_owner(order):
     owners = Owners()
     owners.assigned(A, {"t": [0, 1]}, 10)
-    owners.take(10)
+    owners.take()
     for name in order:
         if name == "a":
             owners.assigned(A, {"t": [0]}, 50)
             owners.revoked(A.member_id, {"t": [1]}, 50)
         else:
             owners.assigned(B, {"t": [1]}, 50)
-    assert owners.take(50) == Taken(1, [])
+    assert owners.take() == Taken(1, [])
     assert owners.lost_since(0) == 0
 
 
@@ -164,8 +167,90 @@ def test_the_first_stop_counts():
     owners.gave_up(A.member_id, 20)
     owners.gave_up(A.member_id, 30)
     owners.assigned(B, {"t": [0]}, 50)
-    (absence,) = owners.take(50).absences
+    (absence,) = owners.take().absences
     assert (absence.member, absence.stopped_ms, absence.ms) == (A, 20, 30)
+
+
+def test_a_partition_that_moves_several_times_until_the_group_is_stable_moved_once():
+    owners = Owners()
+    owners.assigned(A, {"t": [0, 1]}, 10)
+    owners.take()
+    owners.gave_up(A.member_id, 20)
+    owners.assigned(B, {"t": [0]}, 100)
+    owners.gave_up(B.member_id, 110)
+    owners.assigned(C, {"t": [0]}, 120)
+    owners.assigned(C, {"t": [1]}, 500)
+    moved, absences, first, could_stay = owners.take({B.member_id, C.member_id})
+    assert (moved, first, could_stay) == (2, 0, 0)
+    assert sorted((each.member, each.partitions, each.stopped_ms, each.assigned_ms) for each in absences) == [
+        (A, 1, 20, 100),
+        (A, 1, 20, 500),
+    ]
+
+
+def test_a_partition_that_comes_back_until_the_group_is_stable_did_not_move():
+    owners = Owners()
+    owners.assigned(A, {"t": [0]}, 10)
+    owners.take()
+    owners.assigned(B, {"t": [0]}, 100)
+    owners.assigned(A, {"t": [0]}, 120)
+    assert owners.take() == Taken(0, [])
+
+
+def test_a_topic_that_was_deleted_has_no_owners_when_it_is_created_again():
+    group = Consumers().group_of("a")
+    group.sim.commit(group.ids["a"], generation_id=1)
+    group.leave("a")
+    group.sim.delete_topic("t")
+    group.join("b")
+    group.sim.advance(3_000)
+    group.settle()
+    latest = group.history().latest
+    assert latest is not None and (latest.partitions_moved, latest.first_owned) == (0, 6)
+    assert absent_ms(group) == []
+
+
+def test_what_is_noticed_by_a_replacement_may_have_been_so_earlier():
+    group = Consumers()
+    group.join("a", instance_id="one")
+    group.settle()
+    group.join("b")
+    group.quiet(2_000, "a")
+    group.ids.pop("a")
+    group.join("again", instance_id="one")
+    group.quiet(100)
+    group.settle_joined()
+    latest = group.history().latest
+    assert latest is not None
+    assert [each.is_unsure for each in latest.absences] == [True]
+
+
+def test_a_member_that_is_not_heard_after_its_assignment_may_never_have_had_it():
+    owners = Owners()
+    for heard_ms, is_unsure in ((90, True), (110, False)):
+        owners.assigned(A, {"t": [0]}, 100)
+        owners.gave_up(A.member_id, heard_ms)
+        owners.assigned(B, {"t": [0]}, 200)
+        (absence,) = owners.take().absences
+        assert absence.is_unsure is is_unsure
+        owners.forget()
+
+
+@pytest.mark.parametrize(("later_ms", "is_at_least"), [(200, True), (COMES_BACK_MS + 1, False)])
+def test_what_is_noticed_right_after_the_coordinator_was_away_may_have_been_so_earlier(later_ms, is_at_least):
+    group = Consumers().group_of("a", "b")
+    group.quiet(later_ms)
+    group.join("a")
+    group.settle({"b": 700})
+    history = group.history()
+    assert history.latest is not None and history.last_ms is not None
+    history.note_coordinator(
+        CoordinatorStarted(
+            time_ms=history.last_ms - 700 - later_ms, node_id=1, coordinator_epoch=1, software_version="1"
+        )
+    )
+    (claim,) = [each for each in claims_of(history, history.latest).price if isinstance(each, Unowned)]
+    assert claim.is_at_least is is_at_least
 
 
 def test_members_that_own_nothing_are_forgotten():
@@ -173,7 +258,7 @@ def test_members_that_own_nothing_are_forgotten():
     owners.assigned(A, {"t": [0]}, 10)
     owners.gave_up(A.member_id, 20)
     owners.assigned(B, {"t": [0]}, 30)
-    owners.take(30)
+    owners.take()
     assert set(owners.names) == {B.member_id}
     assert set(owners.owned) == {B.member_id}
 
@@ -181,11 +266,11 @@ def test_members_that_own_nothing_are_forgotten():
 def test_an_owner_is_named_that_was_replaced_before_all_have_their_partitions():
     owners = Owners()
     owners.assigned(A, {"t": [0, 1]}, 10)
-    owners.take(10)
+    owners.take()
     owners.revoked(A.member_id, {"t": [1]}, 20)
     owners.assigned(B, {"t": [1]}, 50)
     owners.replaced(A.member_id, MemberRef("a-again", "a"))
-    (absence,) = owners.take(50).absences
+    (absence,) = owners.take().absences
     assert (absence.member, absence.ms) == (A, 30)
     assert set(owners.names) == set(owners.owned) == {B.member_id, "a-again"}
 

@@ -28,6 +28,14 @@ def test_who_was_replaced_by_whom_is_told_without_a_rebalance():
     )
 
 
+def test_who_was_replaced_is_known_after_a_load_that_restores_who_joined_first():
+    group = replaced()
+    group.sim.restart()
+    group.ids.pop("new")
+    group.join("newer", instance_id="pod-0")
+    assert notes(group.history())[-1].text.startswith("newer (127.0.0.1, java) took the place of new (127.0.0.1)")
+
+
 def test_the_holder_of_an_instance_id_is_the_client_that_has_it_now():
     group = replaced()
     old = next(each.old_member_id for each in group.history().pending_changes.replaced)

@@ -2,10 +2,12 @@
 
 import pytest
 
-from coordinator.audit.schema import MemberRef
+from coordinator.audit.schema import MemberRef, RequestRejected
 from coordinator.core.causes import Cause
+from coordinator.explain.claims.course import PendingIds
 from coordinator.explain.generation import Outcome, Removal
 from coordinator.explain.makers.causes import left_unsaid
+from coordinator.explain.makers.generation import claims_of
 from coordinator.explain.sentences import causes
 from coordinator.explain.sentences.telling import Telling
 from coordinator.explain.story import story_of
@@ -264,6 +266,62 @@ def test_who_held_up_the_join_phase_and_for_how_long():
     group.settle({"a": 200, "b": 4_000})
     assert "b held up the join phase for 4 s." in text(group.story())
     assert any(each.startswith("b joined late: ") for each in group.story().advice)
+
+
+def test_a_member_that_joins_again_late_held_up_the_join_phase_with_its_last_join():
+    group = Consumers().group_of("a", "b", "c")
+    group.join("d")
+    group.quiet(1_000)
+    group.join("a")
+    group.quiet(3_000)
+    group.join("b")
+    group.join("a")  # its connection was lost
+    group.settle({"c": 500})
+    assert "c held up the join phase for 500 ms." in text(group.story())
+
+
+def test_a_static_member_that_is_replaced_in_a_join_phase_has_joined():
+    group = Consumers()
+    group.join("a", instance_id="one")
+    group.settle()
+    group.join("b")
+    group.settle()
+    group.join("c")
+    group.quiet(2_000)
+    group.ids.pop("a")
+    group.join("again", instance_id="one")
+    assert "It is still in progress, and waits for b to join." in text(group.story())
+    group.settle({"b": 900})
+    assert "b held up the join phase for 900 ms." in text(group.story())
+
+
+def test_a_member_id_of_which_the_join_was_refused_did_join():
+    group = Consumers().group_of("a", "b")
+    group.join("c")
+    group.settle({"a": 0, "b": 10})
+    history = group.history()
+    latest = history.latest
+    assert latest is not None
+    latest.pending_members = ["late-1", "lost-2"]
+    refused = RequestRejected(
+        group_id=history.group_id,
+        seq=latest.first_seq,
+        created_seq=1,
+        time_ms=0,
+        node_id=1,
+        coordinator_epoch=1,
+        generation_id_before=1,
+        generation_id=1,
+        state_before="Stable",
+        state="Stable",
+        api="JoinGroup",
+        error="GROUP_MAX_SIZE_REACHED",
+        member=MemberRef("late-1"),
+    )
+    history.rejected.append(refused)
+    assert [each.member_ids for each in claims_of(history, latest).course if isinstance(each, PendingIds)] == [
+        ("lost-2",)
+    ]
 
 
 def test_all_that_came_together_is_told():

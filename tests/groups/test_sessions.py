@@ -267,6 +267,21 @@ def test_the_core_that_renews_a_session_opens_its_heartbeats_again_or_they_are_c
     assert not steady(table, 0)
 
 
+def test_a_session_that_begins_again_was_renewed_when_it_was(table):
+    """As that of a member whose group changes its type."""
+    start(table, "g", "m", None, 1000)
+    assert table.last_renewed_ms("g", "m") is None
+    table.renew("g", "m", 1000, 300)
+    for now_ms in (700, 800):
+        table.start("g", "m", None, 500, 500, True, now_ms)
+        assert table.last_renewed_ms("g", "m") == 300
+    table.renew("g", "m", 500, 900)
+    assert table.last_renewed_ms("g", "m") == 900
+    table.end("g", "m")
+    start(table, "g", "m", None, 1000)
+    assert table.last_renewed_ms("g", "m") is None
+
+
 def test_a_session_that_does_not_exist_cannot_be_renewed(table):
     with pytest.raises(KeyError):
         table.renew("g", "m", 1000, 0)

@@ -14,7 +14,7 @@ MUTANTS: Final = (
     Mutant(
         "partitions of a deleted topic are said to have no owner",
         "rebalances._rebalance_started",
-        "history.owners.deleted(topic, 0 if topic in generation.recreated_topics else now)",
+        "history.owners.deleted(topic, 0 if is_new else now)",
         "continue",
     ),
     Mutant(
@@ -80,8 +80,8 @@ MUTANTS: Final = (
     Mutant(
         "a removed member stopped when it was removed",
         "members._removed",
-        "history.owners.gave_up(event.member.member_id, removal.stopped_ms)",
-        "history.owners.gave_up(event.member.member_id, removal.at_ms)",
+        "history.owners.gave_up(event.member.member_id, removal.stopped_ms, is_unsure=removal.may_have_stopped_earlier)",
+        "history.owners.gave_up(event.member.member_id, removal.at_ms, is_unsure=removal.may_have_stopped_earlier)",
     ),
     Mutant(
         "a partition that is given up again stopped the second time",

@@ -216,7 +216,7 @@ class AuditReader:
                 assert min(event.join_ms, event.sync_ms, event.unowned_partition_ms) >= 0
                 assert 0 <= event.partitions_moved <= event.partitions
             case schema.RebalanceSuperseded() | schema.GroupEmptied():
-                assert event.rebalance_ms >= 0
+                assert event.rebalance_ms is None or event.rebalance_ms >= 0
             case schema.GroupRemoved():
                 self.members.clear()
                 self.owned.clear()

@@ -169,12 +169,13 @@ class GenerationStable(AuditEvent, frozen=True, kw_only=True, tag="generation.st
 class RebalanceSuperseded(AuditEvent, frozen=True, kw_only=True, tag="rebalance.superseded"):
     """Generation `generation_id` did not become stable: the next rebalance started before its assignment was stored.
 
-    `rebalance_ms` is the time since the superseded rebalance started. `never_synced` are members of the generation that
-    sent no SyncGroup; `unnamed_members` counts those beyond `MEMBERS_NAMED_MAX`. `awaits_target`: in a consumer group,
-    its target assignment was being computed then, and a `generation.started` tells if it comes after all.
+    `rebalance_ms` is the time since the superseded rebalance started; null if that is not known, because it was before
+    the group was loaded. `never_synced` are members of the generation that sent no SyncGroup; `unnamed_members` counts
+    those beyond `MEMBERS_NAMED_MAX`. `awaits_target`: in a consumer group, its target assignment was being computed
+    then, and a `generation.started` tells if it comes after all.
     """
 
-    rebalance_ms: int
+    rebalance_ms: int | None
     never_synced: list[MemberRef] = []
     unnamed_members: int = 0
     awaits_target: bool = False
@@ -239,6 +240,8 @@ class GroupSnapshot(AuditEvent, frozen=True, kw_only=True, tag="group.snapshot")
     Stable, where it is the state of this event, and in consumer groups. `progress` is that of the members of a consumer
     group, by member id. `checkpoint_offset` is set in the last snapshot of a checkpoint: the
     offset of the partition at which the checkpoint begins. A reader that starts there learns of all live groups.
+    `rebalance_started_ms` is when the epoch of a consumer group rose that its members have not got to; null if they all
+    have, in classic groups, and in older events.
     """
 
     protocol_type: str
@@ -249,3 +252,4 @@ class GroupSnapshot(AuditEvent, frozen=True, kw_only=True, tag="group.snapshot")
     checkpoint_offset: int | None = None
     group_type: str = "classic"
     progress: dict[str, MemberProgress] = {}
+    rebalance_started_ms: int | None = None

@@ -7,6 +7,7 @@ import msgspec
 
 from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent, MemberSnapshot
+from coordinator.core.causes import Cause
 from coordinator.explain.fold.members import take_removal
 from coordinator.explain.folded_group import PREPARING, REBALANCE_STATES, STABLE, FoldedGroup
 from coordinator.explain.generation import CONSUMER, Changes, Outcome
@@ -109,6 +110,7 @@ def _inherit(history: FoldedGroup, event: WholeGroup, members: list[MemberSnapsh
         part.is_assigned, part.partitions = True, each.partitions
         part.unnamed_partitions = each.unnamed_partitions
     generation.partitions = sum(sum(map(len, each.partitions.values())) + each.unnamed_partitions for each in members)
+    history.owners.take()  # what changed until then is told of no generation
     history.ended.append(generation)
 
 
@@ -124,6 +126,10 @@ def _committed(history: FoldedGroup, event: schema.OffsetsCommitted) -> None:
 
 def _offsets_gone(history: FoldedGroup, event: schema.OffsetsDeleted | schema.OffsetsExpired) -> None:
     history.deletions.append(event)
+    if isinstance(event, schema.OffsetsDeleted) and event.cause is Cause.TOPIC_DELETED:
+        # What is created again under this name has had no owner, also if nobody was in the group to notice it.
+        for topic in event.partitions:
+            history.owners.deleted(topic, 0)
 
 
 def _offsets_reset(history: FoldedGroup, event: schema.OffsetsReset) -> None:

@@ -99,7 +99,7 @@ def take_removal(
         None if known is None else sum(map(len, known.partitions.values())) + known.unnamed_partitions,
         history.loaded_ms,
     )
-    history.owners.gave_up(event.member.member_id, removal.stopped_ms)
+    history.owners.gave_up(event.member.member_id, removal.stopped_ms, is_unsure=removal.may_have_stopped_earlier)
     latest = history.latest
     if latest is not None and latest.reconciliations is not None and latest.is_open:
         latest.reconciliations.removed(event.member.member_id, at_ms)
@@ -118,6 +118,8 @@ def _timeout_ms(history: FoldedGroup, removed: KnownMember | None, cause: Cause)
 
 
 def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
+    # A load restores the client that joined first, also where another one had taken its place before.
+    old_client = history.clients.get(event.old_member_id)
     if event.cause is not Cause.FAULT:  # a fault takes the place for no client
         remember_client(history.clients, event)
     old = history.members.pop(event.old_member_id, None)
@@ -127,14 +129,17 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
     known.subscribed_topics = tuple(event.subscribed_topics) or known.subscribed_topics
     history.owners.replaced(event.old_member_id, event.member)
     if event.state != STABLE and history.group_type != CONSUMER:
-        history.owners.gave_up(event.member.member_id, event.time_ms)  # the new process has nothing yet
+        # The new process has nothing yet, and that the old one had stopped is noticed by its replacement.
+        history.owners.gave_up(event.member.member_id, event.time_ms, is_unsure=True)
+    elif history.group_type != CONSUMER:
+        history.owners.assigned(event.member, known.partitions, event.time_ms)  # it goes on with what it had
     change = Replacement(
         event.member,
         event.old_member_id,
         event.time_ms,
         event.seq,
-        event.old_client_id or old_member.client_id,
-        event.old_client_host or old_member.client_host,
+        event.old_client_id or old_member.client_id if old_client is None else old_client.client_id,
+        event.old_client_host or old_member.client_host if old_client is None else old_client.client_host,
         event.reason,
         tuple(event.subscribed_topics),
         tuple(event.old_subscribed_topics),
@@ -144,6 +149,7 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
     pending.add(pending.replaced, change)
     if history.joining is not None:
         history.joining.members.pop(event.old_member_id, None)
+        _note_join(history, event.member, None, event.time_ms)
 
 
 def _resubscription(event: schema.MemberRejoined, known: KnownMember) -> Resubscription:

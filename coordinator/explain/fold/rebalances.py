@@ -40,8 +40,9 @@ def _rebalance_started(history: FoldedGroup, event: schema.RebalanceStarted) -> 
     generation.topic_changes = dict(event.topic_changes)
     generation.recreated_topics = list(event.recreated_topics)
     for topic, (before, now) in event.topic_changes.items():
-        if topic in generation.recreated_topics or now < before:
-            history.owners.deleted(topic, 0 if topic in generation.recreated_topics else now)
+        is_new = topic in generation.recreated_topics or not before  # what there was of that name is gone
+        if is_new or now < before:
+            history.owners.deleted(topic, 0 if is_new else now)
     generation.member_count = event.members
     generation.lag_before = event.lag
     generation.began_ms, generation.is_from_empty = event.time_ms, event.state_before == EMPTY
@@ -95,7 +96,8 @@ def _assigned(history: FoldedGroup, event: schema.MemberAssigned) -> None:
     if _is_of_a_rebalance(history, event):
         part = history.open_generation(event, event.generation_id).part_of(member)
         part.member, part.is_assigned, part.is_readable = member, True, event.readable
-        part.join_ms = part.join_ms if event.join_ms is None else event.join_ms
+        if event.join_ms is not None:
+            part.join_ms = max(event.join_ms, part.join_ms or 0)  # it may have joined again, after others
         part.sync_ms = event.sync_ms
         part.partitions, part.unnamed_partitions = partitions, event.unnamed_partitions
         part.gained, part.lost, part.kept = event.gained, event.lost, event.kept
@@ -156,7 +158,7 @@ def _stable(history: FoldedGroup, event: schema.GenerationStable) -> None:
     names_all = not generation.has_gap and not any(part.unnamed_partitions for part in generation.members.values())
     if not names_all:
         history.owners.forget()
-    taken = history.owners.take(event.time_ms)
+    taken = history.owners.take(history.members)
     if history.owners.is_known:
         generation.count_owners(taken, history.owners.lost_since(generation.disturbed_ms))
     else:
@@ -174,6 +176,7 @@ def _emptied(history: FoldedGroup, event: schema.GroupEmptied) -> None:
     history.end_awaiting()
     generation = history.open_generation(event, event.generation_id)
     generation.end_without_members(event)
+    history.owners.take()  # what its members had for a moment is the past of the next ones
     history.ended.append(generation)
 
 

@@ -38,11 +38,12 @@ def course_claims(context: Context) -> Iterator[Claim]:
         yield from _earlier_target(generation)
         yield from _gave_up_late(generation)
         return
-    yield from _join_delays(generation)
+    yield from _join_delays(context)
     yield from _sync_delays(generation)
 
 
-def _join_delays(generation: Generation) -> Iterator[Claim]:
+def _join_delays(context: Context) -> Iterator[Claim]:
+    generation = context.generation
     late = [each for each in generation.late_members if each.cause is Cause.REBALANCE_TIMEOUT]
     held = generation.held_up()
     if late:
@@ -54,8 +55,15 @@ def _join_delays(generation: Generation) -> Iterator[Claim]:
         )
     elif held is not None and held[1] >= HOLD_UP_MS:
         yield HeldUp(member=held[0], held_up_ms=held[1], evidence=derived(generation.first_seq, generation.last_seq))
-    if generation.pending_members:
-        yield PendingIds(member_ids=tuple(generation.pending_members), evidence=seen(generation.last_seq))
+    pending = _never_joined(context)
+    if pending:
+        yield PendingIds(member_ids=pending, evidence=seen(generation.last_seq))
+
+
+def _never_joined(context: Context) -> tuple[str, ...]:
+    """The member ids with which nobody tried to join: others were refused, as the group was full."""
+    refused = {each.member.member_id for each in context.history.rejected if each.api == "JoinGroup"}
+    return tuple(each for each in context.generation.pending_members if each not in refused)
 
 
 def _waited_for_more(generation: Generation) -> bool:

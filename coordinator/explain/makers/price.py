@@ -1,14 +1,23 @@
 """Claims about what a rebalance cost."""
 
 from collections.abc import Iterator
+from typing import Final
 
+from coordinator.audit.schema import CoordinatorEvent, CoordinatorPaused
 from coordinator.explain.claims.claim import Claim, derived, seen
 from coordinator.explain.claims.price import CommitsRefused, Lag, Moved, NothingAssigned, Unowned, UnownedInSum
 from coordinator.explain.generation import Generation
+from coordinator.explain.history import STARTS, GroupHistory
 from coordinator.explain.makers.causes import CONSUMERS
 from coordinator.explain.makers.context import Context
 from coordinator.explain.makers.workers import worker_claims
 from coordinator.explain.owners import Absence
+
+COMES_BACK_MS: Final = 3_000
+"""Within this time after the coordinator is back, clients find it again and send what they wanted to send meanwhile.
+
+It is one heartbeat interval of most clients; their connections wait for up to a second between two attempts.
+"""
 
 
 def price_claims(context: Context) -> Iterator[Claim]:
@@ -17,7 +26,7 @@ def price_claims(context: Context) -> Iterator[Claim]:
     if generation.partitions is not None and generation.partitions_moved is not None:
         yield from moved(generation)
     yield from worker_claims(context)
-    yield from unowned(generation)
+    yield from unowned(context)
     if generation.commits_rejected:
         yield CommitsRefused(count=generation.commits_rejected, evidence=seen(generation.last_seq))
     if generation.lag_before is not None:
@@ -46,8 +55,9 @@ def moved(generation: Generation) -> Iterator[Claim]:
     )
 
 
-def unowned(generation: Generation) -> Iterator[Claim]:
+def unowned(context: Context) -> Iterator[Claim]:
     """What nobody consumed: since the rebalance began, and what was without an owner before."""
+    generation = context.generation
     if not generation.absences:
         yield from _unowned_in_sum(generation)
         return
@@ -57,12 +67,35 @@ def unowned(generation: Generation) -> Iterator[Claim]:
         # What the generation before revoked, for this one to assign, is part of the same cooperative rebalance.
         (since if each.is_revoked or each.stopped_ms >= generation.disturbed_ms else earlier).append(each)
     if since:
-        yield _unowned_since(generation, since)
+        yield _unowned_since(context, since)
     if earlier:
-        yield _unowned_before(generation, earlier)
+        yield _unowned_before(context, earlier)
 
 
-def _unowned_since(generation: Generation, absences: list[Absence]) -> Unowned:
+def _is_at_least(history: GroupHistory, absences: list[Absence]) -> bool:
+    """Whether an owner may have stopped earlier: it was told so late that the coordinator has to have been away.
+
+    What stopped while it was away is known by the first request after that, if not by the want of any.
+    """
+    if any(each.is_unsure for each in absences):
+        return True
+    away = [
+        (each.from_ms if isinstance(each, CoordinatorPaused) else each.time_ms, _back_ms(each))
+        for each in history.coordinator_events
+        if isinstance(each, (CoordinatorPaused, *STARTS))
+    ]
+    away += [(each.time_ms, each.time_ms) for each in history.loads]
+    return any(
+        from_ms <= each.stopped_ms <= until_ms + COMES_BACK_MS for each in absences for from_ms, until_ms in away
+    )
+
+
+def _back_ms(event: CoordinatorEvent) -> int:
+    return event.until_ms if isinstance(event, CoordinatorPaused) else event.time_ms
+
+
+def _unowned_since(context: Context, absences: list[Absence]) -> Unowned:
+    generation = context.generation
     longest = max(absences, key=lambda each: each.ms)
     return Unowned(
         partitions=sum(each.partitions for each in absences),
@@ -71,14 +104,15 @@ def _unowned_since(generation: Generation, absences: list[Absence]) -> Unowned:
         to_ms=longest.assigned_ms,
         shortest_ms=min(each.ms for each in absences),
         rebalances=generation.tries,
+        is_at_least=_is_at_least(context.history, absences),
         evidence=derived(generation.first_seq, generation.last_seq),
     )
 
 
-def _unowned_before(generation: Generation, absences: list[Absence]) -> Unowned:
+def _unowned_before(context: Context, absences: list[Absence]) -> Unowned:
+    generation = context.generation
     longest = max(absences, key=lambda each: each.ms)
     began_ms = generation.disturbed_ms
-    unsure = {each.member.member_id for each in generation.changes.removed if each.may_have_stopped_earlier}
     return Unowned(
         partitions=sum(each.partitions for each in absences),
         of=generation.partitions_in_all or 0,
@@ -90,7 +124,7 @@ def _unowned_before(generation: Generation, absences: list[Absence]) -> Unowned:
         before_ms=max(min(began_ms, each.assigned_ms) - each.stopped_ms for each in absences),
         after_ms=max(each.assigned_ms - max(began_ms, each.stopped_ms) for each in absences),
         several=len(absences) > 1,
-        is_at_least=any(each.member.member_id in unsure for each in absences),
+        is_at_least=_is_at_least(context.history, absences),
         evidence=derived(generation.first_seq, generation.last_seq),
     )
 

@@ -60,7 +60,10 @@ def _unowned(claim: Unowned) -> str:
     whole = f"All {total:,} partitions" if total > 1 else "The partition"
     which = whole if count >= total else f"{count:,} of {counted(total, 'partition')}"
     over = f", over {claim.rebalances} rebalances" if claim.rebalances > 1 else ""
-    return f"{which} had no owner for {longest(claim)}{over}."
+    told = longest(claim)
+    if claim.is_at_least:
+        told = f"{told} or longer" if told.startswith("up to") else f"at least {told}"
+    return f"{which} had no owner for {told}{over}."
 
 
 def _unowned_before(claim: Unowned, telling: Telling) -> str:

@@ -22,6 +22,15 @@ def plans_until(truth: Truth, context: Context) -> Iterator[Plan]:
             yield plan
 
 
+def is_since_then(plan: Plan, context: Context) -> bool:
+    """Whether a plan was made after the group was disturbed.
+
+    It may have been stable for less than a ms: what was assigned in that ms made it stable.
+    """
+    stable_ms = context.stable_before_ms
+    return plan.at_ms >= context.disturbed_ms and (stable_ms is None or plan.at_ms > stable_ms)
+
+
 def assigned_in(truth: Truth, context: Context) -> Assigned:
     """What the members of a generation were assigned, up to when it was stable."""
     found = Assigned()
@@ -31,7 +40,7 @@ def assigned_in(truth: Truth, context: Context) -> Assigned:
         if truth.gone_between(last_ms, plan.at_ms):
             owners = {}  # another group of the same name
         last_ms = plan.at_ms
-        is_of_it = plan.at_ms >= context.disturbed_ms
+        is_of_it = is_since_then(plan, context)
         for member_id, partitions in plan.assigned.items():
             for each in partitions:
                 before = owners.get(each)
@@ -66,12 +75,34 @@ class Gap(NamedTuple):
 
 
 def gaps(truth: Truth, context: Context) -> dict[Partition, Gap]:
-    """Of each partition that had an owner before."""
-    return {
-        partition: _gap(truth, partition, at_ms, before)
-        for partition, (_, at_ms, before) in assigned_in(truth, context).items()
-        if before is not None
-    }
+    """The longest of each partition that had an owner before: several epochs may have assigned it since."""
+    found: dict[Partition, Gap] = {}
+    for partition, at_ms, before in _steps(truth, context):
+        gap = _gap(truth, partition, at_ms, before)
+        if partition not in found or found[partition].most < gap.most:
+            found[partition] = gap
+    return found
+
+
+def _steps(truth: Truth, context: Context) -> Iterator[tuple[Partition, int, str]]:
+    """Each partition that got another owner, when that was, and the owner before; again the same one: if no other."""
+    owners: dict[Partition, str] = {}
+    steps: dict[Partition, list[tuple[str, int, str | None]]] = {}
+    last_ms = context.begin_ms
+    for plan in plans_until(truth, context):
+        if truth.gone_between(last_ms, plan.at_ms):
+            owners = {}  # another group of the same name
+        last_ms = plan.at_ms
+        for member_id, partitions in plan.assigned.items():
+            for each in partitions:
+                before, owners[each] = owners.get(each), member_id
+                known = steps.setdefault(each, [])
+                if is_since_then(plan, context) and (not known or known[-1][0] != member_id):
+                    known.append((member_id, plan.at_ms, before))
+    for partition, known in steps.items():
+        for _, at_ms, before in known:
+            if before is not None:
+                yield partition, at_ms, before
 
 
 def _gap(truth: Truth, partition: Partition, at_ms: int, owner: str) -> Gap:

@@ -7,6 +7,7 @@ from typing import Final
 from coordinator.explain.claims.claim import derived
 from coordinator.explain.claims.findings import Kind, StoppedForNothing, Storm
 from coordinator.explain.facts import Facts
+from coordinator.explain.generation import Generation
 from coordinator.explain.makers.assignors import EAGER_ASSIGNORS, cooperative
 from coordinator.explain.storms import UNKNOWN, Rebalances, storms_of_group
 
@@ -39,9 +40,14 @@ def storm(facts: Facts, now_ms: int) -> Iterator[Storm]:
         until_ms=found.until_ms,
         rebalances=found.rebalances,
         causes=found.causes,
-        lost_ms=sum(each.rebalance_ms or 0 for each in of_it),
+        lost_ms=sum(_within(each, found.until_ms) for each in of_it),
         evidence=derived(*(each.first_seq for each in of_it)),
     )
+
+
+def _within(generation: Generation, until_ms: int) -> int:
+    """How much of a rebalance passed until a time."""
+    return max(0, min(generation.rebalance_ms or 0, until_ms - (generation.rebalance_started_ms or 0)))
 
 
 def stopped_for_nothing(facts: Facts, now_ms: int) -> Iterator[StoppedForNothing]:
