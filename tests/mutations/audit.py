@@ -115,7 +115,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a connection that closed in a pause of the coordinator is told as any other",
-        "connection_at_removal",
+        "_open_or_closed",
         "environment.pauses.around(connection.closed_ms)",
         "None",
     ),

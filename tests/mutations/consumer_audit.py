@@ -79,27 +79,27 @@ MUTANTS: Final = (
     ),
     Mutant(
         "who waited twice holds up others",
-        "_holds_up_others",
+        "holds_up_others",
         "if len(times) < SLOW_REJOINS or len(times) * 2 <= waits:",
         "if len(times) * 2 <= waits:",
     ),
     Mutant(
         "who holds up others now and then is found",
-        "_holds_up_others",
+        "holds_up_others",
         "if len(times) < SLOW_REJOINS or len(times) * 2 <= waits:",
         "if len(times) < SLOW_REJOINS:",
     ),
     Mutant(
         "a short wait holds up others",
-        "_holds_up_others",
+        "holds_up_others",
         "if slowest.waited_ms >= SLOW_REJOIN_MS:",
         "if True:",
     ),
     Mutant(
         "who is asked late is told to poll less",
-        "_holds_up_others",
-        "if len(took) * 2 >= len(times)",
-        "if True",
+        "holds_up_others",
+        "is_slow=len(took) * 2 >= len(times)",
+        "is_slow=True",
     ),
     Mutant(
         "a later rebalance timeout is told for a revocation that was under way",
@@ -110,8 +110,8 @@ MUTANTS: Final = (
     Mutant(
         "a classic member that is late keeps its partitions",
         "_late",
-        '"give up its partitions" if removal.was_revoking else what',
-        '"give up its partitions" if context.generation.is_epoch else what',
+        "Missing.GIVE_UP if removal.was_revoking else missing",
+        "Missing.GIVE_UP if context.generation.is_epoch else missing",
     ),
     Mutant(
         "an epoch that awaits its target has ended",

@@ -121,7 +121,7 @@ EVENT_MUTANTS: Final = (
     ),
     Mutant(
         "a connection that closed before the member was last heard is told of",
-        "connection_at_removal",
+        "_open_or_closed",
         "if renewed_ms > connection.closed_ms or has_committed:\n    return UNKNOWN",
         "",
     ),

@@ -167,13 +167,13 @@ SYNC_MUTANTS: Final = (
     Mutant(
         "waiting followers are not answered when the leader syncs",
         "_assign",
-        "request_id = synced.request_id if member.member_id == synced.member_id else member.awaiting_sync",
-        "request_id = synced.request_id if member.member_id == synced.member_id else None",
+        "request_id = member.awaiting_sync if is_answer else synced.request_id",
+        "request_id = None if is_answer else synced.request_id",
     ),
     Mutant(
         "the answer to SyncGroup does not renew the session",
         "_assign",
-        "renewed.append(SessionRenewed(member.member_id, member.session_timeout_ms))",
+        "renewed.append(SessionRenewed(member.member_id, member.session_timeout_ms, is_answer))",
         "pass",
     ),
     Mutant(

@@ -110,8 +110,8 @@ REBALANCE_MUTANTS: Final = (
     Mutant(
         "a static member that did not rejoin gets no new session",
         "_start_generation",
-        "renewed = [SessionRenewed(member.member_id, member.session_timeout_ms) for member in staying]",
-        "renewed = [SessionRenewed(member.member_id, member.session_timeout_ms) for member in joined]",
+        "for member in staying]\nreturn Decision",
+        "for member in joined]\nreturn Decision",
     ),
     Mutant(
         "a waiting SyncGroup gets no response when a rebalance starts",
@@ -122,7 +122,7 @@ REBALANCE_MUTANTS: Final = (
     Mutant(
         "the session of a member that waited for its assignment is not renewed",
         "_start_rebalance",
-        "renewed.append(SessionRenewed(member.member_id, member.session_timeout_ms))",
+        "renewed.append(SessionRenewed(member.member_id, member.session_timeout_ms, is_answer=True))",
         "",
     ),
     Mutant(

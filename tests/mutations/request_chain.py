@@ -20,7 +20,7 @@ MUTANTS: Final = (
     Mutant(
         "a denied request is handled",
         "_AuthorizedRoute._steps",
-        "return refused(call, requirement.resource_type.denied)",
+        "return (yield from refused_in_steps(call, requirement.resource_type.denied))",
         "pass",
     ),
     Mutant(

@@ -11,6 +11,7 @@ TESTS: Final = (
     ("tests/simulation/test_histories.py",),
     ("tests/transactions", "tests/test_patterns.py"),
     ("tests/log", "tests/explain", "tests/metrics/test_group_meter.py", "tests/pipeline/test_inferred.py"),
+    ("tests/world/test_histories.py",),
     tuple(f"tests/server/test_{each}.py" for each in CONNECTIONS),
     ("tests/faults", "tests/testing", *(f"--ignore=tests/testing/{each}.py" for each in ("test_plugin", "test_http"))),
     (
