@@ -141,8 +141,8 @@ class AuditCursor(msgspec.Struct):
     """Whether a member changed in a way that its state key does not show, and the group was not stored since: a
     JoinGroup with other topics whose group failed before it began to rebalance."""
 
-    rebalance_started: tuple[int, int] | None = None
-    """Generation and wall-clock time of the last `rebalance.started`, or as a snapshot tells it."""
+    started_ms: dict[int, int] = msgspec.field(default_factory=dict)
+    """Generation → wall-clock time of its `rebalance.started`, or as a snapshot tells it, of the last ones."""
 
     stable_generation_id: int | None = None
     """The last generation that became stable: a static member of a consumer group may have left it for a time since."""
@@ -156,9 +156,9 @@ class AuditCursor(msgspec.Struct):
         self.seq, self.created_seq = event.seq, event.created_seq
         self.generation_id, self.state = event.generation_id, GroupState(event.state)
         if event.kind == TAGS[RebalanceStarted]:
-            self.rebalance_started = event.generation_id, event.time_ms
+            self._note_start(event.generation_id, event.time_ms)
         elif event.rebalance_started_ms is not None:
-            self.rebalance_started = event.generation_id, event.rebalance_started_ms
+            self._note_start(event.generation_id, event.rebalance_started_ms)
         elif event.kind == TAGS[GenerationStable] or _is_left_for_a_time(event):
             self.stable_generation_id = event.generation_id
         is_stored = event.kind in STORED_KINDS.get(self.group_type, STORED_KINDS[CLASSIC_NAME])
@@ -176,6 +176,12 @@ class AuditCursor(msgspec.Struct):
                 self._note_stored(key, event.seq)
             elif event.kind in NEVER_VOID_KINDS and self._last_seq_of(key) == event.seq - 1:
                 self.unconfirmed = key, event.seq
+
+    def _note_start(self, generation_id: int, at_ms: int) -> None:
+        self.started_ms.pop(generation_id, None)
+        self.started_ms[generation_id] = at_ms
+        if len(self.started_ms) > STATES_REMEMBERED_MAX:
+            del self.started_ms[next(iter(self.started_ms))]
 
     def _state_key(self) -> StateKey:
         return self.generation_id, self.state, self.members
@@ -387,8 +393,8 @@ def _go_on_rebalancing(state: GroupAuditState, cursor: AuditCursor, group: Group
     generation_id = group.membership.generation_id
     if cursor.stable_generation_id == generation_id and cursor.agrees_with(group):
         state.is_rebalancing = False
-    elif cursor.rebalance_started is not None and cursor.rebalance_started[0] == generation_id:
-        state.rebalance_started_ms = cursor.rebalance_started[1]
+    else:
+        state.rebalance_started_ms = cursor.started_ms.get(generation_id, state.rebalance_started_ms)
 
 
 def _removed(
