@@ -69,6 +69,10 @@ class Facts:
         for each in (*joins, *self.history.pending_changes.joined):
             client = each.member.client_id, each.member.client_host
             found[client] = max(found.get(client, 0), each.at_ms)
+        for replacements in self.replacements.values():
+            for change in replacements:
+                client = change.member.client_id, change.member.client_host
+                found[client] = max(found.get(client, 0), change.at_ms)
         for known in self.history.members.values():
             client = known.member.client_id, known.member.client_host
             found[client] = max(found.get(client, 0), known.joined_ms or 0)

@@ -82,12 +82,14 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
     """Partitions that it had."""
     loaded_ms: int | None = None
     """When its group was loaded last before that; None: not in what is known of it."""
+    left_ms: int | None = None
+    """When it left for a moment as a static member (KIP-848), and did not come back; None: it did not."""
 
     @property
     def is_disconnected(self) -> bool:
         """Whether its client's side closed the connection before it was removed for its silence."""
         is_closed = self.connection_open is False and self.connection_closed_ms is not None
-        return is_closed and not self.is_by_coordinator
+        return is_closed and not self.is_by_coordinator and self.left_ms is None
 
     @property
     def is_unheard(self) -> bool:
@@ -158,6 +160,8 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
         """When it consumed for the last time, as far as that is known."""
         if self.cause is Cause.MEMBER_LEFT:
             return self.at_ms
+        if self.left_ms is not None:
+            return self.left_ms
         if self.last_heard_ms is not None:
             return min(self.last_heard_ms, self.at_ms)
         # Its session began anew with a start of the coordinator, and nothing was heard in it.

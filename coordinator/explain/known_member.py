@@ -26,6 +26,8 @@ class KnownMember(msgspec.Struct, gc=False):
     """The time that it has for that: its rebalance timeout when it was asked, whatever that is now. None: not known."""
     worker: WorkerTasks | None = None
     """What it was given last, if it is a worker of Kafka Connect."""
+    left_ms: int | None = None
+    """Since when it is away as a static member that left for a moment (member epoch -2, KIP-848); None: it is there."""
     was_loaded: bool = False
     """The coordinator has restarted since the member's last JoinGroup."""
 

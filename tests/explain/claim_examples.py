@@ -97,6 +97,7 @@ STORY: Final[tuple[Claim, ...]] = (
     causes.LeftUnsaid(
         members=(ONE,), usual=causes.Usual.GIVES, limit_ms=300_000, idle_ms=12_000, guess=causes.Guess.CLOSED
     ),
+    causes.DidNotComeBack(member=POD, left_ms=AT - 10_000, timeout_ms=10_000),
     causes.RemovedByAdministrator(member=ONE, by=OPS),
     causes.Late(member=ONE, missing=causes.Missing.REJOIN, limit_ms=300_000),
     causes.Late(member=ONE, missing=causes.Missing.GIVE_UP, limit_ms=300_000),

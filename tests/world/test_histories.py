@@ -11,6 +11,7 @@ from coordinator.explain.claims.price import Unowned
 from coordinator.explain.claims.silences import Muted, Refused
 from tests.world.clients import COMPANY_ASSIGNOR
 from tests.world.history import Action, ConsumerSetup, History, Setup
+from tests.world.open_faults import HISTORIES
 from tests.world.shrinking import kind_of
 from tests.world.telling import Report, told_in
 
@@ -247,9 +248,14 @@ def falsehoods(report: Report) -> list[str]:
     return [f"{' '.join(kind_of(each))}: {each.contradiction.why}" for each in report.false]
 
 
-@pytest.mark.parametrize("what", FOUND)
+@pytest.mark.parametrize("what", [each for each in FOUND if each not in HISTORIES])
 def test_nothing_false_is_told(what):
     assert not falsehoods(told_in(FOUND[what]))
+
+
+@pytest.mark.parametrize("what", HISTORIES)
+def test_what_is_known_to_be_false_is_false_still(what):
+    assert falsehoods(told_in(FOUND[what])), "mended: take it from open_faults.py"
 
 
 # ---- what has to be told

@@ -113,6 +113,14 @@ class Guess(StrEnum):
     NEITHER = "neither"
 
 
+class DidNotComeBack(Claim, frozen=True):
+    """A static member was closed for a moment (member epoch -2, KIP-848), and was not back when its session ended."""
+
+    member: MemberRef
+    left_ms: int
+    timeout_ms: int | None = None
+
+
 class LeftUnsaid(Claim, frozen=True):
     """Whether members that left were closed, or exceeded max.poll.interval.ms, is not known.
 

@@ -98,6 +98,7 @@ def take_removal(
         history.group_type == CONSUMER,
         None if known is None else sum(map(len, known.partitions.values())) + known.unnamed_partitions,
         history.loaded_ms,
+        None if known is None else known.left_ms,
     )
     history.owners.gave_up(event.member.member_id, removal.stopped_ms, is_unsure=removal.may_have_stopped_earlier)
     latest = history.latest

@@ -29,6 +29,8 @@ STOPPED_MS: Final = 500
 
 ADVICE_MAX: Final = 3
 
+JOINS: Final = frozenset({"JoinGroup", "ConsumerGroupHeartbeat"})
+
 _ORDER: Final = {kind: place for place, kind in enumerate(Try)}
 
 
@@ -99,9 +101,12 @@ def _for_removal(removal: Removal, context: Context, because: list[Claim]) -> Ad
         return _advice(kind, because, member=member, above_ms=above_ms, is_epoch=context.generation.is_epoch)
     if removal.cause is Cause.SESSION_EXPIRED and removal.may_be_closed:
         back = next((each for each in because if isinstance(each, Back)), None)
-        if back is not None and not context.generation.is_epoch:
+        # In a consumer group a new process takes the place of one that left for a moment, and of no other.
+        takes_place = not context.generation.is_epoch or removal.left_ms is not None
+        if back is not None and takes_place and not _was_refused(removal, back.back_ms, context):
             above_ms = None if removal.last_heard_ms is None else back.back_ms - removal.last_heard_ms
-            return _advice(Try.SESSION_FOR_RESTARTS, because, member=member, above_ms=above_ms)
+            is_epoch = context.generation.is_epoch
+            return _advice(Try.SESSION_FOR_RESTARTS, because, member=member, above_ms=above_ms, is_epoch=is_epoch)
         if back is not None:
             return _advice(Try.PROCESS_ENDED if removal.is_disconnected else Try.SILENT, because, member=member)
         return _advice(Try.STATIC_IS_GONE_FOR_GOOD, because, member=member)
@@ -124,6 +129,16 @@ def _for_removal(removal: Removal, context: Context, because: list[Claim]) -> Ad
         case Cause.MEMBER_LEFT:
             return _for_leave(removal, context, because)
     return None
+
+
+def _was_refused(removal: Removal, until_ms: int, context: Context) -> bool:
+    """Whether its client asked to join before it did, and was refused: no session timeout changes that."""
+    return any(
+        identity(each.member) in (identity(removal.member), (removal.member.client_id, removal.member.client_host))
+        and each.api in JOINS
+        and removal.stopped_ms <= each.time_ms <= until_ms
+        for each in context.history.rejected
+    )
 
 
 def _outlasting_ms(removal: Removal, again_ms: int) -> int | None:

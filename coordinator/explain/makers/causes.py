@@ -10,6 +10,7 @@ from coordinator.explain.claims.causes import (
     AssignorChanged,
     Caused,
     Change,
+    DidNotComeBack,
     Evicted,
     FaultInjected,
     Guess,
@@ -206,9 +207,13 @@ def _silent(trigger: Trigger, context: Context) -> Claim:
     return silence_of(removal, context.event_of(trigger))
 
 
-def silence_of(removal: Removal, event: int | None) -> Silent | Unheard | Refused | Muted:
+def silence_of(removal: Removal, event: int | None) -> Silent | Unheard | Refused | Muted | DidNotComeBack:
     """What is claimed of a member whose session ended: what the coordinator did to it comes before its silence."""
     timeout_ms = removal.session_timeout_ms or None
+    if removal.left_ms is not None:
+        return DidNotComeBack(
+            member=removal.member, left_ms=removal.left_ms, timeout_ms=timeout_ms, evidence=derived(event)
+        )
     if removal.is_unheard:
         paused_ms = removal.connection_closed_in_pause_ms if removal.gave_up else removal.coordinator_paused_ms
         return Unheard(

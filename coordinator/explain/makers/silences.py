@@ -47,13 +47,18 @@ def _connections(context: Context, removals: list[Removal]) -> Iterator[Claim]:
     lives = {id(each) for each in closed if context.again(each) is not None}
     yield from (_closed(each, None, lives=id(each) in lives) for each in closed if each not in in_order)
     yield from (_closed(each, closer, lives=id(each) in lives) for each in in_order)
-    expired = [each for each in removals if each.cause is Cause.SESSION_EXPIRED and not each.is_by_coordinator]
+    expired = [each for each in removals if _is_unexplained(each)]
     for each in expired:
         if each.may_be_closed and not each.is_disconnected and context.again(each) is None:
             yield MayBeClosed(member=each.member, evidence=derived(each.seq))
     for each in expired:
         if each.connection_open:
             yield ConnectionOpen(member=each.member, evidence=seen(each.seq))
+
+
+def _is_unexplained(removal: Removal) -> bool:
+    """Whether its session ended, and neither the coordinator nor the member itself tells why."""
+    return removal.cause is Cause.SESSION_EXPIRED and not removal.is_by_coordinator and removal.left_ms is None
 
 
 def _came_again(context: Context, removals: list[Removal]) -> Iterator[CameAgain]:

@@ -89,9 +89,10 @@ def _connection_lost(claim: Advice, telling: Telling) -> str:
 
 
 def _session_for_restarts(claim: Advice, telling: Telling) -> str:
+    setting = "consumer.session.timeout.ms of the group" if claim.is_epoch else "session.timeout.ms"
     above = "" if claim.above_ms is None else f" above {duration(claim.above_ms)}"
     return (
-        f"if the static member was restarted, raise session.timeout.ms{above}: then it comes back in time, to the"
+        f"if the static member was restarted, raise {setting}{above}: then it comes back in time, to the"
         " partitions that it had"
     )
 

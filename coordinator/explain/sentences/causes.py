@@ -11,6 +11,7 @@ from coordinator.explain.claims.causes import (
     AssignorChanged,
     Caused,
     Change,
+    DidNotComeBack,
     Evicted,
     FaultInjected,
     Guess,
@@ -121,6 +122,12 @@ def _removed_by_administrator(claim: RemovedByAdministrator, telling: Telling) -
     return f"an administrator{by} removed {telling.names.full(claim.member)}{_said(claim.said)}"
 
 
+def _did_not_come_back(claim: DidNotComeBack, telling: Telling) -> str:
+    who, timeout = telling.names.full(claim.member), f", {duration(claim.timeout_ms)}" if claim.timeout_ms else ""
+    at = telling.clock(claim.left_ms)
+    return f"the static member {who} was closed at {at}, and did not come back within its session timeout{timeout}"
+
+
 _DID_NOT: Final = {
     Missing.REJOIN: "rejoin",
     Missing.SYNC: "send SyncGroup",
@@ -204,6 +211,7 @@ _CLAUSES: Final[Mapping[type[Claim], Callable[[Any, Telling], str]]] = {
     Rejoined: _rejoined,
     Left: _left,
     RemovedByAdministrator: _removed_by_administrator,
+    DidNotComeBack: _did_not_come_back,
     Silent: silent,
     Unheard: unheard,
     Refused: refused,
@@ -244,6 +252,7 @@ _SEVERAL: Final[Mapping[type[Claim], str]] = {
     Rejoined: "rejoined with the same subscription",
     Left: "left",
     RemovedByAdministrator: "were removed by an administrator",
+    DidNotComeBack: "were closed, and did not come back within their session timeouts",
     Silent: "were silent for their session timeout",
     Refused: "were refused, because they have no right to what they asked for, so that their sessions ended",
     Muted: "had exceeded a quota, so that nothing was read from their connections for longer than their sessions",

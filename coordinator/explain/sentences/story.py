@@ -26,6 +26,7 @@ SENTENCES: Final[Mapping[type[Claim], Sentences]] = {
             cause.Rejoined,
             cause.Left,
             cause.RemovedByAdministrator,
+            cause.DidNotComeBack,
             cause.Late,
             cause.Restarted,
             cause.Evicted,

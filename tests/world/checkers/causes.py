@@ -121,6 +121,17 @@ WAYS: Final = {
 }
 
 
+def did_not_come_back(claim: claims.DidNotComeBack, truth: Truth, context: Context) -> str | None:
+    process = truth.process_of(claim.member.member_id)
+    if process is None:
+        return None
+    found = [each for each in process.departures if each.way is Way.FOR_A_MOMENT]
+    if not any(each.member_id == claim.member.member_id for each in found):
+        return "it was not closed for a moment"
+    read = _read_after(process, found[-1].at_ms)
+    return "it was not closed then" if read is None or abs(read - claim.left_ms) > NETWORK_MS else None
+
+
 def left(claim: claims.Left, truth: Truth, context: Context) -> str | None:
     process = truth.process_of(claim.member.member_id)
     if process is None:
@@ -263,6 +274,7 @@ CHECKS: Final[dict[type[Claim], Check]] = {
     claims.LeaderAsked: leader_asked,
     claims.Rejoined: rejoined,
     claims.Left: left,
+    claims.DidNotComeBack: did_not_come_back,
     claims.LeftUnsaid: left_unsaid,
     claims.RemovedByAdministrator: removed_by_administrator,
     claims.Late: late,

@@ -197,7 +197,7 @@ def cannot_join(claim: claims.CannotJoin, truth: Truth, context: Context) -> str
 
 def impossible(claim: Claim, truth: Truth, context: Context) -> str | None:
     """Clients speak versions that the server knows, its logs keep their records, and there is neither a cluster nor a
-    transaction.
+    transaction. Rights are on the group alone, and nobody looks at the offsets of partitions.
     """
     return "nothing in this world brings it about"
 
@@ -243,5 +243,8 @@ CHECKS: Final[dict[type[Claim], Check]] = {
     claims.OutOfRange: out_of_range,
     claims.DeletedUnread: impossible,
     claims.UnownedPartitions: unowned_partitions,
+    claims.StandsStill: impossible,
+    claims.RightOnTopicLost: impossible,
+    claims.SubscribedTopicMissing: impossible,
     claims.WaitsForTransaction: impossible,
 }
