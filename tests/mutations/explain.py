@@ -86,7 +86,8 @@ MUTANTS: Final = (
     Mutant(
         "a partition that is given up again stopped the second time",
         "Owners.gave_up",
-        "if owner.stopped_ms is None:\n    owner.stopped_ms = at_ms",
+        "if owner.stopped_ms is None:\n    owner.stopped_ms = at_ms"
+        "\n    owner.is_unsure = is_unsure or at_ms < owner.assigned_ms",
         "owner.stopped_ms = at_ms",
     ),
     Mutant(
