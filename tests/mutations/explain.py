@@ -79,9 +79,10 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a removed member stopped when it was removed",
-        "members._removed",
-        "history.owners.gave_up(event.member.member_id, removal.stopped_ms, is_unsure=removal.may_have_stopped_earlier)",
-        "history.owners.gave_up(event.member.member_id, removal.at_ms, is_unsure=removal.may_have_stopped_earlier)",
+        "members.take_removal",
+        "history.owners.gave_up("
+        "event.member.member_id, removal.stopped_ms, is_unsure=removal.may_have_stopped_earlier)",
+        "history.owners.gave_up(event.member.member_id, removal.at_ms)",
     ),
     Mutant(
         "a partition that is given up again stopped the second time",
