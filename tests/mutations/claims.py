@@ -57,7 +57,7 @@ MUTANTS: Final = (
     Mutant(
         "a static member whose restart took too long is gone for good",
         "_for_removal",
-        "if back is not None and not context.generation.is_epoch:",
+        "if back is not None and takes_place and not _was_refused(removal, back.back_ms, context):",
         "if False:",
     ),
     Mutant(
