@@ -96,7 +96,7 @@ cdef class SessionTable:
 
     def start(self, str group_id not None, str member_id not None, str group_instance_id, int64_t first_timeout_ms,
               int64_t timeout_ms, bint may_heartbeat, int64_t now_ms, bint awaits_client=False):
-        """Begin a session, or begin it again: that of a pending member id as its member's, or as its group's type changes.
+        """Begin a session, or begin it again: of a pending member id as its member's, or as its group's type changes.
 
         When a request last renewed it is known further on.
         """
