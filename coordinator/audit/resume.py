@@ -17,6 +17,7 @@ from coordinator.audit.group_state import GroupAuditState
 from coordinator.audit.kind_audit import whole_group
 from coordinator.audit.projections import KIND_AUDITS, STORED_EVENTS, remember_group, type_and_progress
 from coordinator.audit.schema import (
+    LEFT_FOR_A_MOMENT,
     NEVER_VOID,
     SCHEMA_VERSION,
     TAGS,
@@ -28,7 +29,6 @@ from coordinator.audit.schema import (
     Record,
 )
 from coordinator.core.causes import Cause
-from coordinator.core.consumer.member import LEAVE_STATIC_EPOCH
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.kind import CLASSIC_NAME, CONSUMER_NAME
 from coordinator.core.groups.kinds import KINDS
@@ -260,7 +260,7 @@ class AuditCursor(msgspec.Struct):
 def _is_left_for_a_time(event: ReadEvent) -> bool:
     """Whether a snapshot tells of no rebalance, and of a static member that is away."""
     is_snapshot = event.kind == TAGS[GroupSnapshot]
-    return is_snapshot and any(each.member_epoch == LEAVE_STATIC_EPOCH for each in event.progress.values())
+    return is_snapshot and any(each.member_epoch == LEFT_FOR_A_MOMENT for each in event.progress.values())
 
 
 class AuditReplay:

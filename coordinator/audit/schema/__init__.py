@@ -68,6 +68,7 @@ from coordinator.audit.schema.requests import (
 )
 from coordinator.audit.schema.values import (
     CONNECTOR,
+    LEFT_FOR_A_MOMENT,
     MEMBERS_NAMED_MAX,
     PARTITIONS_NAMED_MAX,
     PROTOCOLS_NAMED_MAX,
@@ -91,6 +92,7 @@ from coordinator.audit.schema.values import (
 
 __all__ = [
     "CONNECTOR",
+    "LEFT_FOR_A_MOMENT",
     "MEMBERS_NAMED_MAX",
     "NEVER_VOID",
     "PARTITIONS_NAMED_MAX",

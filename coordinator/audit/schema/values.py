@@ -48,6 +48,10 @@ RESET_APART_MS: Final = 60_000
 """Commits of the same client that is no member, closer together than this, are one reset."""
 
 
+LEFT_FOR_A_MOMENT: Final = -2
+"""The member epoch of a static member that is closed and means to come back (KIP-848)."""
+
+
 class MemberRef(msgspec.Struct, frozen=True):
     """The identity of a member.
 

@@ -11,9 +11,6 @@ from coordinator.explain.generation import CONSUMER, Changes, LateTarget, Outcom
 from coordinator.explain.known_member import KnownMember
 from coordinator.explain.owners import without
 
-LEFT_FOR_A_MOMENT: Final = -2
-"""The member epoch of a static member that is closed and means to come back."""
-
 EPOCHS_AWAITED_MAX: Final = 20
 """So many epochs may rise while a target is computed until nobody waits for what it tells of its own epoch."""
 
@@ -141,7 +138,7 @@ def _reconciled(history: FoldedGroup, event: schema.MemberReconciled) -> None:
         released = without(without(given_up, event.revoking), partitions)
         history.owners.revoked(member.member_id, released, event.time_ms)
     known.partitions, known.unnamed_partitions = partitions, event.unnamed_partitions
-    known.left_ms = event.time_ms if event.member_epoch == LEFT_FOR_A_MOMENT else None
+    known.left_ms = event.time_ms if event.member_epoch == schema.LEFT_FOR_A_MOMENT else None
     known.revoking = event.revoking
     known.set_revoking(is_revoking=event.revoking_count > 0)
 
