@@ -7,10 +7,10 @@ from functools import cached_property
 from itertools import chain
 from typing import Final, TypeVar
 
-from coordinator.audit.schema import MemberRef
 from coordinator.explain.claims.findings import Identity
 from coordinator.explain.generation import Generation, Joining, Outcome, Removal, Replacement
 from coordinator.explain.history import GroupHistory
+from coordinator.explain.identities import identity
 
 T = TypeVar("T")
 
@@ -24,12 +24,6 @@ class Visit:
 
     removal: Removal
     back_ms: int | None
-
-
-def identity(member: MemberRef) -> Identity:
-    if member.group_instance_id is not None:
-        return (member.group_instance_id,)
-    return member.client_id, member.client_host
 
 
 class Facts:

@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent, MemberRef
+from coordinator.explain.claims.findings import Identity
 from coordinator.explain.generation import CLASSIC, Changes, Gap, Generation, Outcome
 from coordinator.explain.known_member import KnownMember
 from coordinator.explain.owners import Owners
@@ -70,6 +71,8 @@ class FoldedGroup:
         self.loads: deque[schema.GroupLoaded] = deque(maxlen=NOTES_KEPT)
         self.loaded_ms: int | None = None
         """When the last load was."""
+        self.joined_ms: dict[Identity, int] | None = None
+        """Client → when a member of it joined last, of those present; None: not looked up since that changed."""
         self.conversions: deque[schema.GroupConverted] = deque(maxlen=NOTES_KEPT)
         self.coordinator_events: deque[schema.CoordinatorEvent] = deque(maxlen=NOTES_KEPT)
         """Starts, stops and pauses of the coordinator itself, if the reader of the events told of them."""

@@ -82,6 +82,8 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
     """Partitions that it had."""
     loaded_ms: int | None = None
     """When its group was loaded last before that; None: not in what is known of it."""
+    is_back: bool = False
+    """Its client joined as another member at once after the pause of the coordinator in which its connection closed."""
     left_ms: int | None = None
     """When it left for a moment as a static member (KIP-848), and did not come back; None: it did not."""
 
@@ -110,7 +112,7 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
     @property
     def _had_a_session_after_the_pause(self) -> bool:
         """Whether it was removed a whole session after the pause in which its connection closed."""
-        if self.connection_closed_ms is None or not self.session_timeout_ms:
+        if self.connection_closed_ms is None or not self.session_timeout_ms or self.is_back:
             return False
         listened_ms = self.at_ms - self.connection_closed_ms - (self.coordinator_paused_ms or 0)
         return listened_ms >= self.session_timeout_ms

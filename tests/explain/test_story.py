@@ -515,6 +515,24 @@ def test_every_cause_has_words(cause):
     assert "because" in story_of(history, generation).headline
 
 
+def test_a_client_that_gave_up_in_a_pause_and_is_back_is_not_to_blame():
+    group = Consumers().group_of("a", "b")
+    group.quiet(3_000)
+    group.sim.stand_still(8_000)
+    removed_id = group.ids.pop("a")
+    group.sim.heartbeat(removed_id)  # what was sent before it gave up is read after the pause
+    group.sim.disconnect(removed_id)
+    group.join("a")
+    while removed_id in group.sim.group.members:
+        group.quiet(1_000)
+    group.settle()
+    (removed,) = (each for each in group.history().generations if each.changes.removed)
+    story = group.story(removed.generation_id)
+    assert "the coordinator itself stood still for 8 s, and found the connection of a" in text(story)
+    assert "so it is no fault of a" in text(story)
+    assert "process ended" not in text(story)
+
+
 def test_of_a_client_that_did_not_come_back_in_a_whole_session_after_a_pause_both_is_told():
     group = Consumers().group_of("a", "b")
     group.quiet(3_000)

@@ -1,4 +1,4 @@
-"""Play random histories for a while, and check each claim about them: `python -m tests.world 60 1` (docs/simulation.md)."""
+"""Play random histories, and check each claim about them: `python -m tests.world 60 1` (docs/simulation.md)."""
 
 import argparse
 import random

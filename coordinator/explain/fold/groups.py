@@ -70,7 +70,7 @@ def _snapshot(history: FoldedGroup, event: schema.GroupSnapshot) -> None:
 
 
 def _take_members(history: FoldedGroup, event: WholeGroup, members: list[MemberSnapshot]) -> None:
-    known, history.group_type = history.members, event.group_type
+    known, history.group_type, history.joined_ms = history.members, event.group_type, None
     history.members = {}
     for each in members:
         progress = event.progress.get(each.member.member_id)

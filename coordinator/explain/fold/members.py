@@ -16,12 +16,17 @@ from coordinator.explain.generation import (
     Replacement,
     Resubscription,
 )
+from coordinator.explain.identities import identity
 from coordinator.explain.known_member import KnownMember
 from coordinator.explain.owners import is_cooperative
 from coordinator.explain.replaced_clients import remember_client
 
+AT_ONCE_MS: Final = 1_000
+"""A client that waits for a coordinator that stands still is back within this when it goes on."""
+
 
 def _joined(history: FoldedGroup, event: schema.MemberJoined) -> None:
+    history.joined_ms = None
     history.members[event.member.member_id] = KnownMember(
         event.member,
         event.session_timeout_ms,
@@ -36,6 +41,7 @@ def _joined(history: FoldedGroup, event: schema.MemberJoined) -> None:
 
 
 def _rejoined(history: FoldedGroup, event: schema.MemberRejoined) -> None:
+    history.joined_ms = None
     known = history.members.get(event.member.member_id)
     if known is None:
         known = history.members[event.member.member_id] = KnownMember(event.member)
@@ -98,6 +104,7 @@ def take_removal(
         history.group_type == CONSUMER,
         None if known is None else sum(map(len, known.partitions.values())) + known.unnamed_partitions,
         history.loaded_ms,
+        event.connection_closed_in_pause_ms is not None and _is_back(history, event),
         None if known is None else known.left_ms,
     )
     history.owners.gave_up(event.member.member_id, removal.stopped_ms, is_unsure=removal.may_have_stopped_earlier)
@@ -110,6 +117,21 @@ def take_removal(
         history.joining.members.pop(event.member.member_id, None)
 
 
+def _is_back(history: FoldedGroup, event: schema.MemberRemoved | schema.DepartedMember) -> bool:
+    """Whether a client of the same identity joined at once when the coordinator went on after a pause.
+
+    One that gave up waiting connects again during the pause, so its request is among the first that are read then.
+    A later one may be a process that was started again.
+    """
+    if history.joined_ms is None:
+        history.joined_ms = {}
+        for known in history.members.values():
+            who = identity(known.member)
+            history.joined_ms[who] = max(history.joined_ms.get(who, 0), known.joined_ms or 0)
+    joined_ms, closed_ms = history.joined_ms.get(identity(event.member)), event.connection_closed_ms
+    return joined_ms is not None and closed_ms is not None and 0 <= joined_ms - closed_ms <= AT_ONCE_MS
+
+
 def _timeout_ms(history: FoldedGroup, removed: KnownMember | None, cause: Cause) -> int | None:
     """The rebalance timeout of a member; what it was too late by is the largest of all members in a classic group."""
     own_ms = None if removed is None else removed.timeout_ms(cause)
@@ -119,6 +141,7 @@ def _timeout_ms(history: FoldedGroup, removed: KnownMember | None, cause: Cause)
 
 
 def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
+    history.joined_ms = None
     # A load restores the client that joined first, also where another one had taken its place before.
     old_client = history.clients.get(event.old_member_id)
     if event.cause is not Cause.FAULT:  # a fault takes the place for no client

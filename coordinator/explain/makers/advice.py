@@ -14,8 +14,8 @@ from coordinator.explain.claims.course import GaveUpLate, HeldUp, PendingIds
 from coordinator.explain.claims.price import Moved, Unowned
 from coordinator.explain.claims.silences import Back
 from coordinator.explain.clients import JOIN_IN_POLL, all_are, sends_poll_interval
-from coordinator.explain.facts import identity
 from coordinator.explain.generation import Removal
+from coordinator.explain.identities import identity
 from coordinator.explain.leaving import Leaving
 from coordinator.explain.makers.assignors import EAGER_ASSIGNORS, cooperative, sticky
 from coordinator.explain.makers.context import Context

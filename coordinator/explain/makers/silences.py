@@ -17,9 +17,10 @@ from coordinator.explain.claims.silences import (
     MayBeClosed,
     StoodStill,
 )
-from coordinator.explain.facts import RETURN_MS, identity
+from coordinator.explain.facts import RETURN_MS
 from coordinator.explain.generation import Generation, Joining, Removal
 from coordinator.explain.history import GroupHistory
+from coordinator.explain.identities import identity
 from coordinator.explain.makers.context import Context
 
 

@@ -2,7 +2,7 @@
 
 from coordinator.audit.schema import MemberRef
 from coordinator.explain.claims.findings import Identity
-from coordinator.explain.facts import identity
+from coordinator.explain.identities import identity
 from coordinator.explain.words import host_of, plain
 
 

@@ -19,8 +19,9 @@ from coordinator.explain.claims.findings import (
     Succession,
 )
 from coordinator.explain.deploys import rolling_deploy
-from coordinator.explain.facts import Facts, densest, identity
+from coordinator.explain.facts import Facts, densest
 from coordinator.explain.generation import CONSUMER
+from coordinator.explain.identities import identity
 from coordinator.explain.leaving import Leaving
 
 WINDOW_MS: Final = 10 * 60_000

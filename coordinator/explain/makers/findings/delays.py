@@ -8,8 +8,9 @@ from coordinator.audit.schema import MemberRef
 from coordinator.explain.claims.claim import derived
 from coordinator.explain.claims.findings import HeldUpIn, HoldsUpOthers, Identity, Kind, SlowRejoiner, WaitedFor
 from coordinator.explain.clients import JOIN_IN_POLL, all_are
-from coordinator.explain.facts import Facts, identity
+from coordinator.explain.facts import Facts
 from coordinator.explain.generation import Generation
+from coordinator.explain.identities import identity
 from coordinator.explain.makers.advice import SLOW_REJOIN_MS
 from coordinator.explain.reconciliation import Revocation
 
