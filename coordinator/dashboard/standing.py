@@ -9,7 +9,7 @@ from coordinator.explain.folded_group import STABLE
 PARTITIONS_MAX: Final = 10_000
 """Partitions of which it is remembered. Of further ones it is not known."""
 GAP_MS: Final = 30_000
-"""After a longer time without a sample all begins anew: the server was away, and nobody could commit."""
+"""After a longer time without a sample, what was seen is dropped: the server was away, and nobody could commit."""
 
 Key = tuple[str, str, int]
 """Group, topic and partition."""

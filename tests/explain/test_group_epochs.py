@@ -399,7 +399,7 @@ def test_a_static_member_that_leaves_for_good_and_comes_back_wastes_its_instance
     world.enter("s3", instance_id="pod-0")
     found = kinds(world)[Kind.WASTED_INSTANCE_ID]
     assert found.headline == (
-        "pod-0 is a static member, and left for good and came back 1 time: the group rebalances as if it had no"
+        "pod-0 is a static member that left the group and came back 1 time: the group rebalances as if it had no"
         " group.instance.id"
     )
     assert "member epoch -2 instead of -1" in found.advice

@@ -32,6 +32,8 @@ BOUND_MS: Final = 50
 
 
 def main() -> int:
+    if len(sys.argv) > 1:
+        sys.exit(f"{sys.argv[1]}: takes no arguments; choose by the environment: SCALE=0.1 ONLY='a regular expression'")
     scale, only = float(os.environ.get("SCALE", "1")), os.environ.get("ONLY", "")
     print(f"{'attack':<66}{'sent':>15}{'memory':>10}{'turn':>10}{'wait':>10}  the longest waits of others, ms")
     longest_wait_ms = longest_turn_ms = 0.0

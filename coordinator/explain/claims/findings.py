@@ -107,7 +107,7 @@ class RollingRestart(Found, frozen=True):
 
 
 class Succession(msgspec.Struct, frozen=True):
-    """A new member that came beside one that went for good."""
+    """A new member, and the one in whose place it came: that one left, or was removed, and did not come back."""
 
     came: MemberRef
     came_ms: int
@@ -228,14 +228,14 @@ class SharedInstanceId(Found, frozen=True):
 
 
 class Leave(msgspec.Struct, frozen=True):
-    """When a static member left for good, and when it was back."""
+    """When a static member left the group, and when it was back. Wall-clock ms."""
 
     left_ms: int
     back_ms: int
 
 
 class WastedInstanceId(Found, frozen=True):
-    """A static member left for good and came back: the group rebalanced as if it had no group.instance.id."""
+    """A static member left the group and came back: the group rebalanced as if it had no group.instance.id."""
 
     client: Identity
     leaves: tuple[Leave, ...]

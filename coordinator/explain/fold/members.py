@@ -22,7 +22,7 @@ from coordinator.explain.owners import is_cooperative
 from coordinator.explain.replaced_clients import remember_client
 
 AT_ONCE_MS: Final = 1_000
-"""A client that waits for a coordinator that stands still is back within this when it goes on."""
+"""A client that waits while the event loop of the coordinator is blocked is back so soon after that."""
 
 
 def _joined(history: FoldedGroup, event: schema.MemberJoined) -> None:

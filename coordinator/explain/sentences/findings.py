@@ -231,7 +231,7 @@ def _shared_instance_id(claim: found.SharedInstanceId, clock: Clock) -> FindingW
 
 def _wasted_instance_id(claim: found.WastedInstanceId, clock: Clock) -> FindingWords:
     return FindingWords(
-        f"{label(claim.client)} is a static member, and left for good and came back"
+        f"{label(claim.client)} is a static member that left the group and came back"
         f" {counted(len(claim.leaves), 'time')}: the group rebalances as if it had no group.instance.id",
         _newest(
             f"{clock(each.left_ms)} left, back {duration(each.back_ms - each.left_ms)} later" for each in claim.leaves
