@@ -78,8 +78,10 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.client": "_wire coordinator.core coordinator.audit.schema coordinator.patterns coordinator.config"
         " coordinator.security kafka scramp",
         "coordinator.explain": "coordinator.audit.schema coordinator.core.causes",
+        "coordinator.observe": "_wire coordinator.audit.schema coordinator.core.causes"
+        " coordinator.core.consumer_protocol coordinator.core.partitioning coordinator.client coordinator.explain",
         "coordinator.pipeline": "_wire coordinator.audit.schema coordinator.core.causes"
-        " coordinator.core.consumer_protocol coordinator.client coordinator.explain"
+        " coordinator.core.consumer_protocol coordinator.client coordinator.explain coordinator.observe"
         " pyarrow deltalake pyspark py4j delta rich",
         "coordinator.dashboard": "coordinator.audit.schema coordinator.client coordinator.explain starlette",
         "coordinator.faults": "_wire coordinator.runtime.slices coordinator.server coordinator.runtime coordinator.core"

@@ -10,8 +10,8 @@ from typing import Final
 import msgspec
 
 from coordinator.audit.schema import AnyCoordinatorEvent
+from coordinator.observe.known import KnownGroup
 from coordinator.pipeline.generations import Row
-from coordinator.pipeline.inferred import KnownGroup
 from coordinator.pipeline.memberships import Members
 from coordinator.pipeline.watch import Told
 

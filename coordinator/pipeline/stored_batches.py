@@ -12,7 +12,7 @@ import pyarrow as pa
 from _wire.embedded import decode_versioned, prefix_of
 from _wire.errors import MalformedMessage
 from _wire.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
-from coordinator.pipeline.stored_records import (
+from coordinator.observe.records.stored import (
     MALFORMED,
     Commits,
     Decoded,

@@ -6,17 +6,18 @@ from typing import Final
 import msgspec
 
 from coordinator.explain.generation import Generation
+from coordinator.observe.classic import classic_events
+from coordinator.observe.consumer import TopicNames, consumer_events
+from coordinator.observe.known import Event, KnownGroup, Telling
+from coordinator.observe.records.stored import ClassicGroup, Commits, GroupRecord, Rejected, Skipped, decode
+from coordinator.observe.typed import typed
 from coordinator.pipeline.fold import Fold, Open, Position, where
 from coordinator.pipeline.generations import Row
-from coordinator.pipeline.inferred import Event, KnownGroup, Telling
-from coordinator.pipeline.inferred_classic import classic_events
-from coordinator.pipeline.inferred_consumer import TopicNames, consumer_events
-from coordinator.pipeline.inferred_typed import columns_of, for_silver, typed
+from coordinator.pipeline.inferred_columns import columns_of, for_silver
 from coordinator.pipeline.names import COMMITS, SKIPPED
 from coordinator.pipeline.partition_state import PartitionState
 from coordinator.pipeline.rows import NewRows
 from coordinator.pipeline.stored_batches import COMMITS_WINDOW_MS
-from coordinator.pipeline.stored_records import ClassicGroup, Commits, GroupRecord, Rejected, Skipped, decode
 
 _encode: Final = msgspec.json.Encoder().encode
 

@@ -15,17 +15,10 @@ from _wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignme
 from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from _wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 from _wire.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
-from coordinator.pipeline.batch import Batches
-from coordinator.pipeline.fold import Position
-from coordinator.pipeline.inferred import KnownGroup, Telling
-from coordinator.pipeline.inferred_classic import classic_events
-from coordinator.pipeline.inferred_consumer import consumer_events
-from coordinator.pipeline.names import COMMITS, GENERATIONS, MEMBERSHIPS, OWNERSHIP, REBALANCE_RATES, REJECTS, SKIPPED
-from coordinator.pipeline.partition_state import PartitionState
-from coordinator.pipeline.rows import NewRows
-from coordinator.pipeline.stored_batches import SCHEMA
-from coordinator.pipeline.stored_fold import StoredFold
-from coordinator.pipeline.stored_records import (
+from coordinator.observe.classic import classic_events
+from coordinator.observe.consumer import consumer_events
+from coordinator.observe.known import KnownGroup, Telling
+from coordinator.observe.records.stored import (
     ClassicGroup,
     ClassicMember,
     ConsumerMember,
@@ -35,6 +28,13 @@ from coordinator.pipeline.stored_records import (
     TargetEpoch,
     decode,
 )
+from coordinator.pipeline.batch import Batches
+from coordinator.pipeline.fold import Position
+from coordinator.pipeline.names import COMMITS, GENERATIONS, MEMBERSHIPS, OWNERSHIP, REBALANCE_RATES, REJECTS, SKIPPED
+from coordinator.pipeline.partition_state import PartitionState
+from coordinator.pipeline.rows import NewRows
+from coordinator.pipeline.stored_batches import SCHEMA
+from coordinator.pipeline.stored_fold import StoredFold
 from coordinator.pipeline.tables import Tables
 from tests.pipeline.offsets_expected import assert_told
 from tests.pipeline.offsets_golden import StoredRecord, decoded, folded, golden

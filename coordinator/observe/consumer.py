@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from coordinator.core.causes import Cause
-from coordinator.pipeline.inferred import (
+from coordinator.observe.known import (
     CLASSIC,
     CONSUMER,
     InferredCause,
@@ -21,7 +21,7 @@ from coordinator.pipeline.inferred import (
     delete_or_convert,
     trigger,
 )
-from coordinator.pipeline.stored_records import (
+from coordinator.observe.records.stored import (
     ConsumerMember,
     CurrentAssignment,
     GroupEpoch,

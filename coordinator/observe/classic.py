@@ -9,7 +9,7 @@ from typing import Any
 
 from coordinator.core.causes import Cause
 from coordinator.explain.folded_group import COMPLETING
-from coordinator.pipeline.inferred import (
+from coordinator.observe.known import (
     CLASSIC,
     CONSUMER,
     InferredCause,
@@ -19,7 +19,7 @@ from coordinator.pipeline.inferred import (
     delete_or_convert,
     trigger,
 )
-from coordinator.pipeline.stored_records import ClassicGroup, ClassicMember
+from coordinator.observe.records.stored import ClassicGroup, ClassicMember
 
 Trigger = dict[str, Any]
 

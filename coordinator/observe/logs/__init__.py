@@ -1,0 +1,1 @@
+"""Lines of the logs of brokers and clients → what they state about groups."""
