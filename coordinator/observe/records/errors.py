@@ -1,0 +1,82 @@
+"""What keeps records, or the present, of a Kafka from being read: in one line what is missing, and what to give."""
+
+from typing import Final
+
+from _wire.errors import ErrorCode
+from coordinator.client.wire import ClientError
+from coordinator.internal_topics import OFFSETS_TOPIC
+
+READ_OFFSETS: Final = f"READ on topic {OFFSETS_TOPIC}"
+DESCRIBE_CLUSTER: Final = "DESCRIBE on the cluster"
+
+
+class CannotObserve(ClientError):
+    """Something cannot be seen, while other sources may tell. `give` is what makes it visible, None if nothing does."""
+
+    give: str | None = None
+
+
+class NoOffsetsTopic(CannotObserve):
+    """The cluster has no `__consumer_offsets`, or hides it as a service may."""
+
+    def __init__(self, server: object) -> None:
+        super().__init__(
+            f"{server} has no topic {OFFSETS_TOPIC}: it has had no group yet, or is a service that hides the topic"
+        )
+
+
+class NoRight(CannotObserve):
+    """A right is missing; `give` names it."""
+
+    def __init__(self, server: object, give: str, what: str) -> None:
+        super().__init__(f"{what}: no right to; {server} has to give this client {give}")
+        self.give = give
+
+
+class MayNotReadOffsets(NoRight):
+    def __init__(self, server: object) -> None:
+        super().__init__(server, READ_OFFSETS, "cannot read the records of groups")
+
+
+class MayNotDescribeGroup(NoRight):
+    def __init__(self, server: object, group_id: str) -> None:
+        super().__init__(server, f"DESCRIBE on group {group_id}", f"cannot describe group {group_id}")
+
+
+class MayNotDescribeTopics(NoRight):
+    """Of topics other than `__consumer_offsets`: those that a group consumes."""
+
+    def __init__(self, server: object, topics: list[str]) -> None:
+        names = ", ".join(topics)
+        super().__init__(server, f"DESCRIBE on topic {names}", f"cannot describe topic {names}")
+
+
+class MayNotDescribeCluster(NoRight):
+    def __init__(self, server: object) -> None:
+        super().__init__(server, DESCRIBE_CLUSTER, "cannot ask the cluster")
+
+
+class OffsetsUnavailable(CannotObserve):
+    """A partition of `__consumer_offsets` has had no leader that answers for some time."""
+
+    def __init__(self, partition: int, why: str) -> None:
+        super().__init__(f"cannot read {OFFSETS_TOPIC}-{partition}: {why}; retry later")
+
+
+TRANSIENT: Final = frozenset(
+    {
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.LEADER_NOT_AVAILABLE,
+        ErrorCode.REPLICA_NOT_AVAILABLE,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.OFFSET_NOT_AVAILABLE,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.NETWORK_EXCEPTION,
+        ErrorCode.REQUEST_TIMED_OUT,
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.UNKNOWN_SERVER_ERROR,
+    }
+)
+"""Errors of a partition that was there: its leader changes, or its broker is in trouble. Asked again, it may answer."""

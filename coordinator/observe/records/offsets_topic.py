@@ -1,0 +1,207 @@
+"""`__consumer_offsets` of any Kafka: where its partitions are, their offsets, and their bytes.
+
+A leader that changes is looked up again, for a bounded time.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, Final, Self
+
+from _wire.errors import ErrorCode
+from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
+from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from coordinator.client.bootstrap import Server, bootstrap_of
+from coordinator.client.cluster import EARLIEST, FETCH_VERSION_MAX, LATEST
+from coordinator.client.groups import ErrorAnswer, raise_for_error
+from coordinator.client.wire import ClientError, WireConnection
+from coordinator.core.partitioning import partition_for
+from coordinator.internal_topics import OFFSETS_TOPIC
+from coordinator.observe.records.errors import TRANSIENT, MayNotReadOffsets, NoOffsetsTopic, OffsetsUnavailable
+
+CLIENT_ID: Final = "coordinator-observe"
+ANSWER_SECONDS: Final = 10
+FETCH_BYTES: Final = 16 << 20
+"""Of one answer; a batch that is larger comes whole (KIP-74)."""
+ATTEMPTS_MAX: Final = 30
+PAUSE_SECONDS: Final = (0.05, 0.1, 0.2, 0.5)
+"""Before an attempt again; then as the last one. All together some 14 s."""
+
+
+class OffsetsTopic:
+    """A connection to each leader of the topic that is asked. Close it by leaving its context."""
+
+    def __init__(
+        self,
+        server: Server,
+        *,
+        timeout_seconds: float = ANSWER_SECONDS,
+        attempts_max: int = ATTEMPTS_MAX,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Connect to HOST:PORT and learn where the partitions are.
+
+        Raises:
+            NoOffsetsTopic, MayNotReadOffsets: as their names say.
+            ClientError: the server cannot be reached, or does not answer.
+        """
+        self.server = bootstrap_of(server)
+        self._timeout_seconds = timeout_seconds
+        self._attempts_max = attempts_max
+        self._pause = pause
+        self._connections: dict[str, WireConnection] = {}
+        self._leaders: dict[int, str] = {}
+        """Partition → address. A partition without a leader has none."""
+        self.partition_count = 0
+        try:
+            self.find_leaders()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        for connection in self._connections.values():
+            connection.socket.close()
+        self._connections = {}
+
+    def partition_of(self, group_id: str) -> int:
+        """The partition that has all records of a group."""
+        return partition_for(group_id, self.partition_count)
+
+    def offset(self, partition: int, timestamp: int) -> int:
+        """EARLIEST, LATEST (the high watermark), or the first offset at a time in ms or later; -1: there is none.
+
+        Raises:
+            OffsetsUnavailable, MayNotReadOffsets, ClientError: as `fetch`.
+        """
+        wanted = ListOffsetsPartition(partition_index=partition, timestamp=timestamp)
+        request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=OFFSETS_TOPIC, partitions=[wanted])])
+
+        def ask(leader: WireConnection) -> Any:
+            return leader.send_latest(request).topics[0].partitions[0]
+
+        offset: int = self._asked(partition, ask).offset
+        return offset
+
+    def ends(self, partition: int) -> tuple[int, int]:
+        """The first offset, and the one after the last."""
+        return self.offset(partition, EARLIEST), self.offset(partition, LATEST)
+
+    def fetch(self, partition: int, offset: int, wait_ms: int = 0) -> PartitionData:
+        """The batches from an offset on, the last one perhaps cut. Of errors it has OFFSET_OUT_OF_RANGE alone.
+
+        Raises:
+            OffsetsUnavailable: no leader has answered for long.
+            MayNotReadOffsets: the right to read was taken away.
+            ClientError: the server answers with another error.
+        """
+        request = fetch_request([(partition, offset)], wait_ms)
+
+        def ask(leader: WireConnection) -> Any:
+            answer = leader.send_latest(request, FETCH_VERSION_MAX)
+            raise_for_error(answer.error_code, f"cannot fetch from {OFFSETS_TOPIC}-{partition}")
+            return answer.responses[0].partitions[0]
+
+        found: PartitionData = self._asked(partition, ask)
+        return found
+
+    def find_leaders(self) -> None:
+        """Look up the leaders of all partitions. Raises as the constructor."""
+        request = MetadataRequest(
+            topics=[MetadataRequestTopic(name=OFFSETS_TOPIC)],
+            allow_auto_topic_creation=False,
+        )
+        answer = self.connection(self.server.address).send_latest(request)
+        (topic,) = answer.topics
+        if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            raise NoOffsetsTopic(self.server)
+        self.raise_for(topic.error_code, "cannot find the leaders of " + OFFSETS_TOPIC)
+        addresses = {each.node_id: f"{each.host}:{each.port}" for each in answer.brokers}
+        self.partition_count = len(topic.partitions)
+        self._leaders = {
+            each.partition_index: addresses[each.leader_id] for each in topic.partitions if each.leader_id in addresses
+        }
+        # A cluster of one broker is reached at the address that was given: the one that it advertises may differ.
+        if len(addresses) == 1:
+            self._leaders = dict.fromkeys(self._leaders, self.server.address)
+
+    def by_leader(self, partitions: Iterable[int]) -> dict[str, list[int]]:
+        """Address of the leader → partitions. Those that have no leader are left out."""
+        found: dict[str, list[int]] = {}
+        for each in partitions:
+            if each in self._leaders:
+                found.setdefault(self._leaders[each], []).append(each)
+        return found
+
+    def connection(self, address: str) -> WireConnection:
+        found = self._connections.get(address)
+        if found is None:
+            server = self.server.at(address)
+            found = self._connections[address] = WireConnection(server, CLIENT_ID, self._timeout_seconds)
+        return found
+
+    def forget(self, address: str) -> None:
+        """Close the connection to a server that is in trouble, if there is one."""
+        connection = self._connections.pop(address, None)
+        if connection is not None:
+            connection.socket.close()
+
+    def raise_for(self, error_code: int, what: str) -> None:
+        """Raise what an error of the topic means, if it is one."""
+        if error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+            raise MayNotReadOffsets(self.server)
+        raise_for_error(error_code, what)
+
+    def wait_before(self, attempt: int) -> None:
+        """Pause before an attempt, counted from 0, is made again."""
+        self._pause(PAUSE_SECONDS[min(attempt, len(PAUSE_SECONDS) - 1)])
+
+    def _asked(self, partition: int, ask: Callable[[WireConnection], Any]) -> Any:
+        """The leader's answer for the partition, which has an `error_code`."""
+        why = "it has no leader"
+        for attempt in range(self._attempts_max):
+            if attempt:
+                self.wait_before(attempt - 1)
+            try:
+                if attempt:
+                    self.find_leaders()
+                leader = self._leaders.get(partition)
+                if leader is None:
+                    continue
+                answer = ask(self.connection(leader))
+            except (ErrorAnswer, MayNotReadOffsets):
+                raise
+            except ClientError as problem:
+                # The broker that leads, or that was asked where the leader is, went away.
+                why = str(problem)
+                for address in {self.server.address, self._leaders.get(partition, "")}:
+                    self.forget(address)
+                continue
+            if answer.error_code not in TRANSIENT:
+                if answer.error_code != ErrorCode.OFFSET_OUT_OF_RANGE:
+                    self.raise_for(answer.error_code, f"cannot read {OFFSETS_TOPIC}-{partition}")
+                return answer
+            why = ErrorCode(answer.error_code).description
+        raise OffsetsUnavailable(partition, why)
+
+
+def fetch_request(
+    positions: Iterable[tuple[int, int]], wait_ms: int, partition_bytes: int = FETCH_BYTES
+) -> FetchRequest:
+    """Ask for partitions from these offsets on, of one leader. The answer comes at once, or after `wait_ms` at most."""
+    wanted = [
+        FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=partition_bytes)
+        for partition, offset in positions
+    ]
+    return FetchRequest(
+        max_wait_ms=wait_ms,
+        min_bytes=1,
+        max_bytes=FETCH_BYTES,
+        topics=[FetchTopic(topic=OFFSETS_TOPIC, partitions=wanted)],
+    )
