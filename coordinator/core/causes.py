@@ -43,3 +43,12 @@ class Cause(StrEnum):
     INVARIANT_VIOLATED = "invariant_violated"
     ADMIN = "admin"
     FAULT = "fault"
+
+
+class InferredCause(StrEnum):
+    """Causes that only what is seen of another Kafka leads to: no event of the audit topic has them."""
+
+    MEMBER_LEFT_OR_EXPIRED = "member_left_or_expired"
+    """A member is gone. Records do not tell whether it left or its session expired."""
+    REJOINED_OR_CHANGED = "member_rejoined_or_metadata_changed"
+    """A member joined again with other bytes: what it subscribes to changed, or only what it says that it owns."""

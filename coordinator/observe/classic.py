@@ -12,16 +12,14 @@ from coordinator.explain.folded_group import COMPLETING
 from coordinator.observe.known import (
     CLASSIC,
     CONSUMER,
-    InferredCause,
     KnownGroup,
     KnownMember,
     Telling,
+    Trigger,
     delete_or_convert,
     trigger,
 )
 from coordinator.observe.records.stored import ClassicGroup, ClassicMember
-
-Trigger = dict[str, Any]
 
 
 def classic_events(telling: Telling, record: ClassicGroup) -> None:
@@ -44,12 +42,12 @@ def classic_events(telling: Telling, record: ClassicGroup) -> None:
     before = dict(known.members)
     is_new = record.generation_id > known.generation_id
     unseen = record.generation_id - known.generation_id - 1
-    triggers = _change_members(telling, record)
+    triggers = change_members(telling, record)
     if is_new:
         if not triggers:
             triggers = _rejoined(telling, record, known, before)
         telling.begin(record.generation_id, triggers, None, unseen)
-    _take_over(known, record)
+    take_over(known, record)
     if is_new and record.members:
         telling.tell("generation.started", **_started(telling, record, triggers))
     for each in record.members:
@@ -68,16 +66,22 @@ def _downgrade(telling: Telling, record: ClassicGroup) -> None:
     for each in record.members:
         member = known.members[each.member_id] = _member(each)
         member.partitions, member.unnamed_partitions = each.partitions, each.unnamed_partitions
-    _take_over(known, record)
+    take_over(known, record)
     telling.convert(CLASSIC)
 
 
 def _member(record: ClassicMember) -> KnownMember:
     who = (record.member_id, record.client_id, record.client_host, record.group_instance_id)
-    return KnownMember(*who, record.topics, record.digest)
+    return KnownMember(
+        *who,
+        record.topics,
+        record.digest,
+        session_timeout_ms=record.session_timeout_ms or None,
+        rebalance_timeout_ms=record.rebalance_timeout_ms or None,
+    )
 
 
-def _change_members(telling: Telling, record: ClassicGroup) -> list[Trigger]:
+def change_members(telling: Telling, record: ClassicGroup) -> list[Trigger]:
     """Let members come, go and be replaced; return that, and whose subscription changed, as triggers."""
     known, now = telling.known, {each.member_id: each for each in record.members}
     at_ms = telling.time_ms
@@ -100,8 +104,7 @@ def _change_members(telling: Telling, record: ClassicGroup) -> list[Trigger]:
             triggers.append(trigger(Cause.NEW_MEMBER, member, at_ms))
     for each_gone in gone:
         if each_gone.member_id in known.members:
-            telling.leave(each_gone.member_id)
-            triggers.append(trigger(InferredCause.MEMBER_LEFT_OR_EXPIRED, each_gone, at_ms))
+            triggers.append(telling.leave(each_gone.member_id))
     for member in known.members.values():
         stored = now[member.member_id]
         if stored.topics is not None and member.topics is not None and stored.topics != member.topics:
@@ -133,14 +136,14 @@ def _begin_in_the_middle(telling: Telling, record: ClassicGroup) -> None:
         member.partitions, member.unnamed_partitions = each.partitions, each.unnamed_partitions
     unseen = record.generation_id - 1
     telling.begin(record.generation_id, [], None, unseen)
-    _take_over(known, record)
+    take_over(known, record)
     telling.tell("group.snapshot", members=telling.snapshots(), state=COMPLETING)
     if record.members:
         telling.tell("generation.started", **_started(telling, record, []))
     _end(telling, [])
 
 
-def _take_over(known: KnownGroup, record: ClassicGroup) -> None:
+def take_over(known: KnownGroup, record: ClassicGroup) -> None:
     known.generation_id, known.leader = record.generation_id, record.leader
     known.protocol_type, known.protocol_name = record.protocol_type, record.protocol_name
     known.state = "Stable" if record.members else "Empty"

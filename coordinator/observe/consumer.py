@@ -14,7 +14,6 @@ from coordinator.core.causes import Cause
 from coordinator.observe.known import (
     CLASSIC,
     CONSUMER,
-    InferredCause,
     KnownGroup,
     KnownMember,
     Telling,
@@ -68,7 +67,7 @@ def consumer_events(telling: Telling, record: Any, name_of: TopicNames) -> None:
         case TargetEpoch():
             _target(telling, record)
         case MatchedTopics():
-            _add_trigger(telling, trigger(InferredCause.TOPICS_CHANGED, None, telling.time_ms))
+            _add_trigger(telling, trigger(Cause.TOPICS_CHANGED, None, telling.time_ms))
         case CurrentAssignment():
             _current(telling, record, name_of)
 
@@ -130,9 +129,7 @@ def _member_gone(telling: Telling, member_id: str) -> None:
 def _let_removed_go(telling: Telling) -> None:
     known = telling.known
     for member_id in known.removed:
-        member = known.members[member_id]
-        telling.leave(member_id)
-        _add_trigger(telling, trigger(InferredCause.MEMBER_LEFT_OR_EXPIRED, member, telling.time_ms))
+        _add_trigger(telling, telling.leave(member_id))
     known.removed = {}
 
 
@@ -149,7 +146,7 @@ def _epoch(telling: Telling, record: GroupEpoch) -> None:
     if known.is_open:
         telling.tell("rebalance.superseded", rebalance_ms=_since(telling))
     if not known.triggers and known.metadata_hash not in (None, record.metadata_hash):
-        _add_trigger(telling, trigger(InferredCause.TOPICS_CHANGED, None, telling.time_ms))
+        _add_trigger(telling, trigger(Cause.TOPICS_CHANGED, None, telling.time_ms))
     begins_in_the_middle = known.generation_id == 0 and epoch > FIRST_EPOCH_MAX
     triggers = [] if begins_in_the_middle else known.triggers
     before = known.generation_id or min(epoch, FIRST_EPOCH_MAX) - 1

@@ -5,28 +5,21 @@ that one history (`explain/history.py`) is made of both, and `is_inferred`. What
 out.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final
 
 import msgspec
 
 from coordinator.audit.schema import TRIGGERS_NAMED_MAX, TopicPartitions
-from coordinator.core.causes import Cause
+from coordinator.core.causes import Cause, InferredCause, Requester
+from coordinator.observe.places import Place
 
 Event = dict[str, Any]
 
 CLASSIC: Final = "classic"
 CONSUMER: Final = "consumer"
 """The protocol of KIP-848."""
-
-
-class InferredCause(StrEnum):
-    """Causes that only records of `__consumer_offsets` lead to; all others are those of the audit."""
-
-    MEMBER_LEFT_OR_EXPIRED = "member_left_or_expired"
-    """A member is gone. Whether it left or its session expired is not in the records."""
-    TOPICS_CHANGED = "topics_changed"
-    """The topics that a consumer group (KIP-848) subscribes to appeared, vanished or grew."""
 
 
 class KnownMember(msgspec.Struct):
@@ -42,6 +35,8 @@ class KnownMember(msgspec.Struct):
     unnamed_partitions: int = 0
     epoch: int = -1
     is_settled: bool = False
+    session_timeout_ms: int | None = None
+    rebalance_timeout_ms: int | None = None
 
     def reference(self) -> dict[str, Any]:
         return {
@@ -89,22 +84,49 @@ def count(partitions: TopicPartitions) -> int:
     return sum(map(len, partitions.values()))
 
 
-def trigger(cause: StrEnum, member: KnownMember | None, at_ms: int) -> dict[str, Any]:
-    return {"cause": str(cause), "member": None if member is None else member.reference(), "at_ms": at_ms}
+Trigger = dict[str, Any]
+
+
+def trigger(cause: StrEnum, member: KnownMember | None, at_ms: int, reason: str = "") -> Trigger:
+    who = None if member is None else member.reference()
+    found = {"cause": str(cause), "member": who, "at_ms": at_ms}
+    return found | {"reason": reason} if reason else found
+
+
+class Removed(msgspec.Struct, frozen=True, gc=False):
+    """How a member went, as far as it is known: the fields of `member.removed`. The default is all that records say."""
+
+    cause: Cause | InferredCause = InferredCause.MEMBER_LEFT_OR_EXPIRED
+    reason: str | None = None
+    requested_by: Requester | None = None
+
+
+GONE: Final = Removed()
 
 
 class Telling:
-    """Collects the events of one record of a group, and numbers them."""
+    """Collects the events that what was seen of a group stands for, and numbers them."""
 
-    def __init__(self, group_id: str, known: KnownGroup, time_ms: int) -> None:
+    def __init__(
+        self, group_id: str, known: KnownGroup, time_ms: int, explained: Mapping[str, Removed] | None = None
+    ) -> None:
+        """`explained`: member id → how it went, by what is known beside the records."""
         self.known = known
         self.time_ms = time_ms
         self.events: list[Event] = []
+        self.places: tuple[Place, ...] = ()
+        """Where the next events are seen."""
+        self.places_of: dict[int, tuple[Place, ...]] = {}
+        """`seq` → where the event was seen."""
         self._group_id = group_id
+        self._explained = {} if explained is None else explained
+        self._state_before, self._generation_before = known.state, known.generation_id
 
     def tell(self, kind: str, **own: Any) -> None:
         known = self.known
         known.seq += 1
+        if self.places:
+            self.places_of[known.seq] = self.places
         self.events.append(
             {
                 "kind": kind,
@@ -115,10 +137,13 @@ class Telling:
                 "time_ms": self.time_ms,
                 "generation_id": known.generation_id,
                 "state": known.state,
+                "generation_id_before": self._generation_before,
+                "state_before": self._state_before,
                 "coordinator_epoch": None,
                 **own,
             }
         )
+        self._state_before, self._generation_before = known.state, known.generation_id
 
     def create(self, protocol: str, protocol_type: str) -> None:
         """Begin an incarnation of the group."""
@@ -138,12 +163,27 @@ class Telling:
 
     def join(self, member: KnownMember) -> None:
         self.known.members[member.member_id] = member
-        self.tell("member.joined", member=member.reference(), subscribed_topics=member.topics or [])
+        self.tell(
+            "member.joined",
+            member=member.reference(),
+            subscribed_topics=member.topics or [],
+            session_timeout_ms=member.session_timeout_ms,
+            rebalance_timeout_ms=member.rebalance_timeout_ms,
+        )
 
-    def leave(self, member_id: str) -> None:
+    def leave(self, member_id: str, removed: Removed | None = None) -> Trigger:
+        """Return it as a trigger of the rebalance that it leads to."""
         member = self.known.members.pop(member_id)
-        cause = str(InferredCause.MEMBER_LEFT_OR_EXPIRED)
-        self.tell("member.removed", member=member.reference(), cause=cause, reason=None)
+        how = removed or self._explained.get(member_id, GONE)
+        self.tell(
+            "member.removed",
+            member=member.reference(),
+            cause=str(how.cause),
+            reason=how.reason,
+            requested_by=how.requested_by,
+            session_timeout_ms=member.session_timeout_ms,
+        )
+        return trigger(how.cause, member, self.time_ms, how.reason or "")
 
     def replace(self, old_member_id: str, member: KnownMember) -> None:
         """A static member came back under another member id."""
@@ -169,6 +209,7 @@ class Telling:
             "rebalance.started",
             cause=first["cause"],
             member=first["member"],
+            reason=first.get("reason"),
             members=len(self.known.members),
             triggers=triggers[:TRIGGERS_NAMED_MAX],
             started_ms=started_ms,

@@ -8,22 +8,44 @@ from typing import Any, Final, get_args
 
 import msgspec
 
+from coordinator.audit import schema
 from coordinator.audit.schema import TAGS, AuditEvent, MemberRef, MemberSnapshot
-from coordinator.core.causes import Cause
-from coordinator.observe.known import Event
+from coordinator.core.causes import Cause, InferredCause
+from coordinator.observe.known import Event, Trigger
 
+_OF_THE_AUDIT: Final = frozenset(map(str, Cause))
 _BY_KIND: Final = {kind: struct for struct, kind in TAGS.items()}
 _EMPTY: Final[dict[Any, Any]] = {str: "", bool: True}
 
 
 def typed(event: Event) -> AuditEvent:
-    """The struct of an inferred event."""
+    """The struct of an inferred event. Nothing is asked of causes: whether a member left or expired is not in it."""
     struct = _BY_KIND[event["kind"]]
     return struct(**{name: make(event) for name, make in _MAKERS[struct]})
 
 
+def with_causes(event: Event) -> AuditEvent:
+    """The struct of an event with its causes, of which some are none of the audit topic (`InferredCause`)."""
+    found = typed(event)
+    own: dict[str, Any] = {}
+    if hasattr(found, "triggers"):
+        own["triggers"] = [_trigger(each) for each in event.get("triggers", ())]
+    if event.get("cause") is not None and hasattr(found, "cause"):
+        own["cause"] = cause_of(event["cause"])
+    return msgspec.structs.replace(found, **own) if own else found
+
+
+def cause_of(name: str) -> Cause | InferredCause:
+    """The cause that an event names by its value."""
+    return Cause(name) if name in _OF_THE_AUDIT else InferredCause(name)
+
+
+def _trigger(each: Trigger) -> schema.Trigger:
+    member = None if each["member"] is None else MemberRef(**each["member"])
+    return schema.Trigger(cause_of(each["cause"]), member, each.get("reason", ""), each["at_ms"])  # type: ignore[arg-type]
+
+
 def _cause(event: Event) -> Cause | None:
-    """Causes that are only inferred are not of the audit. Whether a member left or expired changes nothing here."""
     return None if event["kind"] == "rebalance.started" else Cause.MEMBER_LEFT
 
 

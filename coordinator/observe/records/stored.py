@@ -64,6 +64,8 @@ class ClassicMember(msgspec.Struct, array_like=True):
     digest: bytes
     partitions: TopicPartitions
     unnamed_partitions: int = 0
+    session_timeout_ms: int = 0
+    rebalance_timeout_ms: int = 0
 
 
 class ClassicGroup(msgspec.Struct, array_like=True, tag="classic"):
@@ -219,6 +221,8 @@ def _classic_member(stored: MemberMetadata, is_consumer: bool) -> ClassicMember:
         topics,
         _digest(stored.subscription),
         partitions,
+        session_timeout_ms=stored.session_timeout,
+        rebalance_timeout_ms=stored.rebalance_timeout,
     )
 
 

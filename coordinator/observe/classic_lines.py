@@ -1,0 +1,349 @@
+"""Lines of brokers about a classic group, with its records where there are some → events.
+
+The lines tell why a rebalance began and when; the record of the generation that it led to tells who is in it, from
+which host, and what each was assigned. So the lines of a rebalance are gathered until its record is there, or it is
+clear that there is none, and told in the order of the audit.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from coordinator.core.causes import Cause, InferredCause
+from coordinator.explain.folded_group import COMPLETING, EMPTY, PREPARING, STABLE
+from coordinator.observe.classic import change_members, take_over
+from coordinator.observe.known import CLASSIC, KnownMember, Removed, Telling, Trigger, trigger
+from coordinator.observe.logs import statements as said
+from coordinator.observe.logs.statements import OfGroup, Reason, RebalancePrepared
+from coordinator.observe.places import Place
+from coordinator.observe.records.stored import ClassicGroup
+
+UUID_CHARACTERS: Final = 36
+BEGUN_WITH_MS: Final = 50
+"""A line that is so much later than the begin of a rebalance may tell of what began it: it is written after it."""
+
+JOINS: Final = frozenset({Reason.NEW_MEMBER, Reason.JOINED_DURING})
+SUBSCRIPTION_CHANGED: Final = "subscription has changed"
+REVOKED: Final = "need to revoke partitions and re-join"
+"""What Java's consumer says (KIP-800): its topics changed, or it gave up partitions in a cooperative rebalance."""
+
+
+class Gathered(msgspec.Struct):
+    """What the lines tell of one rebalance. `changes` are those of its members, in order of time."""
+
+    generation_before: int
+    prepared: RebalancePrepared | None = None
+    changes: list[OfGroup] = []
+    stabilized: said.GroupStabilized | None = None
+    assigned: said.AssignmentReceived | None = None
+    emptied: said.GroupEmptied | None = None
+
+    @property
+    def generation_id(self) -> int:
+        return self.generation_before + 1
+
+    @property
+    def is_complete(self) -> bool:
+        return self.assigned is not None or self.emptied is not None
+
+
+class Members:
+    """What is known of members beside the lines: who has which member id, by all records of the group."""
+
+    def __init__(self, by_id: Mapping[str, KnownMember] | None = None) -> None:
+        self._by_id = {} if by_id is None else by_id
+
+    def of(self, member_id: str, group_instance_id: str | None = None) -> KnownMember:
+        """A member by its id. An id is the client id, or that of a static instance, and a UUID."""
+        found = self._by_id.get(member_id)
+        if found is not None:
+            return msgspec.structs.replace(found, partitions={}, unnamed_partitions=0)
+        client_id = ""
+        if group_instance_id is None and is_generated(member_id):
+            client_id = member_id[: -UUID_CHARACTERS - 1]
+        return KnownMember(member_id, client_id, "", group_instance_id)
+
+
+def is_generated(member_id: str) -> bool:
+    """Whether a broker made the id: `NAME-UUID`."""
+    uuid = member_id[-UUID_CHARACTERS:]
+    return len(member_id) > UUID_CHARACTERS and member_id[-UUID_CHARACTERS - 1] == "-" and uuid.count("-") == 4
+
+
+def gathered_events(
+    telling: Telling, rebalance: Gathered, record: ClassicGroup | None, members: Members, *, until: Place | None
+) -> None:
+    """Tell a rebalance whose lines are gathered. `until` is where the next one begins; None: there is none yet."""
+    known = telling.known
+    if known.protocol != CLASSIC or rebalance.generation_before < known.generation_id:
+        telling.remove()
+        _at(telling, _first_place(rebalance))
+        telling.create(CLASSIC, "" if record is None else record.protocol_type)
+    _Rebalance(telling, rebalance, record, members).tell(until)
+
+
+def _first_place(rebalance: Gathered) -> Place:
+    of = (*rebalance.changes, rebalance.prepared, rebalance.stabilized, rebalance.assigned, rebalance.emptied)
+    return min((each.place for each in of if each is not None), key=lambda place: place.time_ms)
+
+
+def _at(telling: Telling, *places: Place) -> None:
+    """The next events were seen at these places, and happened at the time of the first."""
+    telling.time_ms, telling.places = places[0].time_ms, places
+
+
+class _Rebalance:
+    def __init__(self, telling: Telling, rebalance: Gathered, record: ClassicGroup | None, members: Members) -> None:
+        self._telling = telling
+        self._rebalance = rebalance
+        self._record = record
+        self._members = members
+        self._triggers: list[Trigger] = []
+        self._handed_out: list[said.MemberIdHandedOut] = []
+        self._record_places = telling.places
+        """Where the record was seen, if there is one."""
+        self._record_time_ms = telling.time_ms
+
+    def tell(self, until: Place | None) -> None:
+        began, changes = self._rebalance.prepared, self._rebalance.changes
+        before = [each for each in changes if began is not None and each.place.time_ms <= began.place.time_ms]
+        for each in before:
+            self._change(each)
+        if began is not None:
+            # What the old coordinator writes after the begin, and what began it.
+            with_it = [each for each in changes if each not in before and _is_of_the_begin(each, began)]
+            for each in with_it:
+                self._change(each)
+            before += with_it
+            self._begin(began)
+        for each in changes:
+            if each not in before:
+                self._change(each)
+        self._end(until)
+
+    # ---- changes of the members
+
+    def _change(self, statement: OfGroup) -> None:
+        _at(self._telling, statement.place)
+        match statement:
+            case said.MemberAdded() if statement.member_id not in self._known_members:
+                self._join(statement.member_id, statement.group_instance_id)
+            case said.MemberIdHandedOut():
+                self._handed_out.append(statement)
+            case said.SessionExpired():
+                self._leave([statement.member_id], Removed(Cause.SESSION_EXPIRED))
+            case said.MemberLeft(is_pending=False):
+                self._leave([statement.member_id], Removed(Cause.MEMBER_LEFT, _reason(statement.client_reason)))
+            case said.MembersDropped():
+                self._leave(statement.member_ids, Removed(Cause.REBALANCE_TIMEOUT))
+            case said.StaticMemberReturned(member_id=str() as member_id):
+                self._return(member_id, statement)
+
+    @property
+    def _known_members(self) -> dict[str, KnownMember]:
+        return self._telling.known.members
+
+    def _join(self, member_id: str, group_instance_id: str | None = None, reason: str = "") -> None:
+        member = self._members.of(member_id, group_instance_id)
+        self._telling.join(member)
+        self._triggers.append(trigger(Cause.NEW_MEMBER, member, self._telling.time_ms, reason))
+
+    def _leave(self, member_ids: Iterable[str], how: Removed) -> None:
+        for member_id in member_ids:
+            if member_id not in self._known_members:
+                if not self._may_be_unknown(member_id):
+                    continue
+                self._known_members[member_id] = self._members.of(member_id)
+            self._triggers.append(self._telling.leave(member_id, how))
+
+    def _may_be_unknown(self, member_id: str) -> bool:
+        """Whether it may be a member that joined before the lines began, and is not told of twice."""
+        return bool(member_id) and all((each["member"] or {}).get("member_id") != member_id for each in self._triggers)
+
+    def _return(self, member_id: str, statement: said.StaticMemberReturned) -> None:
+        if statement.old_member_id not in self._known_members:
+            instance_id = statement.group_instance_id
+            self._known_members[statement.old_member_id] = self._members.of(statement.old_member_id, instance_id)
+        member = self._members.of(member_id, statement.group_instance_id)
+        self._telling.replace(statement.old_member_id, member)
+        self._triggers.append(trigger(Cause.STATIC_REPLACED, member, self._telling.time_ms))
+
+    # ---- the begin
+
+    def _begin(self, began: RebalancePrepared) -> None:
+        telling, rebalance = self._telling, self._rebalance
+        _at(telling, began.place)
+        self._take_reason(began)
+        cause = self._cause_of(began)
+        if cause is not None:
+            same = [each for each in self._triggers if _is_same(each, cause)]
+            self._triggers = [*(same or [cause]), *(each for each in self._triggers if each not in same)]
+        telling.known.state = PREPARING
+        unseen = rebalance.generation_before - telling.known.generation_id
+        telling.known.generation_id = rebalance.generation_before
+        telling.begin(rebalance.generation_id, self._triggers, began.place.time_ms, unseen)
+
+    def _take_reason(self, began: RebalancePrepared) -> None:
+        """Let those that the reason names come or go, if no line of their own said so."""
+        named, reason = began.member_ids, _reason(began.client_reason)
+        if began.reason is Reason.SESSION_EXPIRED:
+            self._leave(named, Removed(Cause.SESSION_EXPIRED))
+        elif began.reason is Reason.LEFT:
+            self._leave(named, Removed(Cause.MEMBER_LEFT, reason))
+        elif began.reason is Reason.SYNC_TIMEOUT:
+            self._leave(named, Removed(Cause.SYNC_TIMEOUT))
+        elif began.reason in JOINS:
+            for member_id in named:
+                if member_id and member_id not in self._known_members:
+                    self._join(member_id, began.group_instance_id, reason or "")
+
+    def _cause_of(self, began: RebalancePrepared) -> Trigger | None:
+        """What began it, if that is not among the changes: they have their own triggers."""
+        named = next((each for each in began.member_ids if each), None)
+        at_ms, reason = began.place.time_ms, _reason(began.client_reason) or ""
+        cause: Cause | InferredCause | None = _CAUSES.get(began.reason)
+        if began.reason in (Reason.UPDATED, Reason.LEADER_REJOINED):
+            cause = self._why_rejoined(began, named)
+        if cause is None:
+            return None
+        member = None
+        if named is not None:
+            member = self._known_members.get(named) or self._members.of(named, began.group_instance_id)
+        return trigger(cause, member, at_ms, reason)
+
+    def _why_rejoined(self, began: RebalancePrepared, member_id: str | None) -> Cause | InferredCause:
+        """A line does not tell what a member said differently: its client's reason may, or its records."""
+        is_leader = began.reason is Reason.LEADER_REJOINED
+        reason = began.client_reason or ""
+        if SUBSCRIPTION_CHANGED in reason or self._has_other_topics(member_id):
+            return Cause.METADATA_CHANGED
+        if REVOKED in reason:
+            return Cause.MEMBER_REJOINED
+        if is_leader:
+            return Cause.LEADER_REJOINED
+        return InferredCause.REJOINED_OR_CHANGED if self._record is None else Cause.MEMBER_REJOINED
+
+    def _has_other_topics(self, member_id: str | None) -> bool:
+        before = self._known_members.get(member_id or "")
+        stored = () if self._record is None else self._record.members
+        now = next((each.topics for each in stored if each.member_id == member_id), None)
+        return before is not None and None not in (before.topics, now) and before.topics != now
+
+    # ---- the end
+
+    def _end(self, until: Place | None) -> None:
+        rebalance = self._rebalance
+        if rebalance.emptied is not None:
+            self._empty(rebalance.emptied)
+        elif rebalance.stabilized is not None or self._record is not None or rebalance.assigned is not None:
+            self._start()
+            self._become_stable(until)
+
+    def _empty(self, emptied: said.GroupEmptied) -> None:
+        telling = self._telling
+        _at(telling, emptied.place, *self._record_places)
+        for member_id in list(self._known_members):
+            self._triggers.append(telling.leave(member_id))
+        telling.known.state, telling.known.generation_id = EMPTY, emptied.generation_id
+        if self._record is not None:
+            take_over(telling.known, self._record)
+        telling.tell("group.emptied", rebalance_ms=self._since_begin(emptied.place), triggers=self._triggers)
+
+    def _start(self) -> None:
+        telling, rebalance, record = self._telling, self._rebalance, self._record
+        ended = rebalance.stabilized or rebalance.assigned
+        if ended is not None:
+            _at(telling, ended.place, *self._record_places)
+        else:
+            telling.time_ms, telling.places = self._record_time_ms, self._record_places
+        if record is not None:
+            self._triggers += change_members(telling, record)
+            take_over(telling.known, record)
+        else:
+            self._join_handed_out()
+        known = telling.known
+        known.generation_id = rebalance.generation_id
+        known.state = COMPLETING
+        if rebalance.assigned is not None and rebalance.assigned.leader:
+            known.leader = rebalance.assigned.leader
+        telling.tell(
+            "generation.started",
+            leader=known.leader,
+            protocol_type=known.protocol_type,
+            protocol_name=known.protocol_name,
+            members=self._member_count(),
+            triggers=self._triggers,
+            started_ms=telling.time_ms,
+            join_ms=None if rebalance.stabilized is None else self._since_begin(rebalance.stabilized.place),
+        )
+
+    def _join_handed_out(self) -> None:
+        """Who joined with the id that it was handed out has no line of the old coordinator: it follows from counts."""
+        stabilized, known = self._rebalance.stabilized, self._known_members
+        new = [each for each in self._handed_out if each.member_id not in known]
+        if stabilized is None or stabilized.members != len(known) + len(new):
+            return
+        for each in new:
+            _at(self._telling, each.place)
+            self._join(each.member_id)
+        _at(self._telling, stabilized.place)
+
+    def _member_count(self) -> int | None:
+        said_by = (self._rebalance.stabilized, self._rebalance.assigned)
+        counts = [each.members for each in said_by if each is not None and each.members is not None]
+        if self._record is not None:
+            return len(self._record.members)
+        return counts[0] if counts else None
+
+    def _become_stable(self, until: Place | None) -> None:
+        telling, record, assigned = self._telling, self._record, self._rebalance.assigned
+        if record is None and assigned is None:
+            if until is not None:
+                _at(telling, until)
+                telling.tell("rebalance.superseded", rebalance_ms=self._since_begin(until))
+            return
+        places = (() if assigned is None else (assigned.place,)) + (self._record_places if record is not None else ())
+        _at(telling, *places)
+        if record is not None:
+            for each in record.members:
+                member = telling.known.members[each.member_id]
+                member.topics, member.digest = each.topics, each.digest
+                telling.assign(member, each.partitions, each.unnamed_partitions)
+        telling.known.state = STABLE
+        stabilized = self._rebalance.stabilized
+        telling.tell(
+            "generation.stable",
+            members=self._member_count(),
+            partitions=None if record is None else telling.partition_count(),
+            rebalance_ms=self._since_begin(places[0]),
+            join_ms=None if stabilized is None else self._since_begin(stabilized.place),
+            sync_ms=None if stabilized is None else max(0, places[0].time_ms - stabilized.place.time_ms),
+        )
+
+    def _since_begin(self, place: Place) -> int | None:
+        began = self._rebalance.prepared
+        return None if began is None else max(0, place.time_ms - began.place.time_ms)
+
+
+_CAUSES: Final[Mapping[Reason, Cause]] = {
+    Reason.STATIC_UPDATED: Cause.STATIC_REPLACED,
+    Reason.OVER_CAPACITY: Cause.GROUP_TOO_LARGE,
+    Reason.STORE_FAILED: Cause.STORE_FAILED,
+}
+"""Of reasons that name nobody who comes or goes."""
+
+
+def _reason(text: str | None) -> str | None:
+    """What a client said; a coordinator writes "not provided" where it said nothing."""
+    return None if not text or text == "not provided" else text
+
+
+def _is_same(found: Trigger, cause: Trigger) -> bool:
+    return bool(found["cause"] == cause["cause"] and found["member"] == cause["member"])
+
+
+def _is_of_the_begin(change: OfGroup, began: RebalancePrepared) -> bool:
+    """Whether a change that is written after the begin is what began it: the old coordinator writes leaves so."""
+    is_soon = change.place.time_ms <= began.place.time_ms + BEGUN_WITH_MS
+    return is_soon and began.reason is Reason.LEFT and getattr(change, "member_id", None) in began.member_ids
