@@ -120,8 +120,17 @@ def _recordings() -> tuple[Recording, ...]:
 
 
 def _truth(each: dict[str, Any]) -> Truth:
-    names = ("client_id", "member_id", "group_instance_id", "rebalances", "line_seen", "group")
-    return Truth(each["at_ms"], each["cause"], *(each.get(name) for name in names), each)
+    return Truth(
+        each["at_ms"],
+        each["cause"],
+        each.get("client_id"),
+        each.get("member_id"),
+        each.get("group_instance_id"),
+        each.get("rebalances"),
+        each.get("line_seen"),
+        each.get("group"),
+        each,
+    )
 
 
 def _record(each: dict[str, Any]) -> OffsetsRecord:
@@ -131,7 +140,7 @@ def _record(each: dict[str, Any]) -> OffsetsRecord:
 
 
 def _base(version: str) -> str:
-    return version.split(".broker-")[0]
+    return version.split(".broker-", maxsplit=1)[0]
 
 
 @cache

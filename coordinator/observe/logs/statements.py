@@ -20,7 +20,10 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     place: Place
     offsets_partition: int | None = None
     is_doubtful: bool = False
-    """The line may be forged or cut: text after its logger, a line before it without one, a time out of order."""
+    """The line may be forged or cut: text after its logger, a line before it without one, a time out of order. Or it
+    can be read in several ways, and the ids that are known do not tell which one is right."""
+    is_zone_assumed: bool = False
+    """The line's time has no zone, and nothing around the line tells it."""
 
 
 class OfGroup(Statement, frozen=True, kw_only=True, gc=False):
@@ -100,6 +103,7 @@ class MemberAdded(OfGroup, frozen=True, kw_only=True, gc=False):
     group_instance_id: str | None = None
     state: str = ""
     is_without_id: bool = False
+    is_static: bool = False
 
 
 class StaticMemberReturned(OfGroup, frozen=True, kw_only=True, gc=False):
@@ -121,7 +125,9 @@ class MembersDropped(OfGroup, frozen=True, kw_only=True, gc=False):
     text: str
 
 
-class LeaderDropped(OfGroup, frozen=True, kw_only=True, gc=False):
+class LeaderDropped(Statement, frozen=True, kw_only=True, gc=False):
+    """The leader had not rejoined when the rebalance timeout was over. The line names no group."""
+
     member_id: str
     new_leader: str | None = None
 
@@ -270,8 +276,11 @@ class JoinRefused(OfGroup, frozen=True, kw_only=True, gc=False):
 
 
 class SubscriptionUpdated(OfGroup, frozen=True, kw_only=True, gc=False):
+    """A member subscribes to other topics, or (`is_regex`) by another pattern. At INFO in 3.9 and of share groups."""
+
     member_id: str
     text: str
+    is_regex: bool = False
 
 
 class EpochBumped(OfGroup, frozen=True, kw_only=True, gc=False):
@@ -293,3 +302,19 @@ class PatternsScanned(OfGroup, frozen=True, kw_only=True, gc=False):
 class GroupConverted(OfGroup, frozen=True, kw_only=True, gc=False):
     group_type: str
     """What it is from now on: classic or consumer."""
+
+
+class MemberReconciled(OfGroup, frozen=True, kw_only=True, gc=False):
+    """A member got its next assignment. At INFO in 3.9 and of share groups."""
+
+    member_id: str
+    epoch: int
+    assignment_state: str
+    """STABLE, UNREVOKED_PARTITIONS (it has to give up some) or UNRELEASED_PARTITIONS (others have not yet)."""
+
+
+class AssignmentConfigsChanged(OfGroup, frozen=True, kw_only=True, gc=False):
+    """A streams group rebalances because its configuration has changed. `member_id` is who noticed."""
+
+    member_id: str
+    text: str

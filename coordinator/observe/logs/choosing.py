@@ -1,0 +1,92 @@
+"""Which of the ways to read a message is right: decided by the ids that are known.
+
+A group is known if the caller names it, or if a line that can be read in one way only names it. A member id is
+plausible if it is known, or has the form that brokers and clients give it.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from coordinator.observe.logs.messages import Reading
+from coordinator.observe.logs.statements import Reason
+
+UUID: Final = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+MADE_ID: Final = re.compile(rf"(?s:(?:.*-)?{UUID})|[A-Za-z0-9_+/-]{{22}}")
+"""`CLIENTID-UUID` of the broker, or 22 characters of base64 (KIP-848)."""
+SUFFIX_CHARS: Final = 37
+"""What the broker adds to a client's or an instance id."""
+
+KNOWN_MAX: Final = 200_000
+
+
+class KnownIds:
+    """Ids that were seen where nothing else could be meant."""
+
+    def __init__(self, groups: Iterable[str] = ()) -> None:
+        self._groups = set(groups)
+        self._members: set[str] = set()
+
+    def learn(self, reading: Reading) -> None:
+        if len(self._groups) < KNOWN_MAX:
+            self._groups.update(reading.groups)
+        if len(self._members) < KNOWN_MAX:
+            self._members.update(reading.members)
+
+    def is_group(self, group_id: str) -> bool:
+        return group_id in self._groups
+
+    def is_plausible(self, member_id: str) -> bool:
+        return member_id == "" or member_id in self._members or MADE_ID.fullmatch(member_id) is not None
+
+    def split(self, text: str) -> tuple[tuple[str, ...], bool]:
+        """The member ids of a list, and whether all are plausible. Ids may have commas in them."""
+        found: list[str] = []
+        pending: str | None = None
+        for part in text.split(", "):
+            pending = part if pending is None else f"{pending}, {part}"
+            if self.is_plausible(pending):
+                found.append(pending)
+                pending = None
+        if pending is None:
+            return tuple(found), True
+        return tuple(text.split(", ")), ", " not in text
+
+
+def choose(found: list[Reading], known: KnownIds) -> tuple[Reading, bool]:
+    """The likeliest reading, and whether it is sure. `found` is not empty."""
+    if len(found) == 1:
+        return found[0], True
+    ranked = sorted(found, key=lambda each: _rank(each, known), reverse=True)
+    best = ranked[0]
+    is_sure = _is_plausible(best, known) and _rank(best, known) > _rank(ranked[1], known)
+    return best, is_sure
+
+
+def _rank(reading: Reading, known: KnownIds) -> tuple[int, ...]:
+    groups = sum(map(known.is_group, reading.groups))
+    members = sum(map(known.is_plausible, reading.members)) - sum(
+        not known.is_plausible(each) for each in reading.members
+    )
+    if reading.list_text is not None:
+        members += 1 if known.split(reading.list_text)[1] else -1
+    is_known_reason = reading.reason is None or reading.reason.reason is not Reason.OTHER
+    return 2 * groups + members + 2 * is_known_reason, _fits(reading)
+
+
+def _fits(reading: Reading) -> int:
+    """A static member's id begins with its instance id. `temporarily left` is not an instance id's end."""
+    if reading.instance_of is None:
+        return 0
+    instance, member_id = reading.instance_of
+    if instance.endswith(" temporarily"):
+        return -2
+    return 1 if member_id[:-SUFFIX_CHARS] == instance else -1
+
+
+def _is_plausible(reading: Reading, known: KnownIds) -> bool:
+    return (
+        all(map(known.is_group, reading.groups))
+        and all(map(known.is_plausible, reading.members))
+        and (reading.list_text is None or known.split(reading.list_text)[1])
+    )

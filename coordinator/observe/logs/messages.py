@@ -1,0 +1,101 @@
+"""The message of a broker's line → the ways to read it.
+
+A message begins with what its logger adds (`[GroupCoordinator 1]: `, `[GroupCoordinator id=1 topic=… partition=7] `),
+which names the broker, then come the words of one of the rules.
+"""
+
+import re
+from typing import Any, Final
+
+from coordinator.observe.logs.classic_rules import CLASSIC_RULES
+from coordinator.observe.logs.consumer_rules import CONSUMER_RULES
+from coordinator.observe.logs.coordinator_rules import COORDINATOR_RULES
+from coordinator.observe.logs.reasons import ReasonReading, reason_readings
+from coordinator.observe.logs.rules import Rule, elements
+from coordinator.observe.logs.statements import RebalancePrepared
+from coordinator.observe.logs.templates import Kind, TooManyReadings, Values
+
+PREFIX: Final = re.compile(
+    r"\[GroupCoordinator (?P<scala>-?\d+)\]: "
+    r"|\[GroupCoordinator id=(?P<java>-?\d+)(?: topic=[\w.-]+ partition=(?P<partition>\d+))?\] "
+    r"|\[GroupMetadataManager brokerId=(?P<manager>-?\d+)\] "
+    r"|(?=Loaded member MemberMetadata\(|Group leader \[member)"
+)
+"""Before what a coordinator writes. Three of its messages have nothing before them."""
+
+FIRST_WORD: Final = re.compile(r"[^\s{=]+")
+
+
+def _by_first_word() -> dict[str, list[Rule]]:
+    table: dict[str, list[Rule]] = {}
+    for rule in (*CLASSIC_RULES, *CONSUMER_RULES, *COORDINATOR_RULES):
+        word = FIRST_WORD.match(rule.template.text)
+        assert word is not None, rule.template.text
+        table.setdefault(word.group(), []).append(rule)
+    return table
+
+
+RULES: Final = _by_first_word()
+
+
+class Reading:
+    """One way to read a message: `statement(**fields)`, if `list_text` is split into `member_ids`."""
+
+    __slots__ = ("fields", "groups", "instance_of", "list_text", "members", "reason", "rule")
+
+    def __init__(self, rule: Rule, values: Values, reason: ReasonReading | None = None) -> None:
+        self.rule = rule
+        self.fields: dict[str, Any] = rule.values(values)
+        self.list_text: str | None = None
+        self.reason = reason
+        if reason is not None:
+            self.fields.update(reason.fields(is_java=rule.template.text.endswith(").")))
+            self.list_text = reason.list_text
+            values = {**values, **reason.values}
+        elif "member_ids" in values:
+            self.list_text = elements(values["member_ids"])
+        kinds = {**rule.template.kinds, **(reason.template.kinds if reason and reason.template else {})}
+        self.groups = [value for name, value in values.items() if kinds.get(name) is Kind.GROUP]
+        self.members = [value for name, value in values.items() if kinds.get(name) is Kind.MEMBER]
+        instance = self.fields.get("group_instance_id")
+        self.instance_of = (instance, values["member_id"]) if instance and "member_id" in values else None
+
+
+class Message:
+    """A message without its prefix, and who wrote it."""
+
+    __slots__ = ("broker_id", "offsets_partition", "text")
+
+    def __init__(self, text: str, broker_id: int | None, offsets_partition: int | None) -> None:
+        self.text, self.broker_id, self.offsets_partition = text, broker_id, offsets_partition
+
+
+def message_of(text: str) -> Message | None:
+    """The message of a coordinator, or None if the text is of something else."""
+    match = PREFIX.match(text)
+    if match is None:
+        return None
+    scala, java, partition, manager = match.group("scala", "java", "partition", "manager")
+    broker = scala or java or manager
+    return Message(
+        text[match.end() :],
+        None if broker is None else int(broker),
+        None if partition is None else int(partition),
+    )
+
+
+def readings(text: str) -> list[Reading]:
+    """All the ways to read a message without its prefix. Raises TooManyReadings."""
+    word = FIRST_WORD.match(text)
+    found: list[Reading] = []
+    for rule in RULES.get(word.group(), ()) if word else ():
+        for values in rule.template.readings(text):
+            if "reason" in values and rule.statement is RebalancePrepared:
+                text_of_reason = values.pop("reason")
+                is_java = rule.template.text.endswith(").")
+                found += [Reading(rule, values, each) for each in reason_readings(text_of_reason, is_java)]
+            else:
+                found.append(Reading(rule, values))
+        if len(found) > 200:
+            raise TooManyReadings(text)
+    return found

@@ -1,0 +1,245 @@
+"""The blocks of a file → the entries of coordinators in it.
+
+Most lines of a log are of others. The few that are of interest are found in the bytes; only these are decoded, with the
+lines around them where an entry has several, or where something does not look as the broker wrote it.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+from coordinator.observe.logs.layouts import HEAD, INNER_LOGGER, is_coordinator, split_logger
+from coordinator.observe.logs.lines import Line
+from coordinator.observe.logs.messages import PREFIX, Reading, message_of, readings
+from coordinator.observe.logs.templates import TooManyReadings
+from coordinator.observe.logs.times import LocalTimes, fraction_ms, in_zone_of, offset_ms, utc_ms
+from coordinator.observe.logs.windows import Window
+
+NEEDLE: Final = re.compile(rb"Group(?:Coordinator |MetadataManager |Metadata\b| leader \[)")
+LINES_JOINED_MAX: Final = 24
+LINES_BEFORE_MAX: Final = 400
+"""A broker prints its configuration in one entry of about 300 lines."""
+LINES_AFTER_MAX: Final = 6
+ORDER_MS: Final = 1_000
+"""Threads of a broker write their lines in nearly the order of their times."""
+GAP_MS: Final = 10_000
+"""After a longer pause the lines around are looked at: a forged line rarely has the right time."""
+
+
+class Entry(NamedTuple):
+    """What a coordinator wrote, and all the ways to read it."""
+
+    text: str
+    time_ms: int
+    line: int
+    readings: list[Reading]
+    broker_id: int | None
+    offsets_partition: int | None
+    is_zone_assumed: bool
+    is_doubtful: bool
+    is_out_of_order: bool
+
+
+class Counts:
+    """What of a file could not be read, with the first line of each."""
+
+    def __init__(self) -> None:
+        self._first: dict[str, tuple[int, int]] = {}
+
+    def add(self, what: str, line: int) -> None:
+        first, number = self._first.get(what, (line, 0))
+        self._first[what] = (first, number + 1)
+
+    def notes(self, name: str) -> Iterator[str]:
+        for what, (line, number) in self._first.items():
+            yield f"{name}: {what}: {number} (first: line {line})"
+
+
+class Scanner:
+    """Reads one file. `unwrap` makes a `Line` of the bytes of a physical one."""
+
+    def __init__(
+        self, unwrap: Callable[[bytes], Line], times: LocalTimes, is_wanted: Callable[[bytes], bool] | None
+    ) -> None:
+        self._unwrap, self._times, self._is_wanted = unwrap, times, is_wanted
+        self._latest_ms: dict[str, int] = {}
+        self.counts = Counts()
+        self._data = b""
+
+    def entries(self, window: Window) -> Iterator[Entry]:
+        data = self._data = window.data
+        done, counted, number = window.begin, 0, window.first_line
+        for match in NEEDLE.finditer(data, window.begin, window.stop):
+            at = match.start()
+            if at < done:
+                continue
+            start = data.rfind(b"\n", 0, at) + 1
+            done = self._end(at)
+            if self._is_wanted is not None and not self._is_wanted(data[start:done]):
+                continue
+            number += data.count(b"\n", counted, start)
+            counted = start
+            entry = self._entry(start, done, number)
+            if entry is not None:
+                yield entry
+
+    def _end(self, at: int) -> int:
+        end = self._data.find(b"\n", at)
+        return len(self._data) if end < 0 else end
+
+    def _entry(self, start: int, end: int, number: int) -> Entry | None:
+        line = self._unwrap(self._data[start:end])
+        if line.is_whole:
+            return self._whole(line, number)
+        head = HEAD.match(line.text)
+        if head is None or PREFIX.match(line.text, head.end()) is None:
+            return None
+        text, found, is_doubtful = self._message(line, line.text[head.end() :], end, number)
+        if not found:
+            return None
+        try:
+            time_ms, is_zone_assumed = self._time(head, line)
+        except ValueError:
+            self.counts.add("times that there are not", number)
+            return None
+        return self._made(
+            text,
+            time_ms,
+            number,
+            found,
+            is_zone_assumed,
+            is_doubtful or not self._is_ended_before(start, line.stream),
+            self._is_out_of_order(time_ms, start, end, line),
+        )
+
+    def _made(
+        self, text: str, time_ms: int, number: int, found: list[Reading], is_zone_assumed: bool, *doubts: bool
+    ) -> Entry:
+        message = message_of(text)
+        assert message is not None, text
+        who = (message.broker_id, message.offsets_partition)
+        return Entry(text, time_ms, number, found, *who, is_zone_assumed, *doubts)
+
+    def _whole(self, line: Line, number: int) -> Entry | None:
+        if line.time_ms is None or (line.logger is not None and not is_coordinator(line.logger)):
+            return None
+        found = self._readings(line.text, number)
+        return self._made(line.text, line.time_ms, number, found, False, False, False) if found else None
+
+    def _readings(self, text: str, number: int) -> list[Reading]:
+        message = message_of(text)
+        if message is None:
+            return []
+        try:
+            return readings(message.text)
+        except TooManyReadings:
+            self.counts.add("lines that can be read in too many ways, left out", number)
+            return []
+
+    def _message(self, line: Line, body: str, end: int, number: int) -> tuple[str, list[Reading], bool]:
+        """The message that begins in a line, its readings, and whether it is doubtful."""
+        text, logger = split_logger(body)
+        if logger is not None and is_coordinator(logger):
+            found = self._readings(text, number)
+            if found:
+                return text, found, INNER_LOGGER.search(text) is not None or self._has_late_end(end, line.stream)
+        joined = body
+        for following in self._following(end, line.stream, LINES_JOINED_MAX):
+            if logger is not None and HEAD.match(following.text):
+                break  # the entry has ended, and is of no interest
+            joined = f"{joined}\n{following.text}"
+            text, last = split_logger(joined)
+            if last is None or not is_coordinator(last):
+                continue
+            found = self._readings(text, number)
+            if found:
+                return text, found, HEAD.search(text) is not None or INNER_LOGGER.search(text) is not None
+        return self._cut(body, number) if logger is None else (body, [], True)
+
+    def _cut(self, body: str, number: int) -> tuple[str, list[Reading], bool]:
+        """A line without its end, or one that a client made to look like a whole one."""
+        inner = INNER_LOGGER.search(body)
+        text = body if inner is None else body[: inner.start()]
+        found = self._readings(text, number)
+        if not found:
+            self.counts.add("lines of coordinators that are cut", number)
+        return text, found, True
+
+    def _has_late_end(self, end: int, stream: str) -> bool:
+        """Whether the next line is no entry, and ends like one: this one was split, and its end is of a client."""
+        following = next(self._following(end, stream, 1), None)
+        return (
+            following is not None and HEAD.match(following.text) is None and split_logger(following.text)[1] is not None
+        )
+
+    def _following(self, end: int, stream: str, most: int) -> Iterator[Line]:
+        """The next lines of the same stream."""
+        while most > 0 and end + 1 < len(self._data):
+            start, end = end + 1, self._end(end + 1)
+            line = self._unwrap(self._data[start:end])
+            if line.stream == stream:
+                most -= 1
+                yield line
+
+    def _preceding(self, start: int, stream: str, most: int) -> Iterator[Line]:
+        while most > 0 and start > 0:
+            start, end = self._data.rfind(b"\n", 0, start - 1) + 1, start - 1
+            line = self._unwrap(self._data[start:end])
+            if line.stream == stream:
+                most -= 1
+                yield line
+
+    def _is_ended_before(self, start: int, stream: str) -> bool:
+        """Whether the entry before has its logger. If not, this line may be in the middle of it."""
+        for line in self._preceding(start, stream, LINES_BEFORE_MAX):
+            if line.is_whole or split_logger(line.text)[1] is not None:
+                return True
+            if HEAD.match(line.text):
+                return False
+        return start < LINES_BEFORE_MAX  # the file begins with the rest of an entry
+
+    def _time(self, head: re.Match[str], line: Line) -> tuple[int, bool]:
+        """The time of an entry, and whether its zone was assumed. Raises ValueError."""
+        day, clock, fraction, zone = head.group("day", "clock", "fraction", "zone")
+        ms = fraction_ms(fraction)
+        if zone is not None:
+            return utc_ms(day, clock, ms) - offset_ms(zone), False
+        if line.received_ms is not None:
+            exact = in_zone_of(line.received_ms, utc_ms(day, clock, ms))
+            if exact is not None:
+                return exact, False
+        return self._times.ms(day, clock, ms), True
+
+    def _is_out_of_order(self, time_ms: int, start: int, end: int, line: Line) -> bool:
+        """Whether the time fits neither the lines before nor those after. That of a clock that was set fits the latter."""
+        latest_ms = self._latest_ms.get(line.stream)
+        if latest_ms is not None and latest_ms - ORDER_MS <= time_ms <= latest_ms + GAP_MS:
+            self._latest_ms[line.stream] = max(latest_ms, time_ms)
+            return False
+        after = [found for each in self._following(end, line.stream, LINES_AFTER_MAX) if (found := self._peek(each))]
+        before = self._before(start, line) if latest_ms is None else latest_ms
+        if before is not None:
+            if time_ms < before - ORDER_MS and (not after or max(after) >= before - ORDER_MS):
+                return True
+            if time_ms > before + GAP_MS and any(before - ORDER_MS <= each < time_ms - ORDER_MS for each in after):
+                return True
+        self._latest_ms[line.stream] = time_ms
+        return False
+
+    def _before(self, start: int, line: Line) -> int | None:
+        """The time of the nearest line before."""
+        for each in self._preceding(start, line.stream, LINES_AFTER_MAX):
+            found = self._peek(each)
+            if found is not None:
+                return found
+        return None
+
+    def _peek(self, line: Line) -> int | None:
+        """The time of a neighbour."""
+        head = HEAD.match(line.text)
+        if line.is_whole or head is None:
+            return None
+        try:
+            return self._time(head, line)[0]
+        except ValueError:
+            return None
