@@ -52,3 +52,5 @@ class InferredCause(StrEnum):
     """A member is gone. Records do not tell whether it left or its session expired."""
     REJOINED_OR_CHANGED = "member_rejoined_or_metadata_changed"
     """A member joined again with other bytes: what it subscribes to changed, or only what it says that it owns."""
+    TOPICS_OR_SUBSCRIPTION_CHANGED = "topics_changed_or_metadata_changed"
+    """In a consumer group (KIP-848): topics appeared, vanished or grew, or a member subscribes to others."""

@@ -61,18 +61,18 @@ def consumer_events(telling: Telling, record: Any, name_of: TopicNames) -> None:
         case ConsumerMember():
             _member(telling, record)
         case GroupEpoch():
-            _epoch(telling, record)
+            epoch_events(telling, record)
         case GroupTopics():
             telling.known.topic_names = record.names
         case TargetEpoch():
-            _target(telling, record)
+            target_events(telling, record)
         case MatchedTopics():
-            _add_trigger(telling, trigger(Cause.TOPICS_CHANGED, None, telling.time_ms))
+            add_trigger(telling, trigger(Cause.TOPICS_CHANGED, None, telling.time_ms))
         case CurrentAssignment():
             _current(telling, record, name_of)
 
 
-def _add_trigger(telling: Telling, found: dict[str, Any]) -> None:
+def add_trigger(telling: Telling, found: dict[str, Any]) -> None:
     triggers = telling.known.triggers
     if len(triggers) < TRIGGERS_KEPT_MAX and found not in triggers:
         triggers.append(found)
@@ -94,7 +94,7 @@ def _member(telling: Telling, record: ConsumerMember) -> None:
     if member is not None:
         known.removed.pop(record.member_id, None)
         if member.digest not in (record.digest, UNKNOWN_DIGEST):
-            _add_trigger(telling, trigger(Cause.METADATA_CHANGED, member, telling.time_ms))
+            add_trigger(telling, trigger(Cause.METADATA_CHANGED, member, telling.time_ms))
         member.topics, member.digest = record.topics, record.digest
         member.client_id, member.client_host = record.client_id, record.client_host
         return
@@ -104,11 +104,11 @@ def _member(telling: Telling, record: ConsumerMember) -> None:
     known.protocol_name = record.server_assignor or known.protocol_name
     if departed_id is None:
         telling.join(came)
-        _add_trigger(telling, trigger(Cause.NEW_MEMBER, came, telling.time_ms))
+        add_trigger(telling, trigger(Cause.NEW_MEMBER, came, telling.time_ms))
         return
     del known.removed[departed_id]
     if known.members[departed_id].digest != record.digest:
-        _add_trigger(telling, trigger(Cause.METADATA_CHANGED, came, telling.time_ms))
+        add_trigger(telling, trigger(Cause.METADATA_CHANGED, came, telling.time_ms))
     telling.replace(departed_id, came)
 
 
@@ -129,11 +129,11 @@ def _member_gone(telling: Telling, member_id: str) -> None:
 def _let_removed_go(telling: Telling) -> None:
     known = telling.known
     for member_id in known.removed:
-        _add_trigger(telling, telling.leave(member_id))
+        add_trigger(telling, telling.leave(member_id))
     known.removed = {}
 
 
-def _epoch(telling: Telling, record: GroupEpoch) -> None:
+def epoch_events(telling: Telling, record: GroupEpoch) -> None:
     epoch = record.epoch or 0
     if epoch < telling.known.generation_id:  # the records between were compacted away
         telling.remove()
@@ -146,7 +146,7 @@ def _epoch(telling: Telling, record: GroupEpoch) -> None:
     if known.is_open:
         telling.tell("rebalance.superseded", rebalance_ms=_since(telling))
     if not known.triggers and known.metadata_hash not in (None, record.metadata_hash):
-        _add_trigger(telling, trigger(Cause.TOPICS_CHANGED, None, telling.time_ms))
+        add_trigger(telling, trigger(Cause.TOPICS_CHANGED, None, telling.time_ms))
     begins_in_the_middle = known.generation_id == 0 and epoch > FIRST_EPOCH_MAX
     triggers = [] if begins_in_the_middle else known.triggers
     before = known.generation_id or min(epoch, FIRST_EPOCH_MAX) - 1
@@ -158,7 +158,7 @@ def _epoch(telling: Telling, record: GroupEpoch) -> None:
         telling.tell("group.emptied", rebalance_ms=0, triggers=triggers)
 
 
-def _target(telling: Telling, record: TargetEpoch) -> None:
+def target_events(telling: Telling, record: TargetEpoch) -> None:
     """The target of an older epoch is told too: a coordinator may compute it until after the epoch has risen again."""
     known = telling.known
     if not known.is_open or known.state != "Assigning" or not 0 < record.epoch <= known.generation_id:

@@ -140,6 +140,7 @@ class Telling:
                 "generation_id_before": self._generation_before,
                 "state_before": self._state_before,
                 "coordinator_epoch": None,
+                "node_id": self.places[0].broker_id if self.places else None,
                 **own,
             }
         )

@@ -1,0 +1,118 @@
+"""Lines of brokers about a consumer group (KIP-848).
+
+Where its records can be seen they tell all but why a member is gone, and the lines are evidence beside them. Where they
+cannot, the lines are all there is: who came and went, when the epoch rose, and when its target was computed. No line
+says what a member holds, or when all hold it.
+"""
+
+from typing import Final
+
+from coordinator.core.causes import Cause, InferredCause
+from coordinator.observe.classic_lines import Members
+from coordinator.observe.consumer import add_trigger, epoch_events, target_events
+from coordinator.observe.known import CLASSIC, CONSUMER, Event, Removed, Telling, trigger
+from coordinator.observe.logs import statements as said
+from coordinator.observe.logs.statements import OfGroup
+from coordinator.observe.places import Place
+from coordinator.observe.records.stored import GroupEpoch, TargetEpoch
+
+LINES_KEPT: Final = 10_000
+"""Lines whose events have not been told yet."""
+
+
+class ConsumerLines:
+    """The lines of a consumer group: what they are evidence of, and the events that they stand for without records."""
+
+    def __init__(self) -> None:
+        self._places: dict[tuple[str, object], Place] = {}
+
+    def note(self, statement: OfGroup) -> None:
+        """Keep where it was seen for the event that a record will tell."""
+        kind, key = _KEYS.get(type(statement), (None, ""))
+        if kind is None:
+            return
+        if len(self._places) >= LINES_KEPT:
+            del self._places[next(iter(self._places))]
+        self._places[kind, getattr(statement, key)] = statement.place
+
+    def of(self, event: Event) -> tuple[Place, ...]:
+        """Where lines say what an event tells."""
+        member = event.get("member") or {}
+        keys = [(event["kind"], member.get("member_id")), (event["kind"], event["generation_id"])]
+        if event["kind"] == "rebalance.started":
+            keys += [(each, member.get("member_id")) for each in ("member.removed", "member.joined")]
+        return tuple(self._places[each] for each in keys if each in self._places)
+
+    def tell(self, telling: Telling, statement: OfGroup, members: Members) -> None:
+        """Tell what the line says, of a group whose records cannot be seen."""
+        known = telling.known
+        if isinstance(statement, said.GroupConverted):
+            _convert(telling, statement.group_type)
+            return
+        if known.protocol == "":
+            telling.create(CONSUMER, "consumer")
+        match statement:
+            case said.ConsumerJoined() if statement.member_id not in known.members:
+                member = members.of(statement.member_id, statement.group_instance_id)
+                telling.join(member)
+                add_trigger(telling, trigger(Cause.NEW_MEMBER, member, telling.time_ms))
+            case said.ConsumerReplaced():
+                _known(telling, members, statement.old_member_id, statement.group_instance_id)
+                replacing = members.of(statement.member_id, statement.group_instance_id)
+                telling.replace(statement.old_member_id, replacing)
+            case said.SessionExpired() | said.MemberLeft() | said.ConsumerLate():
+                _known(telling, members, statement.member_id)
+                add_trigger(telling, telling.leave(statement.member_id, _how(statement)))
+            case said.EpochBumped():
+                _bump(telling, statement)
+            case said.TargetComputed():
+                known.protocol_name = statement.assignor or known.protocol_name
+                target_events(telling, TargetEpoch(statement.group_id, statement.epoch))
+
+
+def _known(telling: Telling, members: Members, member_id: str, group_instance_id: str | None = None) -> None:
+    """A member that joined before the lines began."""
+    if member_id not in telling.known.members:
+        telling.known.members[member_id] = members.of(member_id, group_instance_id)
+
+
+def _how(statement: OfGroup) -> Removed:
+    match statement:
+        case said.SessionExpired():
+            return Removed(Cause.SESSION_EXPIRED)
+        case said.ConsumerLate():
+            is_sync = statement.missing == "sync"
+            return Removed(Cause.SYNC_TIMEOUT if is_sync else Cause.REBALANCE_TIMEOUT)
+        case said.MemberLeft():
+            text = statement.client_reason
+            return Removed(Cause.MEMBER_LEFT, None if text == "not provided" else text)
+    return Removed()
+
+
+def _bump(telling: Telling, statement: said.EpochBumped) -> None:
+    """Without a line of a member that came or went, the hash tells whether its topics may have changed."""
+    known, now = telling.known, statement.metadata_hash
+    if not known.triggers and known.metadata_hash is not None and now is not None:
+        is_same = now == known.metadata_hash
+        cause = Cause.METADATA_CHANGED if is_same else InferredCause.TOPICS_OR_SUBSCRIPTION_CHANGED
+        add_trigger(telling, trigger(cause, None, telling.time_ms))
+    epoch_events(telling, GroupEpoch(statement.group_id, statement.epoch, now or 0))
+    known.metadata_hash = now
+
+
+def _convert(telling: Telling, group_type: str) -> None:
+    known = telling.known
+    if known.protocol and known.protocol != group_type and group_type in (CLASSIC, CONSUMER):
+        telling.convert(group_type)
+
+
+_KEYS: Final[dict[type[OfGroup], tuple[str, str]]] = {
+    said.ConsumerJoined: ("member.joined", "member_id"),
+    said.ConsumerReplaced: ("static_member.replaced", "member_id"),
+    said.SessionExpired: ("member.removed", "member_id"),
+    said.MemberLeft: ("member.removed", "member_id"),
+    said.ConsumerLate: ("member.removed", "member_id"),
+    said.EpochBumped: ("rebalance.started", "epoch"),
+    said.TargetComputed: ("generation.started", "epoch"),
+}
+"""Statement → the kind of event that it is evidence of, and its field that tells which one."""

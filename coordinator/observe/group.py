@@ -1,0 +1,253 @@
+"""What was seen of one group, in order of time → its events, each with the places where it was seen."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from coordinator.core.causes import Cause
+from coordinator.observe.classic import classic_events
+from coordinator.observe.classic_lines import Gathered, Members, gathered_events
+from coordinator.observe.consumer import TopicNames, consumer_events
+from coordinator.observe.consumer_lines import ConsumerLines
+from coordinator.observe.evidence import ObservedEvent
+from coordinator.observe.known import CLASSIC, CONSUMER, Event, KnownGroup, KnownMember, Removed, Telling
+from coordinator.observe.logs import statements as said
+from coordinator.observe.logs.statements import OfGroup, Statement
+from coordinator.observe.places import Place, Source
+from coordinator.observe.records.stored import ClassicGroup, ConsumerMember, GroupRecord
+from coordinator.observe.typed import with_causes
+
+Seen = tuple[Place, GroupRecord] | Statement
+
+LINE_AHEAD_MS: Final = 30
+"""A line is written so much later than its record at most, by the clock of the same broker."""
+
+
+def in_order(records: Iterable[tuple[Place, GroupRecord]], statements: Iterable[Statement]) -> list[Seen]:
+    """What was seen in order of time: a line that tells of the end of a rebalance comes before its record."""
+    found: list[tuple[int, int, int, Seen]] = []
+    for position, (place, record) in enumerate(records):
+        found.append((place.time_ms, 1, position, (place, record)))
+    for position, statement in enumerate(statements):
+        ahead_ms = LINE_AHEAD_MS if isinstance(statement, _WITH_A_RECORD) else 0
+        found.append((statement.place.time_ms - ahead_ms, 0 if ahead_ms else 2, position, statement))
+    return [each[-1] for each in sorted(found, key=lambda each: each[:3])]
+
+
+_WITH_A_RECORD: Final = (
+    said.AssignmentReceived,
+    said.GroupEmptied,
+    said.ConsumerJoined,
+    said.ConsumerReplaced,
+    said.ConsumerLate,
+    said.SessionExpired,
+    said.MemberLeft,
+    said.LeftForAMoment,
+    said.EpochBumped,
+    said.TargetComputed,
+)
+"""Statements whose record is written at the same time."""
+
+
+def members_of(records: Iterable[tuple[Place, GroupRecord]]) -> Members:
+    """Who had which member id, by all records."""
+    found: dict[str, KnownMember] = {}
+    for _, record in records:
+        if isinstance(record, ClassicGroup):
+            for each in record.members:
+                found[each.member_id] = KnownMember(
+                    each.member_id,
+                    each.client_id,
+                    each.client_host,
+                    each.group_instance_id,
+                    each.topics,
+                    each.digest,
+                    session_timeout_ms=each.session_timeout_ms or None,
+                    rebalance_timeout_ms=each.rebalance_timeout_ms or None,
+                )
+        elif isinstance(record, ConsumerMember) and record.topics is not None:
+            who = (record.member_id, record.client_id, record.client_host, record.group_instance_id)
+            found[record.member_id] = KnownMember(*who, record.topics, record.digest)
+    return Members(found)
+
+
+class GroupObserver:
+    """Makes the events of a group. `events` are those that nothing seen later changes."""
+
+    def __init__(self, group_id: str, name_of: TopicNames, members: Members, *, has_records: bool) -> None:
+        """`name_of`: topic id → name. `has_records`: whether the records of the group can be seen, too."""
+        self.group_id = group_id
+        self.events: list[ObservedEvent] = []
+        self._known = KnownGroup()
+        self._name_of = name_of
+        self._members = members
+        self._has_records = has_records
+        self._waiting: list[OfGroup] = []
+        """What changed the members of a classic group while no rebalance was in progress."""
+        self._current: Gathered | None = None
+        self._explained: dict[str, Removed] = {}
+        self._lines = ConsumerLines()
+
+    def take(self, seen: Seen) -> None:
+        if isinstance(seen, Statement):
+            if isinstance(seen, OfGroup) and seen.group_id == self.group_id:
+                self._take_statement(seen)
+        else:
+            self._take_record(*seen)
+
+    def end(self) -> None:
+        """Nothing more is seen: tell what is still open."""
+        self._finish(None)
+
+    # ---- records
+
+    def _take_record(self, place: Place, record: GroupRecord) -> None:
+        if isinstance(record, ClassicGroup):
+            self._take_classic(place, record)
+            return
+        self._finish(place)
+        telling = self._telling(place)
+        consumer_events(telling, record, self._name_of)
+        self._keep(telling, is_inferred=True)
+
+    def _take_classic(self, place: Place, record: ClassicGroup) -> None:
+        current = self._current
+        if current is not None and record.generation_id == current.generation_id:
+            self._finish(place, record)
+            return
+        if current is not None and record.generation_id > current.generation_id:
+            self._finish(place)
+        telling = self._telling(place)
+        classic_events(telling, record)
+        self._keep(telling, is_inferred=True)
+
+    def _telling(self, place: Place) -> Telling:
+        telling = Telling(self.group_id, self._known, place.time_ms, self._explained)
+        telling.places = (place,)
+        return telling
+
+    def _keep(self, telling: Telling, *, is_inferred: bool) -> None:
+        self._known = telling.known
+        for event in telling.events:
+            places = (*telling.places_of.get(event["seq"], ()), *self._lines.of(event))
+            self.events.append(ObservedEvent(with_causes(event), places, is_inferred and _is_inferred(event, places)))
+
+    # ---- lines
+
+    def _take_statement(self, statement: OfGroup) -> None:
+        if isinstance(statement, _OF_CONSUMER_GROUPS) or self._known.protocol == CONSUMER:
+            self._take_consumer_line(statement)
+        elif isinstance(statement, said.RebalancePrepared):
+            self._finish(statement.place)
+            self._current = Gathered(statement.generation_before, statement, self._waiting)
+            self._waiting = []
+        elif isinstance(statement, (said.GroupStabilized, said.AssignmentReceived, said.GroupEmptied)):
+            self._take_step(statement)
+        elif isinstance(statement, _CHANGES):
+            current = self._current
+            (self._waiting if current is None or current.is_complete else current.changes).append(statement)
+        elif isinstance(statement, said.GroupLoaded):
+            self._finish(statement.place)
+
+    def _take_step(self, statement: said.GroupStabilized | said.AssignmentReceived | said.GroupEmptied) -> None:
+        current = self._current
+        if current is None or current.generation_id != statement.generation_id:
+            if self._known.protocol == CLASSIC and statement.generation_id <= self._known.generation_id:
+                return  # its record was there first
+            self._finish(statement.place)
+            current = self._current = Gathered(statement.generation_id - 1, changes=self._waiting)
+            self._waiting = []
+        match statement:
+            case said.GroupStabilized():
+                current.stabilized = statement
+            case said.AssignmentReceived():
+                current.assigned = statement
+            case said.GroupEmptied():
+                current.emptied = statement
+        if current.is_complete and not self._has_records:
+            self._finish(None)
+
+    def _finish(self, place: Place | None, record: ClassicGroup | None = None) -> None:
+        """Tell the rebalance whose lines are gathered: with its record, or without one as something else follows."""
+        rebalance, self._current = self._current, None
+        if rebalance is None:
+            return
+        telling = Telling(self.group_id, self._known, 0 if place is None else place.time_ms)
+        telling.places = () if place is None or record is None else (place,)
+        gathered_events(telling, rebalance, record, self._members, until=place)
+        self._keep(telling, is_inferred=False)
+
+    def _take_consumer_line(self, statement: OfGroup) -> None:
+        how = removed_by(statement)
+        if how is not None:
+            self._explained[getattr(statement, "member_id", "")] = how
+        self._lines.note(statement)
+        if not self._has_records:
+            telling = self._telling(statement.place)
+            self._lines.tell(telling, statement, self._members)
+            self._keep(telling, is_inferred=False)
+
+
+def removed_by(statement: Statement) -> Removed | None:
+    """How a member of a consumer group went, by a line; None: the line tells of no member that goes."""
+    match statement:
+        case said.SessionExpired():
+            return Removed(Cause.SESSION_EXPIRED)
+        case said.ConsumerLate(missing="sync"):
+            return Removed(Cause.SYNC_TIMEOUT)
+        case said.ConsumerLate():
+            return Removed(Cause.REBALANCE_TIMEOUT)
+        case said.MemberLeft():
+            text = statement.client_reason
+            return Removed(Cause.MEMBER_LEFT, None if text == "not provided" else text)
+    return None
+
+
+_OF_CONSUMER_GROUPS: Final = (
+    said.ConsumerJoined,
+    said.ConsumerReplaced,
+    said.ConsumerLate,
+    said.LeftForAMoment,
+    said.JoinRefused,
+    said.EpochBumped,
+    said.TargetComputed,
+    said.PatternsScanned,
+    said.SubscriptionUpdated,
+    said.GroupConverted,
+    said.MemberReconciled,
+)
+_CHANGES: Final = (
+    said.MemberAdded,
+    said.MemberIdHandedOut,
+    said.SessionExpired,
+    said.MemberLeft,
+    said.MembersDropped,
+    said.StaticMemberReturned,
+    said.PendingExpired,
+)
+
+
+def _is_inferred(event: Event, places: Sequence[Place]) -> bool:
+    """Whether no line says it, and no record alone."""
+    is_logged = any(each.source is Source.BROKER_LOG for each in places)
+    return event["kind"] in _SAID_BY_LINES and not is_logged
+
+
+_SAID_BY_LINES: Final = frozenset({"member.removed", "rebalance.started", "member.joined", "static_member.replaced"})
+"""Events of which records show the result alone: what they say of why is inferred."""
+
+
+def observed_events(
+    group_id: str,
+    records: Sequence[tuple[Place, GroupRecord]],
+    statements: Iterable[Statement],
+    name_of: TopicNames = str,
+    *,
+    has_records: bool | None = None,
+) -> Iterator[ObservedEvent]:
+    """All events of a group, of all that was seen of it."""
+    has = bool(records) if has_records is None else has_records
+    observer = GroupObserver(group_id, name_of, members_of(records), has_records=has)
+    for seen in in_order(records, statements):
+        observer.take(seen)
+    observer.end()
+    yield from observer.events

@@ -1,0 +1,44 @@
+"""The history of a group of a Kafka that others run, and where each of its events was seen."""
+
+from collections.abc import Iterable
+from typing import Self
+
+from coordinator.explain.claims.claim import Claim, Known
+from coordinator.explain.history import GroupHistory
+from coordinator.observe.evidence import ObservedEvent
+from coordinator.observe.places import Place
+
+
+class ObservedHistory(GroupHistory):
+    """Folds observed events as those of the audit."""
+
+    is_observed = True
+
+    @classmethod
+    def of_observed(cls, group_id: str, events: Iterable[ObservedEvent]) -> Self:
+        history = cls(group_id)
+        history.observed = {}
+        for each in events:
+            history.take(each)
+        return history
+
+    observed: dict[int, ObservedEvent]
+    """`seq` → the event and its places."""
+
+    def take(self, observed: ObservedEvent) -> None:
+        if self.apply(observed.event):
+            self.observed[observed.event.seq] = observed
+
+    def places_of(self, claim: Claim) -> tuple[Place, ...]:
+        """Where the events were seen that a claim rests on, each once, in order of time."""
+        found = {
+            place: None for seq in claim.evidence.events for place in getattr(self.observed.get(seq), "places", ())
+        }
+        return tuple(sorted(found, key=lambda place: (place.time_ms, place.name, place.position or 0)))
+
+    def known_of(self, claim: Claim) -> Known:
+        """How a claim is known: what rests on an inferred event is derived."""
+        events = [self.observed.get(seq) for seq in claim.evidence.events]
+        if claim.evidence.known is Known.SEEN and any(each is None or each.is_inferred for each in events):
+            return Known.DERIVED
+        return claim.evidence.known
