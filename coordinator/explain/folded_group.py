@@ -98,6 +98,11 @@ class FoldedGroup:
         """Who came and who went since the last rebalance began."""
         self.owners = owners or Owners()
 
+    is_observed = False
+    """Whether it is what is seen of a group of another Kafka: much that a coordinator tells itself is not in it."""
+    reasons_are_seen = True
+    """Whether what clients say when they leave would be known (KIP-800)."""
+
     @property
     def exists(self) -> bool:
         return self.last_seq >= 0 and self.state != "Dead"

@@ -1,5 +1,6 @@
 """What was seen of one group, in order of time → its events, each with the places where it was seen."""
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
@@ -22,18 +23,23 @@ LINE_AHEAD_MS: Final = 30
 """A line is written so much later than its record at most, by the clock of the same broker."""
 
 
-def in_order(records: Iterable[tuple[Place, GroupRecord]], statements: Iterable[Statement]) -> list[Seen]:
-    """What was seen in order of time: a line that tells of the end of a rebalance comes before its record."""
-    found: list[tuple[int, int, int, Seen]] = []
-    for position, (place, record) in enumerate(records):
-        found.append((place.time_ms, 1, position, (place, record)))
-    for position, statement in enumerate(statements):
-        ahead_ms = LINE_AHEAD_MS if isinstance(statement, _WITH_A_RECORD) else 0
-        found.append((statement.place.time_ms - ahead_ms, 0 if ahead_ms else 2, position, statement))
-    return [each[-1] for each in sorted(found, key=lambda each: each[:3])]
+def in_order(records: Iterable[tuple[Place, GroupRecord]], statements: Iterable[Statement]) -> Iterator[Seen]:
+    """What was seen in order of time, each kind in its own order: a line comes before the record that it tells of."""
+    lines = deque(statements)
+    for place, record in records:
+        while lines and _is_before(lines[0], place):
+            yield lines.popleft()
+        yield place, record
+    yield from lines
+
+
+def _is_before(statement: Statement, record: Place) -> bool:
+    ahead_ms = LINE_AHEAD_MS if isinstance(statement, _WITH_A_RECORD) else 0
+    return statement.place.time_ms - ahead_ms <= record.time_ms
 
 
 _WITH_A_RECORD: Final = (
+    said.GroupStabilized,
     said.AssignmentReceived,
     said.GroupEmptied,
     said.ConsumerJoined,

@@ -7,7 +7,7 @@ import msgspec
 
 from coordinator.audit import schema
 from coordinator.audit.schema import CONNECTOR, GroupHeldByCluster, MemberRef, Requester
-from coordinator.core.causes import Cause
+from coordinator.core.causes import Cause, InferredCause
 from coordinator.explain.claims import causes, course, endings, findings, notes, price, silences, workers
 from coordinator.explain.claims.advice import Advice, AssignorChange, Try
 from coordinator.explain.claims.claim import Claim
@@ -107,6 +107,9 @@ STORY: Final[tuple[Claim, ...]] = (
     causes.FaultInjected(member=ONE),
     causes.Caused(cause=Cause.GROUP_TOO_LARGE),
     causes.AssignorChanged(before="uniform", now="range"),
+    causes.Undecided(cause=InferredCause.MEMBER_LEFT_OR_EXPIRED, member=ONE),
+    causes.Undecided(cause=InferredCause.REJOINED_OR_CHANGED, member=ONE),
+    causes.Undecided(cause=InferredCause.TOPICS_OR_SUBSCRIPTION_CHANGED),
     causes.Untold(count=2),
     SILENT,
     silences.Unheard(member=ONE, paused_ms=11_000, timeout_ms=10_000),

@@ -6,6 +6,7 @@ from coordinator.audit.schema import MemberRef, RequestRejected
 from coordinator.core.causes import Cause
 from coordinator.explain.claims.course import PendingIds
 from coordinator.explain.generation import Outcome, Removal
+from coordinator.explain.history import GroupHistory
 from coordinator.explain.makers.causes import left_unsaid
 from coordinator.explain.makers.generation import claims_of
 from coordinator.explain.sentences import causes
@@ -216,7 +217,7 @@ def test_a_member_that_left_without_a_reason_soon_after_it_joined_was_most_likel
 def test_whether_a_client_ever_says_why_it_leaves_depends_on_its_software(name, version, said):
     member = MemberRef("b-1", "b", "/10.0.0.1", None, name, version)
     removal = Removal(member, Cause.MEMBER_LEFT, "", 1_000)
-    (claim,) = left_unsaid([removal])
+    (claim,) = left_unsaid([removal], GroupHistory("g"))
     (sentence,) = causes.left_unsaid([claim], Telling(Names([member]), utc_clock))
     assert said in sentence
 

@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 from coordinator.audit.schema import MemberRef, Requester
-from coordinator.core.causes import Cause
+from coordinator.core.causes import Cause, InferredCause
 from coordinator.explain.claims.claim import Claim
 
 
@@ -59,6 +59,8 @@ class LeaderAsked(Claim, frozen=True):
     said: str = ""
     had_no_partitions: bool = False
     """Its last assignment had no partitions for anybody."""
+    is_seen_whole: bool = True
+    """Whether the coordinator itself tells: what else it said is known. Lines of other brokers leave out some."""
 
 
 class Rejoined(Claim, frozen=True):
@@ -91,6 +93,8 @@ class Left(Claim, frozen=True):
     said: str = ""
     limit_ms: int | None = None
     """max.poll.interval.ms, where `way` is POLL_TIMEOUT and the client sends it."""
+    is_reason_seen: bool = True
+    """Whether a reason would be known if it had given one: brokers before 3.2 do not log any."""
 
 
 class Usual(StrEnum):
@@ -103,6 +107,10 @@ class Usual(StrEnum):
     """The client does not say what it is."""
     FORGOTTEN = "forgotten"
     """The coordinator had restarted since the client said what it is."""
+    UNSEEN = "unseen"
+    """Logs and records of other brokers do not tell what the client is."""
+    NOT_LOGGED = "not_logged"
+    """A reason that it gave would not be in the log either: brokers before 3.2 do not log any."""
 
 
 class Guess(StrEnum):
@@ -205,6 +213,13 @@ class AssignorChanged(Claim, frozen=True):
 
     before: str
     now: str
+
+
+class Undecided(Claim, frozen=True):
+    """What is seen of another Kafka leaves several causes open, which `cause` names; one of them is true."""
+
+    cause: InferredCause
+    member: MemberRef | None = None
 
 
 class Untold(Claim, frozen=True):

@@ -89,7 +89,8 @@ def take_removal(
         event.session_timeout_ms or (known.session_timeout_ms if known else None),
         _timeout_ms(history, known, event.cause),
         event.last_heard_ms,
-        event.last_joined_ms or (known.joined_ms if known else None),
+        # Of a group of another Kafka only the first join of a member is seen.
+        event.last_joined_ms or (known.joined_ms if known and not history.is_observed else None),
         event.last_committed_ms,
         event.requested_by,
         event.connection_open,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from coordinator.audit.schema import MemberRef, Trigger
-from coordinator.core.causes import Cause
+from coordinator.core.causes import Cause, InferredCause
 from coordinator.explain.claims.causes import (
     AssignmentTooLarge,
     AssignorChanged,
@@ -25,6 +25,7 @@ from coordinator.explain.claims.causes import (
     Restarted,
     Resubscribed,
     TopicChanged,
+    Undecided,
     Untold,
     Usual,
     Way,
@@ -32,6 +33,7 @@ from coordinator.explain.claims.causes import (
 from coordinator.explain.claims.claim import Claim, derived, seen, unknown
 from coordinator.explain.claims.silences import Muted, Refused, Silent, Unheard
 from coordinator.explain.clients import Library, library_of, never_says_why, sends_poll_interval
+from coordinator.explain.folded_group import FoldedGroup
 from coordinator.explain.generation import Generation, Removal
 from coordinator.explain.leaving import MEMBER_ID_REQUIRED, OTHER_REJOINS, Leaving
 from coordinator.explain.makers.context import Context
@@ -75,7 +77,7 @@ def other_causes(context: Context) -> Iterator[Claim]:
     if first is None or first.cause not in _TOPICS_CHANGED:
         yield from topic_changes(context.generation)
     yield from _another_assignor(context)
-    yield from left_unsaid(context.generation.changes.removed)
+    yield from left_unsaid(context.generation.changes.removed, context.history)
 
 
 def _kind_of(claim: Claim) -> tuple[object, ...]:
@@ -165,6 +167,7 @@ def _leader_asked(trigger: Trigger, context: Context) -> Claim:
         member=_member(trigger),
         said=trigger.reason,
         had_no_partitions=had_none,
+        is_seen_whole=not context.history.is_observed,
         evidence=seen(context.generation.first_seq),
     )
 
@@ -199,7 +202,20 @@ def _left(trigger: Trigger, context: Context) -> Claim:
         way = Way.UNSUBSCRIBED
     elif leaving.is_closed:
         way = Way.CLOSED
-    return Left(member=member, way=way, at_ms=trigger.at_ms, said=trigger.reason, evidence=event)
+    is_reason_seen = context.history.reasons_are_seen
+    return Left(
+        member=member,
+        way=way,
+        at_ms=trigger.at_ms,
+        said=trigger.reason,
+        is_reason_seen=is_reason_seen,
+        evidence=event,
+    )
+
+
+def _undecided(trigger: Trigger, context: Context) -> Claim:
+    cause = InferredCause(trigger.cause)
+    return Undecided(cause=cause, member=trigger.member, evidence=unknown(context.event_of(trigger)))
 
 
 def _silent(trigger: Trigger, context: Context) -> Claim:
@@ -298,7 +314,7 @@ def _fault(trigger: Trigger, context: Context) -> Claim:
     return FaultInjected(member=trigger.member, said=trigger.reason, evidence=seen(context.event_of(trigger)))
 
 
-_CLAIMS: Final[Mapping[Cause, Callable[[Trigger, Context], Claim]]] = {
+_CLAIMS: Final[Mapping[Cause | InferredCause, Callable[[Trigger, Context], Claim]]] = {
     Cause.NEW_MEMBER: _joined,
     Cause.METADATA_CHANGED: _resubscribed,
     Cause.LEADER_REJOINED: _leader_asked,
@@ -311,8 +327,9 @@ _CLAIMS: Final[Mapping[Cause, Callable[[Trigger, Context], Claim]]] = {
     Cause.GROUP_MAX_SIZE_REACHED: _evicted,
     Cause.ASSIGNMENT_TOO_LARGE: _assignment_too_large,
     Cause.FAULT: _fault,
+    **dict.fromkeys(InferredCause, _undecided),
 }
-_ABOUT_A_MEMBER: Final = frozenset(_CLAIMS) - {Cause.ASSIGNMENT_TOO_LARGE, Cause.FAULT}
+_ABOUT_A_MEMBER: Final = frozenset(_CLAIMS) - {Cause.ASSIGNMENT_TOO_LARGE, Cause.FAULT, *InferredCause}
 
 
 def _another_assignor(context: Context) -> Iterator[Claim]:
@@ -324,18 +341,26 @@ def _another_assignor(context: Context) -> Iterator[Claim]:
         yield AssignorChanged(before=before, now=now, evidence=derived(previous.last_seq, generation.last_seq))
 
 
-def left_unsaid(removals: Iterable[Removal]) -> Iterator[LeftUnsaid]:
+def left_unsaid(removals: Iterable[Removal], history: FoldedGroup) -> Iterator[LeftUnsaid]:
     """About those of these members that left without a reason."""
     left = (each for each in removals if each.cause is Cause.MEMBER_LEFT and not each.gives_no_reason)
     unsaid = [each for each in left if Leaving(each).is_unknown]
     if len(unsaid) > 1:
         evidence = unknown(*(each.seq for each in unsaid))
-        yield LeftUnsaid(members=tuple(each.member for each in unsaid), evidence=evidence)
+        usual = _usual_seen(history) or Usual.UNKNOWN
+        yield LeftUnsaid(members=tuple(each.member for each in unsaid), usual=usual, evidence=evidence)
     elif unsaid:
-        yield _why_unsaid(unsaid[0])
+        yield _why_unsaid(unsaid[0], _usual_seen(history))
 
 
-def _why_unsaid(removal: Removal) -> LeftUnsaid:
+def _usual_seen(history: FoldedGroup) -> Usual | None:
+    """What is known of clients of another Kafka; None: their coordinator tells what they are."""
+    if not history.is_observed:
+        return None
+    return Usual.UNSEEN if history.reasons_are_seen else Usual.NOT_LOGGED
+
+
+def _why_unsaid(removal: Removal, usual: Usual | None) -> LeftUnsaid:
     limit_ms, idle_ms = removal.rebalance_timeout_ms, Leaving(removal).idle_ms
     if not sends_poll_interval(removal.member):
         limit_ms = None
@@ -344,7 +369,7 @@ def _why_unsaid(removal: Removal) -> LeftUnsaid:
         guess = Guess.CLOSED if idle_ms < limit_ms else Guess.POLL_TIMEOUT
     return LeftUnsaid(
         members=(removal.member,),
-        usual=_usual(removal),
+        usual=usual or _usual(removal),
         limit_ms=limit_ms,
         idle_ms=idle_ms,
         committed=idle_ms is not None and removal.last_committed_ms == removal.at_ms - idle_ms,

@@ -45,7 +45,8 @@ def course_claims(context: Context) -> Iterator[Claim]:
 def _join_delays(context: Context) -> Iterator[Claim]:
     generation = context.generation
     late = [each for each in generation.late_members if each.cause is Cause.REBALANCE_TIMEOUT]
-    held = generation.held_up()
+    # When its other members joined again is not seen of a group of another Kafka.
+    held = None if context.history.is_observed else generation.held_up()
     if late:
         yield NeverRejoined(
             members=tuple(each.member for each in late),

@@ -68,7 +68,7 @@ def _in_progress(context: Context) -> Claim:
     generation, history = context.generation, context.history
     evidence = derived(generation.last_seq)
     has_started = generation.generation_started_ms is not None
-    if generation.is_epoch or has_started or history.last_ms is None:
+    if generation.is_epoch or has_started or history.last_ms is None or history.is_observed:
         return InProgress(
             is_epoch=generation.is_epoch, has_started=has_started or not generation.is_epoch, evidence=evidence
         )

@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import Any, Final
 
 from coordinator.audit.schema import MemberRef
-from coordinator.core.causes import Cause
+from coordinator.core.causes import Cause, InferredCause
 from coordinator.explain.claims.causes import (
     AssignmentTooLarge,
     AssignorChanged,
@@ -26,6 +26,7 @@ from coordinator.explain.claims.causes import (
     Restarted,
     Resubscribed,
     TopicChanged,
+    Undecided,
     Untold,
     Usual,
     Way,
@@ -89,7 +90,7 @@ def _resubscribed(claim: Resubscribed, telling: Telling) -> str:
 
 
 def _leader_asked(claim: LeaderAsked, telling: Telling) -> str:
-    unknown = "" if claim.said else ", with an unchanged subscription and without a reason"
+    unknown = "" if claim.said or not claim.is_seen_whole else ", with an unchanged subscription and without a reason"
     if claim.had_no_partitions:
         unknown = ", after its last one had no partitions"
     who = telling.names.full(claim.member)
@@ -113,7 +114,8 @@ def _left(claim: Left, telling: Telling) -> str:
             return f"{who} unsubscribed from all topics and left"
         case Way.CLOSED:
             return f"{who} was closed and left"
-    unsaid = "" if telling.is_epoch else " without giving a reason"  # KIP-848 has no reasons
+    # KIP-848 has no reasons.
+    unsaid = "" if telling.is_epoch or not claim.is_reason_seen else " without giving a reason"
     return f"{who} left{_said(claim.said) or unsaid}"
 
 
@@ -203,6 +205,16 @@ def _caused(claim: Caused, telling: Telling) -> str:
     return _CAUSES.get(claim.cause, f"of {claim.cause.value}")
 
 
+def _undecided(claim: Undecided, telling: Telling) -> str:
+    who = "a member" if claim.member is None else telling.names.full(claim.member)
+    match claim.cause:
+        case InferredCause.MEMBER_LEFT_OR_EXPIRED:
+            return f"{who} is gone: it left, or its session expired"
+        case InferredCause.REJOINED_OR_CHANGED:
+            return f"{who} joined again: with another subscription, or only with other owned partitions"
+    return "its topics changed, or a member subscribed to others"
+
+
 _CLAUSES: Final[Mapping[type[Claim], Callable[[Any, Telling], str]]] = {
     Joined: _joined,
     Resubscribed: _resubscribed,
@@ -222,6 +234,7 @@ _CLAUSES: Final[Mapping[type[Claim], Callable[[Any, Telling], str]]] = {
     AssignmentTooLarge: _assignment_too_large,
     FaultInjected: _fault,
     Caused: _caused,
+    Undecided: _undecided,
     Untold: lambda claim, telling: "unknown",
 }
 
@@ -247,6 +260,7 @@ def _kind(claim: Claim) -> tuple[object, ...]:
 
 
 _SEVERAL: Final[Mapping[type[Claim], str]] = {
+    Undecided: "are gone: they left, or their sessions expired",
     Joined: "joined",
     LeaderAsked: "rejoined as leaders",
     Rejoined: "rejoined with the same subscription",
@@ -336,10 +350,11 @@ def left_unsaid(claims: Sequence[LeftUnsaid], telling: Telling) -> Iterator[str]
     """What can and what cannot be known of members that left without a reason."""
     for each in claims:
         if len(each.members) > 1:
-            yield (
-                f"{telling.names.listed(each.members)} gave no reason, so the protocol does not tell whether they were"
-                " closed or their applications exceeded max.poll.interval.ms."
-            )
+            if each.usual is Usual.NOT_LOGGED:
+                gave = f"What reasons {telling.names.listed(each.members)} gave is not in the log, which does not"
+            else:
+                gave = f"{telling.names.listed(each.members)} gave no reason, so the protocol does not"
+            yield f"{gave} tell whether they were closed or their applications exceeded max.poll.interval.ms."
         else:
             yield _one_left_unsaid(each, telling)
 
@@ -347,10 +362,12 @@ def left_unsaid(claims: Sequence[LeftUnsaid], telling: Telling) -> Iterator[str]
 def _one_left_unsaid(claim: LeftUnsaid, telling: Telling) -> str:
     (member,) = claim.members
     limit = f" ({duration(claim.limit_ms)})" if claim.limit_ms else ""
-    unknown = (
-        f"{telling.names.of(member)} gave no reason ({_usual_reason(claim.usual, member)}), so the protocol does not"
-        f" tell whether it was closed or its application exceeded max.poll.interval.ms{limit}."
-    )
+    gave = f"{telling.names.of(member)} gave no reason ({_usual_reason(claim.usual, member)}), so the protocol does not"
+    if claim.usual is Usual.NOT_LOGGED:
+        gave = f"Whether {telling.names.of(member)} gave a reason is not in the log, which does not"
+    unknown = f"{gave} tell whether it was closed or its application exceeded max.poll.interval.ms{limit}."
+    if claim.usual in (Usual.NOT_LOGGED, Usual.UNSEEN):
+        return unknown
     if claim.idle_ms is None:
         return f"{unknown} When it last joined or committed is unknown too."
     did = "committed offsets" if claim.committed else "joined"
@@ -373,4 +390,6 @@ def _usual_reason(usual: Usual, member: MemberRef) -> str:
             return f"{plain(member.client_software_name)} gives none"
         case Usual.UNKNOWN:
             return f"whether {plain(member.client_software_name)} gives reasons is unknown"
+        case Usual.UNSEEN:
+            return "what its client is is not known here"
     return "this client does not say what it is"

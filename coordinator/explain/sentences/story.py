@@ -95,8 +95,12 @@ def headline(claims: GenerationClaims, telling: Telling) -> str:
         if claims.outcome is Outcome.STABLE and stable is not None and stable.at_ms is not None:
             return f"{number} was stable at {telling.clock(stable.at_ms)}; why it began is not among the events"
         return f"{number}: why it began is not among the events"
-    assert claims.began_ms is not None
-    return f"{number} began {telling.clock(claims.began_ms)} because {cause_words.why(claims.cause, telling)}"
+    why = cause_words.why(claims.cause, telling)
+    if claims.began_ms is not None:
+        return f"{number} began {telling.clock(claims.began_ms)} because {why}"
+    stable = next((each for each in claims.ending if isinstance(each, endings.Stable)), None)
+    until = "" if stable is None or stable.at_ms is None else f", and was stable at {telling.clock(stable.at_ms)}"
+    return f"{number} began because {why}{until}"
 
 
 def paragraphs(claims: GenerationClaims, telling: Telling) -> Iterator[str]:

@@ -284,5 +284,6 @@ CHECKS: Final[dict[type[Claim], Check]] = {
     claims.FaultInjected: impossible,
     claims.Caused: caused,
     claims.AssignorChanged: assignor_changed,
+    claims.Undecided: impossible,
     claims.Untold: untold,
 }
