@@ -66,6 +66,8 @@ class ConsumerLines:
             case said.EpochBumped():
                 _bump(telling, statement)
             case said.TargetComputed():
+                if statement.epoch > known.generation_id:  # 3.9 writes no line when a leave raises the epoch
+                    epoch_events(telling, GroupEpoch(statement.group_id, statement.epoch))
                 known.protocol_name = statement.assignor or known.protocol_name
                 target_events(telling, TargetEpoch(statement.group_id, statement.epoch))
 

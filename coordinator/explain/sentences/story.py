@@ -43,6 +43,7 @@ SENTENCES: Final[Mapping[type[Claim], Sentences]] = {
     cause.TopicChanged: cause_words.topics_changed,
     cause.AssignorChanged: cause_words.assignor_changed,
     cause.LeftUnsaid: cause_words.left_unsaid,
+    cause.Undecided: cause_words.also,
     cause.Untold: cause_words.untold,
     silences.StoodStill: silence_words.stood_still,
     silences.ConnectionClosed: silence_words.connections_closed,
