@@ -54,6 +54,8 @@ NOTED_EVENTS: Final[frozenset[type]] = frozenset(
 )
 """Those by which more than their group changes, or that the log tells of."""
 
+RARE_EVENTS: Final = NOTED_EVENTS | PENDING_MEMBER_ADDED
+
 
 class GroupObserver(Protocol):
     """Gets to know each event of the groups of a shard."""
@@ -141,14 +143,12 @@ class GroupStateMachine:
                 group = self.groups[key] = new_group(key, event.kind)
                 if self._addresses is not None:
                     self._addresses.group_created(event.group_id, event.client_host)
-            elif self._addresses is not None and type(event) in PENDING_MEMBER_ADDED:
-                self._count_pending_member(event, self._addresses)
             membership = group.membership
             state, generation_id = membership.state, membership.generation_id
-            if type(event) in NOTED_EVENTS:
-                self._apply_and_note(event, group)
-            else:
+            if type(event) not in RARE_EVENTS:
                 event.apply(group)
+            else:
+                self._apply_and_note(event, group)
             if observer is not None:
                 observer.project(event, group, state, generation_id)
             after = group.membership
@@ -186,7 +186,12 @@ class GroupStateMachine:
         addresses.member_pending(PendingMember(event.group_id, event.member_id), event.client_host)
 
     def _apply_and_note(self, event: Event, group: Group[Any]) -> None:
-        """Apply an event that starts work, or may change which transactions have offsets pending."""
+        """Apply an event that starts work, counts at an address, or may change the offsets pending of transactions."""
+        if type(event) in PENDING_MEMBER_ADDED:
+            event.apply(group)
+            if self._addresses is not None:
+                self._count_pending_member(event, self._addresses)
+            return
         if isinstance(event, PatternResolutionStarted):
             event.apply(group)
             self.patterns_to_resolve.append(event)

@@ -105,7 +105,7 @@ def decide(
         return identified
     update = partial(updated_metadata, request, context)
     step = MemberUpdate(group, context, member_id, identified, update, request.topic_partitions)
-    if not request.member_id:
+    if not request.member_id and (group.failed_target is not None or group.failed_resolution is not None):
         failure = reason_to_tell(group, step.metadata, group.epoch + 1)
         if failure is not None:  # it would come back as another member
             return Rejection(ErrorCode.UNKNOWN_SERVER_ERROR, failure)
@@ -171,15 +171,17 @@ def _answer(
     ):
         response.assignment = assignment_of(current.assigned)
     assert context.request_id is not None
-    seen = client_seen(group.group_id, group.members, member_id, context)
-    events, sessions = (*step.events, *seen), step.sessions()
-    failure = reason_to_tell(group, step.metadata, step.group_epoch)
-    if failure is not None:
-        # What the member says counts: it may be what makes the records fit.
-        told = rejection_response(Rejection(ErrorCode.UNKNOWN_SERVER_ERROR, failure))
-        return Decision(
-            events, (Reply(context.request_id, told),), sessions, no_step_follows=not step.events, weight=step.weight
-        )
+    events, sessions = tuple(step.events), step.sessions()
+    member = group.members.get(member_id)
+    if member is not None and member.client_connection is None:
+        events += client_seen(group.group_id, group.members, member_id, context)
+    if group.failed_target is not None or group.failed_resolution is not None:
+        failure = reason_to_tell(group, step.metadata, step.group_epoch)
+        if failure is not None:
+            # What the member says counts: it may be what makes the records fit.
+            told = rejection_response(Rejection(ErrorCode.UNKNOWN_SERVER_ERROR, failure))
+            replies = (Reply(context.request_id, told),)
+            return Decision(events, replies, sessions, no_step_follows=not step.events, weight=step.weight)
     until_ms = step.steady_until_ms(current)
     if until_ms is not None:
         opened = HeartbeatsOpened(

@@ -420,7 +420,8 @@ class MemberUpdate:
                 member_id=self._member_id,
                 current=current,
                 revocation_deadline_ms=deadline_ms,
-                client_connection=context.client_connection,
+                # That of a new member is in the event of its join.
+                client_connection=None if self.is_new else context.client_connection,
             )
             self.events.append(assigned)
         return current
