@@ -57,10 +57,11 @@ class MayNotDescribeCluster(NoRight):
 
 
 class OffsetsUnavailable(CannotObserve):
-    """A partition of `__consumer_offsets` has had no leader that answers for some time."""
+    """`__consumer_offsets`, or a partition of it, has had no leader that answers for some time."""
 
-    def __init__(self, partition: int, why: str) -> None:
-        super().__init__(f"cannot read {OFFSETS_TOPIC}-{partition}: {why}; retry later")
+    def __init__(self, partition: int | None, why: str) -> None:
+        name = OFFSETS_TOPIC if partition is None else f"{OFFSETS_TOPIC}-{partition}"
+        super().__init__(f"cannot read {name}: {why}; retry later")
 
 
 TRANSIENT: Final = frozenset(
