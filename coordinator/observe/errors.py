@@ -5,6 +5,7 @@ from typing import Final
 from _wire.errors import ErrorCode
 from coordinator.client.wire import ClientError
 from coordinator.internal_topics import OFFSETS_TOPIC
+from coordinator.printable import printable
 
 READ_OFFSETS: Final = f"READ on topic {OFFSETS_TOPIC}"
 DESCRIBE_CLUSTER: Final = "DESCRIBE on the cluster"
@@ -40,15 +41,9 @@ class MayNotReadOffsets(NoRight):
 
 class MayNotDescribeGroup(NoRight):
     def __init__(self, server: object, group_id: str) -> None:
-        super().__init__(server, f"DESCRIBE on group {group_id}", f"cannot describe group {group_id}")
-
-
-class MayNotDescribeTopics(NoRight):
-    """Of topics other than `__consumer_offsets`: those that a group consumes."""
-
-    def __init__(self, server: object, topics: list[str]) -> None:
-        names = ", ".join(topics)
-        super().__init__(server, f"DESCRIBE on topic {names}", f"cannot describe topic {names}")
+        super().__init__(
+            server, f"DESCRIBE on group {printable(group_id)}", f"cannot describe group {printable(group_id)}"
+        )
 
 
 class MayNotDescribeCluster(NoRight):

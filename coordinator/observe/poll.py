@@ -26,6 +26,7 @@ from coordinator.client.groups import ErrorAnswer, raise_for_error
 from coordinator.client.wire import WireConnection
 from coordinator.observe.errors import DESCRIBE_CLUSTER, MayNotDescribeCluster, MayNotDescribeGroup
 from coordinator.observe.places import Place, Source
+from coordinator.printable import printable
 
 CLIENT_ID: Final = "coordinator-observe"
 GROUPS_MAX: Final = 10_000
@@ -46,9 +47,9 @@ def wall_clock_ms() -> int:
 class PresentGroup(msgspec.Struct):
     """A group as it is at `place.time_ms`, the wall clock here.
 
-    `type` is that of ListGroups: classic, consumer, share or streams. `epoch` is the group epoch of a consumer group; no
-    API tells the generation of a classic one. Of share and streams groups there are state and type alone. `missing` are
-    the rights that would tell more, such as DESCRIBE on a topic.
+    `type` is that of ListGroups: classic, consumer, share or streams. `epoch` is the group epoch of a consumer group;
+    no API tells the generation of a classic one. Of share and streams groups there are state and type alone. `missing`
+    are the rights that would tell more, such as DESCRIBE on a topic.
     """
 
     place: Place
@@ -155,7 +156,7 @@ def _present(group: DescribedGroup, at_ms: int) -> PresentGroup:
         group.group_epoch,
         group.members,
         group.partitions,
-        [f"DESCRIBE on topic {each}" for each in group.hidden_topics],
+        [f"DESCRIBE on topic {printable(each)}" for each in group.hidden_topics],
         group.missing_topics,
     )
 

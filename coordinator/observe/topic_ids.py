@@ -19,7 +19,7 @@ IDS_AT_ONCE: Final = 1_000
 
 
 class TopicIds:
-    """Asks the cluster for an id that it does not know, and again after ASK_AGAIN_SECONDS if the cluster did not either.
+    """Asks the cluster for an id that is new, and again after ASK_AGAIN_SECONDS for one that the cluster did not know.
 
     A topic that is gone, or that the client may not describe, keeps its id (32 hex digits) for a name.
     """

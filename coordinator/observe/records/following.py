@@ -16,8 +16,8 @@ from coordinator.client.cluster import EARLIEST, FETCH_VERSION_MAX, LATEST
 from coordinator.client.groups import ErrorAnswer, raise_for_error
 from coordinator.client.wire import ClientError, Sent, WireConnection
 from coordinator.internal_topics import OFFSETS_TOPIC
-from coordinator.observe.places import Place, Source
 from coordinator.observe.errors import TRANSIENT, CannotObserve, OffsetsUnavailable
+from coordinator.observe.places import Place, Source
 from coordinator.observe.records.offsets_topic import ANSWER_SECONDS, ATTEMPTS_MAX, OffsetsTopic, fetch_request
 from coordinator.observe.records.partition_scan import Notes, PartitionScan
 from coordinator.observe.records.reader import decoded_record

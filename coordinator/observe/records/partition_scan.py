@@ -38,8 +38,11 @@ class PartitionScan:
         self.empty_answers = 0
         """In a row."""
         self._notes = notes
-        self._problems_told = 0
+        self._problems_seen = 0
+        self._told_last: tuple[int, str] | None = None
+        self._stuck_at = start
         self._steps = 0
+        """That were made since then."""
 
     @property
     def is_done(self) -> bool:
@@ -57,14 +60,18 @@ class PartitionScan:
             self.position = max(self.position, min(self.found.next_offset, self.end))
             if found:
                 yield found
+        if self._steps == 0 or self.position > before:
+            self._tell_problems()
+        self._problems_seen = len(self.found.problems)
         if self.position > before:
+            if self._steps > 1:
+                self._notes.add(f"{self.name}: offsets {self._stuck_at} to {before - 1} were passed over")
             self._steps = self.empty_answers = 0
         elif data and self.found.is_stuck:
             self.position = min(self._after_stuck(), end)
             self.empty_answers = 0
         else:
             self.empty_answers += 1
-        self._tell_problems()
 
     def go_on_at(self, start: int, end: int) -> None:
         """Go on where the partition begins or ends by now: retention moved its start, or a new leader has less."""
@@ -85,10 +92,14 @@ class PartitionScan:
     def _after_stuck(self) -> int:
         """Where to go on after a batch that cannot be read: where it says that it ends, or further and further on."""
         believed, steps = self.found.skip_to, self._steps
+        if steps == 0:
+            self._stuck_at = self.position
         self._steps += 1
         return believed if steps == 0 and believed > self.position else self.position + (1 << steps)
 
     def _tell_problems(self) -> None:
-        for offset, why in self.found.problems[self._problems_told :]:
-            self._notes.add(f"{self.name}: what lies at offset {offset} cannot be read: {why}")
-        self._problems_told = len(self.found.problems)
+        """A batch that ends one answer and begins the next is told once."""
+        for problem in self.found.problems[self._problems_seen :]:
+            if problem != self._told_last:
+                self._notes.add(f"{self.name}: what lies at offset {problem[0]} cannot be read: {problem[1]}")
+            self._told_last = problem
