@@ -98,6 +98,9 @@ class GroupRecordScan:
     @property
     def batches(self) -> int: ...
     @property
+    def committed(self) -> int:
+        """Committed offsets of all groups, with those that were deleted."""
+    @property
     def types(self) -> dict[int, int]:
         """Record type → records of all groups. 63 stands for itself and all later ones."""
     @property

@@ -139,6 +139,10 @@ cdef class GroupRecordScan:
         return sum([each.counts.commits for each in self.open.values()])
 
     @property
+    def committed(self):
+        return self.by_type[0] + self.by_type[1]
+
+    @property
     def types(self):
         return {each: self.by_type[each] for each in range(TYPES) if self.by_type[each]}
 

@@ -17,13 +17,22 @@ from coordinator.client.groups import ErrorAnswer, raise_for_error
 from coordinator.client.wire import ClientError, WireConnection
 from coordinator.core.partitioning import partition_for
 from coordinator.internal_topics import OFFSETS_TOPIC
-from coordinator.observe.records.errors import TRANSIENT, MayNotReadOffsets, NoOffsetsTopic, OffsetsUnavailable
+from coordinator.observe.errors import (
+    TRANSIENT,
+    CannotObserve,
+    MayNotReadOffsets,
+    NoOffsetsTopic,
+    OffsetsUnavailable,
+)
 
 CLIENT_ID: Final = "coordinator-observe"
 ANSWER_SECONDS: Final = 10
 FETCH_BYTES: Final = 16 << 20
 """Of one answer; a batch that is larger comes whole (KIP-74)."""
 ATTEMPTS_MAX: Final = 30
+Answers = Iterable[tuple[int, Any]]
+"""Partitions, and what their leader answers for each."""
+
 PAUSE_SECONDS: Final = (0.05, 0.1, 0.2, 0.5)
 """Before an attempt again; then as the last one. All together some 14 s."""
 
@@ -66,32 +75,34 @@ class OffsetsTopic:
         self.close()
 
     def close(self) -> None:
-        for connection in self._connections.values():
-            connection.socket.close()
-        self._connections = {}
+        self.forget_all()
 
     def partition_of(self, group_id: str) -> int:
         """The partition that has all records of a group."""
         return partition_for(group_id, self.partition_count)
 
-    def offset(self, partition: int, timestamp: int) -> int:
-        """EARLIEST, LATEST (the high watermark), or the first offset at a time in ms or later; -1: there is none.
+    @property
+    def partitions(self) -> range:
+        return range(self.partition_count)
+
+    def offsets(self, partitions: Iterable[int], timestamp: int) -> dict[int, int]:
+        """Partition → EARLIEST, LATEST (the high watermark), or the first offset at a time in ms; -1: there is none.
 
         Raises:
             OffsetsUnavailable, MayNotReadOffsets, ClientError: as `fetch`.
         """
-        wanted = ListOffsetsPartition(partition_index=partition, timestamp=timestamp)
-        request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=OFFSETS_TOPIC, partitions=[wanted])])
 
-        def ask(leader: WireConnection) -> Any:
-            return leader.send_latest(request).topics[0].partitions[0]
+        def ask(leader: WireConnection, own: list[int]) -> Answers:
+            wanted = [ListOffsetsPartition(partition_index=each, timestamp=timestamp) for each in own]
+            topics = [ListOffsetsTopic(name=OFFSETS_TOPIC, partitions=wanted)]
+            answer = leader.send_latest(ListOffsetsRequest(replica_id=-1, topics=topics))
+            return ((each.partition_index, each) for each in answer.topics[0].partitions)
 
-        offset: int = self._asked(partition, ask).offset
-        return offset
+        return {partition: each.offset for partition, each in self._asked(partitions, ask).items()}
 
     def ends(self, partition: int) -> tuple[int, int]:
         """The first offset, and the one after the last."""
-        return self.offset(partition, EARLIEST), self.offset(partition, LATEST)
+        return self.offsets([partition], EARLIEST)[partition], self.offsets([partition], LATEST)[partition]
 
     def fetch(self, partition: int, offset: int, wait_ms: int = 0) -> PartitionData:
         """The batches from an offset on, the last one perhaps cut. Of errors it has OFFSET_OUT_OF_RANGE alone.
@@ -103,12 +114,12 @@ class OffsetsTopic:
         """
         request = fetch_request([(partition, offset)], wait_ms)
 
-        def ask(leader: WireConnection) -> Any:
+        def ask(leader: WireConnection, own: list[int]) -> Answers:
             answer = leader.send_latest(request, FETCH_VERSION_MAX)
             raise_for_error(answer.error_code, f"cannot fetch from {OFFSETS_TOPIC}-{partition}")
-            return answer.responses[0].partitions[0]
+            return [(partition, answer.responses[0].partitions[0])]
 
-        found: PartitionData = self._asked(partition, ask)
+        found: PartitionData = self._asked([partition], ask)[partition]
         return found
 
     def find_leaders(self) -> None:
@@ -121,7 +132,10 @@ class OffsetsTopic:
         (topic,) = answer.topics
         if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             raise NoOffsetsTopic(self.server)
-        self.raise_for(topic.error_code, "cannot find the leaders of " + OFFSETS_TOPIC)
+        if topic.error_code not in TRANSIENT:
+            self.raise_for(topic.error_code, f"cannot find the leaders of {OFFSETS_TOPIC}")
+        if not topic.partitions:
+            raise OffsetsUnavailable(None, "it has no partitions yet")
         addresses = {each.node_id: f"{each.host}:{each.port}" for each in answer.brokers}
         self.partition_count = len(topic.partitions)
         self._leaders = {
@@ -152,6 +166,11 @@ class OffsetsTopic:
         if connection is not None:
             connection.socket.close()
 
+    def forget_all(self) -> None:
+        for connection in self._connections.values():
+            connection.socket.close()
+        self._connections = {}
+
     def raise_for(self, error_code: int, what: str) -> None:
         """Raise what an error of the topic means, if it is one."""
         if error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
@@ -162,46 +181,53 @@ class OffsetsTopic:
         """Pause before an attempt, counted from 0, is made again."""
         self._pause(PAUSE_SECONDS[min(attempt, len(PAUSE_SECONDS) - 1)])
 
-    def _asked(self, partition: int, ask: Callable[[WireConnection], Any]) -> Any:
-        """The leader's answer for the partition, which has an `error_code`."""
-        why = "it has no leader"
+    def _asked(self, partitions: Iterable[int], ask: Callable[[WireConnection, list[int]], Answers]) -> dict[int, Any]:
+        """The leaders' answers for partitions, each of which has an `error_code`."""
+        left, found, why = set(partitions), dict[int, Any](), "it has no leader"
         for attempt in range(self._attempts_max):
             if attempt:
                 self.wait_before(attempt - 1)
+            asked = ""
             try:
                 if attempt:
+                    asked = self.server.address
                     self.find_leaders()
-                leader = self._leaders.get(partition)
-                if leader is None:
-                    continue
-                answer = ask(self.connection(leader))
-            except (ErrorAnswer, MayNotReadOffsets):
+                for asked, own in self.by_leader(sorted(left)).items():
+                    for partition, answer in ask(self.connection(asked), own):
+                        if self._is_settled(partition, answer):
+                            found[partition] = answer
+                        else:
+                            why = ErrorCode(answer.error_code).description
+                left -= found.keys()
+            except (ErrorAnswer, CannotObserve):
                 raise
-            except ClientError as problem:
-                # The broker that leads, or that was asked where the leader is, went away.
+            except ClientError as problem:  # the broker that leads, or tells who does, went away
                 why = str(problem)
-                for address in {self.server.address, self._leaders.get(partition, "")}:
-                    self.forget(address)
-                continue
-            if answer.error_code not in TRANSIENT:
-                if answer.error_code != ErrorCode.OFFSET_OUT_OF_RANGE:
-                    self.raise_for(answer.error_code, f"cannot read {OFFSETS_TOPIC}-{partition}")
-                return answer
-            why = ErrorCode(answer.error_code).description
-        raise OffsetsUnavailable(partition, why)
+                self.forget(asked)
+            if not left:
+                return found
+        raise OffsetsUnavailable(min(left), why)
+
+    def _is_settled(self, partition: int, answer: Any) -> bool:
+        """Whether the answer stands; if not, the partition is to be asked again. Raises for other errors."""
+        if answer.error_code in TRANSIENT:
+            return False
+        if answer.error_code != ErrorCode.OFFSET_OUT_OF_RANGE:
+            self.raise_for(answer.error_code, f"cannot read {OFFSETS_TOPIC}-{partition}")
+        return True
 
 
 def fetch_request(
-    positions: Iterable[tuple[int, int]], wait_ms: int, partition_bytes: int = FETCH_BYTES
+    positions: Iterable[tuple[int, int]], wait_ms: int, bytes_min: int = 1, partition_bytes: int = FETCH_BYTES
 ) -> FetchRequest:
-    """Ask for partitions from these offsets on, of one leader. The answer comes at once, or after `wait_ms` at most."""
+    """Ask one leader for partitions from these offsets on. It answers when it has `bytes_min`, or after `wait_ms`."""
     wanted = [
         FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=partition_bytes)
         for partition, offset in positions
     ]
     return FetchRequest(
         max_wait_ms=wait_ms,
-        min_bytes=1,
+        min_bytes=bytes_min,
         max_bytes=FETCH_BYTES,
         topics=[FetchTopic(topic=OFFSETS_TOPIC, partitions=wanted)],
     )

@@ -7,18 +7,15 @@ from _wire.batch_reader import Record
 from _wire.embedded import prefix_of
 from _wire.errors import ErrorCode, MalformedMessage
 from _wire.group_records import CommitCounts, GroupRecordScan
-from _wire.messages.fetch import PartitionData
 from coordinator.client.bootstrap import Server
-from coordinator.internal_topics import OFFSETS_TOPIC
 from coordinator.observe.places import Place, Source
 from coordinator.observe.records.offsets_topic import OffsetsTopic
+from coordinator.observe.records.partition_scan import Notes, PartitionScan
 from coordinator.observe.records.stored import MALFORMED, GroupRecord, group_record
 
 Progress = Callable[[int, int], None]
 """Called with the offsets that are done, and all of them."""
 
-NOTES_MAX: Final = 100
-EMPTY_ANSWERS_MAX: Final = 3
 EMPTY_WAIT_MS: Final = 500
 """How long a broker may wait when it had nothing to answer before the end of the partition."""
 
@@ -51,7 +48,7 @@ def read_offsets_partition(
 
 
 class OffsetsReading(Iterator[tuple[Place, GroupRecord]]):
-    """Iterates over places and records; what was counted is complete when it has ended. Ends with its connections."""
+    """Iterates over places and records; what was counted is complete when it has ended. Then its connections close."""
 
     def __init__(
         self,
@@ -63,20 +60,15 @@ class OffsetsReading(Iterator[tuple[Place, GroupRecord]]):
         offsets_max: int = 0,
     ) -> None:
         self.partition = topic.partition_of(group_id)
-        self.name = f"{OFFSETS_TOPIC}-{self.partition}"
-        first, end = topic.ends(self.partition)
-        self.start = first if start is None else max(first, start)
-        """The first offset that is read. Records before it were removed, by compaction or retention, if it is not 0."""
-        self.end = end if until is None else min(end, until)
-        self.position = self.start
-        """Up to where it has been read."""
         self.notes = Notes()
         self.undecoded: dict[int, int] = {}
         """Record type → records of the group that no `GroupRecord` is made of: share and streams groups, newer ones."""
+        first, end = topic.ends(self.partition)
+        first, end = max(first, start or 0), end if until is None else min(end, until)
+        scan = GroupRecordScan(group_id.encode(), offsets_max=offsets_max)
+        self._scan = PartitionScan(self.partition, scan, self.notes, first, max(first, end))
         self._topic = topic
         self._progress = progress
-        self._scan = GroupRecordScan(group_id.encode(), offsets_max=offsets_max)
-        self._problems_told = 0
         self._found = self._read()
 
     def __iter__(self) -> Self:
@@ -96,110 +88,73 @@ class OffsetsReading(Iterator[tuple[Place, GroupRecord]]):
         self._topic.close()
 
     @property
+    def start(self) -> int:
+        """The first offset that is read. The partition has no record before it, unless it was given."""
+        return self._scan.start
+
+    @property
+    def end(self) -> int:
+        """The offset after the last that is read."""
+        return self._scan.end
+
+    @property
     def commits(self) -> CommitCounts:
         """How many offsets the group committed, in transactions that were committed too; first and last time."""
-        return self._scan.commits
+        return self._scan.found.commits
 
     @property
     def committed_offsets(self) -> dict[tuple[str, int], tuple[int, int]]:
         """Topic and partition → the offset that was committed last, and when (ms since the epoch)."""
-        found = ((_topic_partition(key), value) for key, value in self._scan.offsets.items())
+        found = ((_topic_partition(key), value) for key, value in self._scan.found.offsets.items())
         return {partition: value for partition, value in found if partition is not None}
 
     @property
     def scanned(self) -> GroupRecordScan:
         """What was passed over: records by type, markers of transactions, deleted offsets, …"""
-        return self._scan
+        return self._scan.found
 
     def _read(self) -> Iterator[tuple[Place, GroupRecord]]:
+        scan = self._scan
         try:
-            yield from self._records()
+            self._tell_progress()
+            while not scan.is_done:
+                for part in read_part(self._topic, scan):
+                    for record in part:
+                        decoded = decoded_record(record, scan.name, self.notes, self.undecoded)
+                        if decoded is not None:
+                            yield Place(Source.RECORD, scan.name, record.timestamp_ms, record.offset), decoded
+                    self._tell_progress()
+                self._tell_progress()
         finally:
             self.close()
 
-    def _records(self) -> Iterator[tuple[Place, GroupRecord]]:
-        empty = stuck = 0
-        self._tell_progress()
-        while self.position < self.end:
-            answer = self._topic.fetch(self.partition, self.position, EMPTY_WAIT_MS if empty else 0)
-            if answer.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
-                if not self._go_on_at_start():
-                    return
-                continue
-            before = self.position
-            for record in self._scanned(answer):
-                decoded = self._decoded(record)
-                if decoded is not None:
-                    yield Place(Source.RECORD, self.name, record.timestamp_ms, record.offset), decoded
-            if self.position > before:
-                empty = stuck = 0
-            elif self._scan.is_stuck:
-                self.position = self._after_stuck(stuck)
-                stuck += 1
-            else:
-                empty += 1
-                if empty > EMPTY_ANSWERS_MAX:
-                    self.notes.add(f"{self.name} has nothing to read from offset {self.position} to {self.end - 1}")
-                    return
-            self._tell_progress()
-
-    def _scanned(self, answer: PartitionData) -> Iterator[Record]:
-        data = answer.records or b""
-        at = 0
-        while at < len(data):
-            found, at = self._scan.scan(data, at, self.position, self.end, max(answer.high_watermark, self.end))
-            yield from found
-            self.position = max(self.position, min(self._scan.next_offset, self.end))
-            for offset, why in self._scan.problems[self._problems_told :]:
-                self.notes.add(f"{self.name}: what lies at offset {offset} cannot be read: {why}")
-            self._problems_told = len(self._scan.problems)
-
-    def _after_stuck(self, steps: int) -> int:
-        """Where to go on after a batch that cannot be read: where it says that it ends, or further and further on."""
-        believed = self._scan.skip_to
-        position = believed if steps == 0 and self.position < believed <= self.end else self.position + (1 << steps)
-        return min(position, self.end)
-
-    def _go_on_at_start(self) -> bool:
-        """Whether the partition begins later than what has been read: retention or compaction has moved its start."""
-        start, end = self._topic.ends(self.partition)
-        if start <= self.position:
-            self.notes.add(f"{self.name} was cut back to offset {end} while it was read up to {self.position}")
-            return False
-        self.notes.add(f"{self.name}: offsets {self.position} to {start - 1} were removed while it was read")
-        self.position = start
-        return True
-
-    def _decoded(self, record: Record) -> GroupRecord | None:
-        key = record.key or b""
-        record_type = prefix_of(key)
-        try:
-            return group_record(record_type, key, record.value)
-        except KeyError:
-            self.undecoded[record_type] = self.undecoded.get(record_type, 0) + 1
-        except MALFORMED as problem:
-            self.notes.add(f"{self.name}: the record at offset {record.offset} is damaged: {_line(problem)}")
-        return None
-
     def _tell_progress(self) -> None:
         if self._progress is not None:
-            self._progress(self.position - self.start, self.end - self.start)
+            self._progress(self._scan.position - self._scan.start, self._scan.end - self._scan.start)
 
 
-class Notes(list[str]):
-    """One line each, of which the first NOTES_MAX are kept."""
-
-    left_out = 0
-
-    def add(self, note: str) -> None:
-        if len(self) < NOTES_MAX:
-            self.append(note)
-        else:
-            self.left_out += 1
+def read_part(topic: OffsetsTopic, scan: PartitionScan) -> Iterator[list[Record]]:
+    """Fetch once, and go on in the partition. Raises as `OffsetsTopic.fetch`."""
+    answer = topic.fetch(scan.partition, scan.position, EMPTY_WAIT_MS if scan.empty_answers else 0)
+    if answer.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+        scan.go_on_at(*topic.ends(scan.partition))
+        return
+    yield from scan.parts(answer)
+    scan.give_up_if_empty()
 
 
-def _line(problem: Exception) -> str:
-    return f"{problem.message}: {problem.why}" if isinstance(problem, MalformedMessage) else str(problem)
+def decoded_record(record: Record, name: str, notes: Notes, undecoded: dict[int, int]) -> GroupRecord | None:
+    """What a record states; None if it is of another type, which is counted, or damaged, which is noted."""
+    key = record.key or b""
+    record_type = prefix_of(key)
+    try:
+        return group_record(record_type, key, record.value)
+    except KeyError:
+        undecoded[record_type] = undecoded.get(record_type, 0) + 1
+    except MALFORMED as problem:
+        what = f"{problem.message}: {problem.why}" if isinstance(problem, MalformedMessage) else str(problem)
+        notes.add(f"{name}: the record at offset {record.offset} is damaged: {what}")
+    return None
 
 
 def _topic_partition(key: bytes) -> tuple[str, int] | None:

@@ -5,6 +5,7 @@ from typing import Final
 from _wire.errors import ErrorCode
 from coordinator.client.wire import ClientError
 from coordinator.internal_topics import OFFSETS_TOPIC
+from coordinator.printable import printable
 
 READ_OFFSETS: Final = f"READ on topic {OFFSETS_TOPIC}"
 DESCRIBE_CLUSTER: Final = "DESCRIBE on the cluster"
@@ -40,15 +41,9 @@ class MayNotReadOffsets(NoRight):
 
 class MayNotDescribeGroup(NoRight):
     def __init__(self, server: object, group_id: str) -> None:
-        super().__init__(server, f"DESCRIBE on group {group_id}", f"cannot describe group {group_id}")
-
-
-class MayNotDescribeTopics(NoRight):
-    """Of topics other than `__consumer_offsets`: those that a group consumes."""
-
-    def __init__(self, server: object, topics: list[str]) -> None:
-        names = ", ".join(topics)
-        super().__init__(server, f"DESCRIBE on topic {names}", f"cannot describe topic {names}")
+        super().__init__(
+            server, f"DESCRIBE on group {printable(group_id)}", f"cannot describe group {printable(group_id)}"
+        )
 
 
 class MayNotDescribeCluster(NoRight):
@@ -57,10 +52,11 @@ class MayNotDescribeCluster(NoRight):
 
 
 class OffsetsUnavailable(CannotObserve):
-    """A partition of `__consumer_offsets` has had no leader that answers for some time."""
+    """`__consumer_offsets`, or a partition of it, has had no leader that answers for some time."""
 
-    def __init__(self, partition: int, why: str) -> None:
-        super().__init__(f"cannot read {OFFSETS_TOPIC}-{partition}: {why}; retry later")
+    def __init__(self, partition: int | None, why: str) -> None:
+        name = OFFSETS_TOPIC if partition is None else f"{OFFSETS_TOPIC}-{partition}"
+        super().__init__(f"cannot read {name}: {why}; retry later")
 
 
 TRANSIENT: Final = frozenset(

@@ -1,0 +1,187 @@
+"""What the admin APIs of a Kafka tell of its groups now: state, members, assignment, lag. DESCRIBE is all they need."""
+
+import time
+from collections.abc import Callable, Container, Iterator
+from typing import Final
+
+import msgspec
+
+from _wire.errors import ErrorCode
+from _wire.messages.describe_cluster import DescribeClusterRequest
+from _wire.messages.list_groups import ListGroupsRequest
+from coordinator.client.bootstrap import Server
+from coordinator.client.cluster import Cluster
+from coordinator.client.group_description import (
+    ANSWER_SECONDS,
+    DescribedGroup,
+    ListedGroup,
+    NoSuchGroup,
+    PartitionLag,
+    describe_group,
+    group_lags,
+    listed_groups,
+)
+from coordinator.client.group_members import DescribedMember
+from coordinator.client.groups import ErrorAnswer, raise_for_error
+from coordinator.client.wire import WireConnection
+from coordinator.observe.errors import DESCRIBE_CLUSTER, MayNotDescribeCluster, MayNotDescribeGroup
+from coordinator.observe.places import Place, Source
+from coordinator.printable import printable
+
+CLIENT_ID: Final = "coordinator-observe"
+GROUPS_MAX: Final = 10_000
+"""Groups of each broker that are described."""
+OF_TYPES: Final = 5
+"""The first version of ListGroups that tells the type of a group, and can ask for some alone (KIP-848)."""
+DESCRIBE_BIT: Final = 1 << 8
+"""Of the operations that a client may do: AclOperation.DESCRIBE."""
+CONSUMER_GROUP_DESCRIBE: Final = "ConsumerGroupDescribe"
+DESCRIBE_GROUPS: Final = "DescribeGroups"
+LIST_GROUPS: Final = "ListGroups"
+
+
+def wall_clock_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class PresentGroup(msgspec.Struct):
+    """A group as it is at `place.time_ms`, the wall clock here.
+
+    `type` is that of ListGroups: classic, consumer, share or streams. `epoch` is the group epoch of a consumer group;
+    no API tells the generation of a classic one. Of share and streams groups there are state and type alone. `missing`
+    are the rights that would tell more, such as DESCRIBE on a topic.
+    """
+
+    place: Place
+    group_id: str
+    type: str
+    state: str
+    protocol_type: str
+    protocol_name: str
+    epoch: int | None
+    members: list[DescribedMember]
+    partitions: list[PartitionLag]
+    missing: list[str] = []
+    missing_topics: list[str] = []
+    """Topics that members subscribe to by name, or own partitions of, and that do not exist."""
+
+    @property
+    def is_described(self) -> bool:
+        """Whether the members are known."""
+        return self.place.name != LIST_GROUPS
+
+    @property
+    def lag(self) -> int | None:
+        """The sum over all partitions whose lag is known; None if there is none."""
+        lags = [each.lag for each in self.partitions if each.lag is not None]
+        return sum(lags) if lags else None
+
+
+def poll_group(server: Server, group_id: str, *, now_ms: Callable[[], int] = wall_clock_ms) -> PresentGroup:
+    """A group, with where its commits stand and since when.
+
+    Raises:
+        NoSuchGroup: there is no such group.
+        MayNotDescribeGroup: no right to.
+        ClientError: a broker cannot be reached, or answers with another error.
+    """
+    try:
+        return _present(describe_group(server, group_id), now_ms())
+    except ErrorAnswer as problem:
+        if problem.error == ErrorCode.GROUP_AUTHORIZATION_FAILED:
+            raise MayNotDescribeGroup(server, group_id) from None
+        raise
+    except NoSuchGroup:
+        found = _of_another_type(server, group_id, now_ms)
+        if found is None:
+            raise
+        return found
+
+
+def poll_groups(
+    server: Server, groups: Container[str] | None = None, *, now_ms: Callable[[], int] = wall_clock_ms
+) -> Iterator[PresentGroup]:
+    """The groups of the cluster that are among `groups` (None: all), with their lag, many with one request.
+
+    Ages of records, transactions and standing offsets are not looked up. Groups that may not be described have no
+    members.
+
+    Raises:
+        ClientError: a broker cannot be reached, or does not answer.
+    """
+    with Cluster(server, CLIENT_ID, ANSWER_SECONDS) as cluster:
+        for part in group_lags(cluster, GROUPS_MAX):
+            at_ms = now_ms()
+            for each in part.groups:
+                if groups is None or each.group_id in groups:
+                    yield _present(each, at_ms)
+
+
+class ListedGroups(msgspec.Struct):
+    """The groups that ListGroups tells; `missing` has the right without which it hides some."""
+
+    groups: list[ListedGroup]
+    missing: list[str]
+
+
+def list_present(server: Server) -> ListedGroups:
+    """The groups of all brokers, by name.
+
+    Raises:
+        MayNotDescribeCluster: no right to list any.
+        ClientError: a broker cannot be reached, or does not answer.
+    """
+    with Cluster(server, CLIENT_ID, ANSWER_SECONDS) as cluster:
+        try:
+            found = [group for broker in cluster.brokers() for group in listed_groups(broker)]
+        except ErrorAnswer as problem:
+            if problem.error == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+                raise MayNotDescribeCluster(server) from None
+            raise
+        # Without this right, a broker lists those groups alone that may be described themselves.
+        missing = [] if _may_describe_cluster(cluster.anyone) else [DESCRIBE_CLUSTER]
+    return ListedGroups(sorted(found, key=lambda each: each.group_id), missing)
+
+
+def _present(group: DescribedGroup, at_ms: int) -> PresentGroup:
+    is_consumer_group = group.group_epoch is not None
+    api = CONSUMER_GROUP_DESCRIBE if is_consumer_group else DESCRIBE_GROUPS
+    return PresentGroup(
+        Place(Source.POLL, api, at_ms),
+        group.group_id,
+        "consumer" if is_consumer_group else "classic",
+        group.state,
+        group.protocol_type,
+        group.protocol_name,
+        group.group_epoch,
+        group.members,
+        group.partitions,
+        [f"DESCRIBE on topic {printable(each)}" for each in group.hidden_topics],
+        group.missing_topics,
+    )
+
+
+def _of_another_type(server: Server, group_id: str, now_ms: Callable[[], int]) -> PresentGroup | None:
+    """A share or streams group, which has APIs of its own, as ListGroups tells it."""
+    with Cluster(server, CLIENT_ID, ANSWER_SECONDS) as cluster:
+        coordinator = cluster.coordinator(group_id)
+        if coordinator.latest_version(ListGroupsRequest.API_KEY) < OF_TYPES:
+            return None
+        response = coordinator.send_latest(ListGroupsRequest(types_filter=["share", "streams"]))
+        raise_for_error(response.error_code, f"cannot list the groups of {coordinator.bootstrap}")
+        place = Place(Source.POLL, LIST_GROUPS, now_ms())
+    for each in response.groups:
+        if each.group_id == group_id:
+            return PresentGroup(
+                place, group_id, each.group_type, each.group_state, each.protocol_type, "", None, [], []
+            )
+    return None
+
+
+def _may_describe_cluster(connection: WireConnection) -> bool:
+    """Brokers that cannot tell (before 2.8) are believed to list all groups."""
+    if not connection.supports(DescribeClusterRequest.API_KEY):
+        return True
+    answer = connection.send_latest(DescribeClusterRequest(include_cluster_authorized_operations=True))
+    raise_for_error(answer.error_code, f"cannot describe the cluster of {connection.bootstrap}")
+    return bool(answer.cluster_authorized_operations & DESCRIBE_BIT)
