@@ -24,14 +24,31 @@ PREFIX: Final = re.compile(
 """Before what a coordinator writes. Three of its messages have nothing before them."""
 
 FIRST_WORD: Final = re.compile(r"[^\s{=]+")
+END_CHARS: Final = 6
 
 
-def _by_first_word() -> dict[str, list[Rule]]:
-    table: dict[str, list[Rule]] = {}
+class RulesOfWord:
+    """Rules whose messages begin with the same word: those by the end of their messages, and those with an open one."""
+
+    def __init__(self) -> None:
+        self._by_end: dict[str, list[Rule]] = {}
+        self._open: list[Rule] = []
+
+    def add(self, rule: Rule) -> None:
+        end = rule.template.last[-END_CHARS:]
+        (self._open if len(end) < END_CHARS else self._by_end.setdefault(end, [])).append(rule)
+
+    def that_may_read(self, text: str) -> list[Rule]:
+        closed = self._by_end.get(text[-END_CHARS:])
+        return self._open if closed is None else [*closed, *self._open]
+
+
+def _by_first_word() -> dict[str, RulesOfWord]:
+    table: dict[str, RulesOfWord] = {}
     for rule in (*CLASSIC_RULES, *CONSUMER_RULES, *COORDINATOR_RULES):
         word = FIRST_WORD.match(rule.template.text)
         assert word is not None, rule.template.text
-        table.setdefault(word.group(), []).append(rule)
+        table.setdefault(word.group(), RulesOfWord()).add(rule)
     return table
 
 
@@ -54,9 +71,10 @@ class Reading:
             values = {**values, **reason.values}
         elif "member_ids" in values:
             self.list_text = elements(values["member_ids"])
-        kinds = {**rule.template.kinds, **(reason.template.kinds if reason and reason.template else {})}
-        self.groups = [value for name, value in values.items() if kinds.get(name) is Kind.GROUP]
-        self.members = [value for name, value in values.items() if kinds.get(name) is Kind.MEMBER]
+        self.groups = [values[name] for name in rule.groups]
+        self.members = [values[name] for name in rule.members]
+        if reason is not None and "member_id" in reason.values:
+            self.members.append(reason.values["member_id"])
         instance = self.fields.get("group_instance_id")
         self.instance_of = (instance, values["member_id"]) if instance and "member_id" in values else None
 
@@ -87,8 +105,9 @@ def message_of(text: str) -> Message | None:
 def readings(text: str) -> list[Reading]:
     """All the ways to read a message without its prefix. Raises TooManyReadings."""
     word = FIRST_WORD.match(text)
+    rules = None if word is None else RULES.get(word.group())
     found: list[Reading] = []
-    for rule in RULES.get(word.group(), ()) if word else ():
+    for rule in () if rules is None else rules.that_may_read(text):
         for values in rule.template.readings(text):
             if "reason" in values and rule.statement is RebalancePrepared:
                 text_of_reason = values.pop("reason")

@@ -1,6 +1,6 @@
 """A rule: which statement a line with a certain message makes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final
 
 from coordinator.observe.logs.statements import Statement
@@ -13,20 +13,26 @@ class Rule:
     Fields of the template that the class does not have say nothing.
     """
 
-    __slots__ = ("_dropped", "constants", "kinds", "make", "statement", "template")
+    __slots__ = ("_converters", "constants", "groups", "members", "statement", "template")
 
     def __init__(self, text: str, statement: type[Statement], /, **constants: Any) -> None:
         self.template = Template(text)
         self.statement = statement
         self.constants = constants
-        self.kinds: Mapping[str, Kind] = self.template.kinds
-        names = set(statement.__struct_fields__)
-        self._dropped = frozenset(self.kinds) - names
+        kinds, names = self.template.kinds, set(statement.__struct_fields__)
+        self._converters = [(name, _CONVERTED.get(kind)) for name, kind in kinds.items() if name in names]
+        self.groups = [name for name, kind in kinds.items() if kind is Kind.GROUP]
+        self.members = [name for name, kind in kinds.items() if kind is Kind.MEMBER]
 
     def values(self, read: Values) -> dict[str, Any]:
         """The fields of the statement, without its place."""
-        made = {name: _CONVERTED[self.kinds[name]](value) for name, value in read.items() if name not in self._dropped}
-        return {**made, **self.constants}
+        made = {
+            name: read[name] if convert is None else convert(read[name])
+            for name, convert in self._converters
+            if name in read
+        }
+        made.update(self.constants)
+        return made
 
 
 def _scala_option(value: str) -> str | None:
@@ -37,12 +43,7 @@ def _java_option(value: str) -> str | None:
     return None if value == "null" else value
 
 
-def _same(value: str) -> str:
-    return value
-
-
 _CONVERTED: Final[dict[Kind, Callable[[str], Any]]] = {
-    **dict.fromkeys(Kind, _same),
     Kind.INTEGER: int,
     Kind.SCALA_INSTANCE: _scala_option,
     Kind.JAVA_INSTANCE: _java_option,

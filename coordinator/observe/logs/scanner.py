@@ -16,6 +16,9 @@ from coordinator.observe.logs.times import LocalTimes, fraction_ms, in_zone_of, 
 from coordinator.observe.logs.windows import Window
 
 NEEDLE: Final = re.compile(rb"Group(?:Coordinator |MetadataManager |Metadata\b| leader \[)")
+PLAIN_HEAD: Final = re.compile(rb"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] [A-Z]+ ")
+PLAIN_TAIL: Final = re.compile(rb" \((?:kafka|org\.apache\.kafka|state\.change)\.[\w.$]+\)\n\Z")
+"""How nearly all lines around begin and end. It saves looking at them in detail."""
 LINES_JOINED_MAX: Final = 24
 LINES_BEFORE_MAX: Final = 400
 """A broker prints its configuration in one entry of about 300 lines."""
@@ -167,6 +170,8 @@ class Scanner:
 
     def _has_late_end(self, end: int, stream: str) -> bool:
         """Whether the next line is no entry, and ends like one: this one was split, and its end is of a client."""
+        if PLAIN_HEAD.match(self._data, end + 1):
+            return False
         following = next(self._following(end, stream, 1), None)
         return (
             following is not None and HEAD.match(following.text) is None and split_logger(following.text)[1] is not None
@@ -191,6 +196,8 @@ class Scanner:
 
     def _is_ended_before(self, start: int, stream: str) -> bool:
         """Whether the entry before has its logger. If not, this line may be in the middle of it."""
+        if not stream and PLAIN_TAIL.search(self._data, max(0, start - 120), start):
+            return True
         for line in self._preceding(start, stream, LINES_BEFORE_MAX):
             if line.is_whole or split_logger(line.text)[1] is not None:
                 return True
@@ -211,7 +218,7 @@ class Scanner:
         return self._times.ms(day, clock, ms), True
 
     def _is_out_of_order(self, time_ms: int, start: int, end: int, line: Line) -> bool:
-        """Whether the time fits neither the lines before nor those after. That of a clock that was set fits the latter."""
+        """Whether the time fits neither the lines before nor those after. That of a set clock fits the latter."""
         latest_ms = self._latest_ms.get(line.stream)
         if latest_ms is not None and latest_ms - ORDER_MS <= time_ms <= latest_ms + GAP_MS:
             self._latest_ms[line.stream] = max(latest_ms, time_ms)

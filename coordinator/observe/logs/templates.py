@@ -26,7 +26,7 @@ class Kind(Enum):
     MEMBER = None, "member"
     MEMBERS = None, "members"
     INSTANCE = None, "instance"
-    SCALA_INSTANCE = re.compile(r"None|Some\((?P<value>.*)\)", re.DOTALL)
+    SCALA_INSTANCE = re.compile(r"None|Some\(.*\)", re.DOTALL)
     """`Some(ID)` or `None`."""
     JAVA_INSTANCE = re.compile(r"null|.+", re.DOTALL)
     """The id, or `null`."""
@@ -91,7 +91,7 @@ class TooManyReadings(Exception):
 class Template:
     """Literal text with `{field}` or `{field:kind}` between."""
 
-    __slots__ = ("_fields", "_literals", "kinds", "text")
+    __slots__ = ("_between", "_fields", "_first", "_last", "_literals", "_names", "_patterns", "kinds", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -110,17 +110,63 @@ class Template:
             self._fields.append((name, kind.pattern, kind in _EXACT))
             pending = ""
         self._literals.append(pending)
+        self._first, self._last = self._literals[0], self._literals[-1]
+        self._names = tuple(self.kinds)
+        self._between = self._literals[1:-1]
+        self._patterns = [pattern for _, pattern, _ in self._fields]
+
+    @property
+    def last(self) -> str:
+        """The literal text at the end."""
+        return self._last
 
     def readings(self, text: str) -> list[Values]:
         """All the ways to read the whole text. Raises TooManyReadings."""
-        first, last = self._literals[0], self._literals[-1]
         if not self._fields:
-            return [{}] if text == first else []
-        if not text.endswith(last) or not text.startswith(first) or len(text) < len(first) + len(last):
+            return [{}] if text == self._first else []
+        if not text.endswith(self._last) or not text.startswith(self._first):
             return []
+        start, end = len(self._first), len(text) - len(self._last)
+        stops = self._only_stops(text, start, end)
+        if stops is not None:
+            return self._only_reading(text, start, stops)
         found: list[Values] = []
-        self._extend(text, 0, len(first), len(text) - len(last), {}, found, [STEPS_MAX])
+        self._extend(text, 0, start, end, {}, found, [STEPS_MAX])
         return found
+
+    def _only_stops(self, text: str, start: int, end: int) -> list[int] | None:
+        """Where each field ends, if each literal between them has one place only; empty if there is no reading.
+
+        No literal can be before the place where it is found from the left, nor after that from the right.
+        """
+        stops = []
+        at = start
+        for literal in self._between:
+            at = text.find(literal, at, end)
+            if at < 0:
+                return []
+            stops.append(at)
+            at += len(literal)
+        if at > end:
+            return []
+        right = end
+        for literal, stop in zip(reversed(self._between), reversed(stops), strict=True):
+            right = text.rfind(literal, start, right)
+            if right != stop:
+                return None
+        stops.append(end)
+        return stops
+
+    def _only_reading(self, text: str, start: int, stops: list[int]) -> list[Values]:
+        if not stops:
+            return []
+        values: Values = {}
+        for name, pattern, literal, stop in zip(self._names, self._patterns, self._literals[1:], stops, strict=True):
+            values[name] = value = text[start:stop]
+            if pattern is not None and pattern.fullmatch(value) is None:
+                return []
+            start = stop + len(literal)
+        return [values]
 
     def _extend(
         self, text: str, index: int, start: int, end: int, values: Values, found: list[Values], steps: list[int]
