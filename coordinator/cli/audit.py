@@ -12,7 +12,7 @@ from coordinator.audit.chain import Verified
 from coordinator.audit.chain import verify as verify_chain
 from coordinator.audit.schema import GroupHeldByCluster
 from coordinator.cli.server_options import server_option
-from coordinator.cli.source import Source, source_options
+from coordinator.cli.source import Source, tables_or_server
 from coordinator.cli.terminal import UTC_OPTION, Clock, clock, json_option, one_line_errors
 from coordinator.client.audit_topic import AuditRecord, AuditTopic
 from coordinator.client.bootstrap import Bootstrap
@@ -48,7 +48,7 @@ def command() -> None:
 @click.option("--group", "group_id", metavar="GROUP", help="Only this group.")
 @click.option("--follow", is_flag=True, help="Go on with the events that come, until Ctrl-C.")
 @click.option("--events", "count", type=click.IntRange(min=0), default=TAIL_EVENTS, show_default=True, help="How many.")
-@source_options
+@tables_or_server
 @UTC_OPTION
 @json_option
 def tail(

@@ -3,7 +3,6 @@
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import click
@@ -20,8 +19,7 @@ from coordinator.cli.terminal import (
     table,
 )
 from coordinator.cli.what_if_report import runs
-from coordinator.cli.why import generations_lines, number_word, summary
-from coordinator.client.bootstrap import Bootstrap
+from coordinator.cli.why import generation_json, generations_lines, head_notes, number_word
 from coordinator.explain.difference import Difference, compare
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.notes import Note, notes
@@ -33,13 +31,19 @@ from coordinator.explain.words import Names, counted, plain
 @source_options
 @UTC_OPTION
 @json_option
-def history_command(group_id: str, bootstrap: Bootstrap, tables: Path | None, utc: bool, as_json: bool) -> None:
-    """Print all generations of a group that are known, with what happened beside them, the newest last."""
+def history_command(group_id: str, source: Source, utc: bool, as_json: bool) -> None:
+    """Print all generations of a group that are known, with what happened beside them, the newest last.
+
+    Of a Kafka without an audit topic, they are read from the records of __consumer_offsets and the brokers' logs.
+    """
     with one_line_errors():
-        history, _ = Source(bootstrap, tables).history(group_id)
+        told = source.read(group_id)
+        history = told.history
         if as_json:
-            print_json([summary(history, each) for each in history.generations])
+            print_json([generation_json(history, each) for each in history.generations])
             return
+        for line in head_notes(told):
+            click.echo(line)
         for line in _in_order(history, clock(utc)):
             click.echo(line)
 
@@ -66,12 +70,10 @@ def _note(note: Note, at: Clock) -> str:
 @click.argument("second", metavar="M", type=int)
 @source_options
 @json_option
-def diff_command(
-    group_id: str, first: int, second: int, bootstrap: Bootstrap, tables: Path | None, as_json: bool
-) -> None:
+def diff_command(group_id: str, first: int, second: int, source: Source, as_json: bool) -> None:
     """Print who came, who went and which partitions changed hands between generations N and M."""
     with one_line_errors():
-        history, _ = Source(bootstrap, tables).history(group_id)
+        history = source.read(group_id).history
         chosen = []
         for number in (first, second):
             found = history.generation(number)

@@ -32,6 +32,15 @@ COMMAND_CONFIG_OPTION: Final = click.option(
 )
 
 
+BOOTSTRAP_OPTION: Final = click.option(
+    "--bootstrap",
+    metavar="HOST:PORT",
+    envvar=BOOTSTRAP_VARIABLE,
+    show_envvar=True,
+    help=f"{BOOTSTRAP_HELP} By default {DEFAULT_BOOTSTRAP}.",
+)
+
+
 def server_option(command: Command) -> Command:
     """For a command with the parameter `bootstrap`, a Bootstrap.
 
@@ -41,16 +50,9 @@ def server_option(command: Command) -> Command:
 
     @wraps(command)
     def connected(*args: Any, bootstrap: str | None, command_config: Path | None, **others: Any) -> Any:
-        return command(*args, bootstrap=_server(bootstrap, command_config), **others)
+        return command(*args, bootstrap=server_of(bootstrap, command_config), **others)
 
-    option = click.option(
-        "--bootstrap",
-        metavar="HOST:PORT",
-        envvar=BOOTSTRAP_VARIABLE,
-        show_envvar=True,
-        help=f"{BOOTSTRAP_HELP} By default {DEFAULT_BOOTSTRAP}.",
-    )
-    return option(COMMAND_CONFIG_OPTION(connected))
+    return BOOTSTRAP_OPTION(COMMAND_CONFIG_OPTION(connected))
 
 
 def with_security(command: Command) -> Command:
@@ -63,7 +65,8 @@ def with_security(command: Command) -> Command:
     return connected
 
 
-def _server(address: str | None, command_config: Path | None) -> Bootstrap:
+def server_of(address: str | None, command_config: Path | None) -> Bootstrap:
+    """The server that the options name, else that of this machine. Raises ClickException."""
     if address is None and command_config is not None:
         address = _settings(command_config).get(BOOTSTRAP_SERVERS)
     found = _bootstrap(address or DEFAULT_BOOTSTRAP, command_config)

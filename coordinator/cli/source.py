@@ -1,41 +1,75 @@
-"""Where a command reads the events of groups: the audit topic of a server, or the Delta tables of the pipeline."""
+"""Where a command reads the events of groups: the audit topic of a server, or the Delta tables of the pipeline.
+
+Or, of a Kafka without audit topic, its records, its brokers' logs, and its admin APIs.
+"""
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import tzinfo
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import click
 
-from coordinator.cli.server_options import server_option
-from coordinator.client.audit_topic import AuditRecord, AuditTopic
-from coordinator.client.bootstrap import Server
+from coordinator.cli.observed import LOG_OPTIONS, bars, logs_of
+from coordinator.cli.server_options import BOOTSTRAP_OPTION, COMMAND_CONFIG_OPTION, server_of, server_option
+from coordinator.client.audit_topic import AuditRecord, AuditTopic, NoAuditTopic
+from coordinator.client.bootstrap import Bootstrap
 from coordinator.explain.history import GroupHistory
+from coordinator.observe.poll import PresentGroup
+from coordinator.observe.sources import LogOptions, observe_group
 from coordinator.printable import printable
 
 Command = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """The history of a group, and until when it is known (wall-clock ms).
+
+    `notes`: what could not be read of another Kafka; `unknown`: what that keeps from being known; `present`: how the
+    group is there now.
+    """
+
+    history: GroupHistory
+    until_ms: int
+    notes: list[str] = field(default_factory=list)
+    unknown: str = ""
+    present: PresentGroup | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
-    """A server (`bootstrap`), or the directory of the tables if there is one."""
+    """A server (`bootstrap`), the directory of the tables if there is one, or logs of brokers, with a server or alone.
 
-    bootstrap: Server
-    tables: Path | None
+    Without any of them it is the server of this machine.
+    """
 
-    def history(self, group_id: str) -> tuple[GroupHistory, int]:
-        """All that is known of a group, and until when (wall-clock ms): now, or the last event of the tables.
+    bootstrap: Bootstrap | None
+    tables: Path | None = None
+    logs: LogOptions = field(default_factory=LogOptions)
+
+    def read(self, group_id: str) -> Told:
+        """All that is known of a group.
 
         Raises:
             ClickException: there are no events of the group, or no readable tables.
-            ClientError: the server cannot be reached, or has no audit topic.
+            ClientError: the server cannot be reached, or nothing tells of the group.
         """
         if self.tables is not None:
             history = _folded(group_id, self._table_records(group_id, with_coordinator=True))
-            return history, history.last_ms or 0
-        with AuditTopic(self.bootstrap) as topic:
-            return _folded(group_id, topic.events_about(group_id)), time.time_ns() // 1_000_000
+            return Told(history, history.last_ms or 0)
+        if self.bootstrap is not None and not self.logs.paths:
+            try:
+                with AuditTopic(self.bootstrap) as topic:
+                    return Told(_folded(group_id, topic.events_about(group_id)), time.time_ns() // 1_000_000)
+            except NoAuditTopic:
+                pass  # a Kafka that others run
+        with bars() as progress:
+            seen = observe_group(group_id, self.bootstrap, self.logs, progress)
+        return Told(seen.history, seen.until_ms, seen.notes, seen.unknown, seen.present)
 
     def tail(self, count: int, group_id: str | None) -> list[AuditRecord]:
         """The last records of the tables.
@@ -65,12 +99,44 @@ def _folded(group_id: str, records: Iterable[AuditRecord]) -> GroupHistory:
     return history
 
 
-def source_options(command: Command) -> Command:
+TABLES_OPTION = click.option(
+    "--tables",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Read the Delta tables in this directory instead of a server.",
+)
+
+
+def tables_or_server(command: Command) -> Command:
     """`--bootstrap`, `--command-config` and `--tables`, for a command with the parameters `bootstrap` and `tables`."""
-    command = click.option(
-        "--tables",
-        type=click.Path(file_okay=False, path_type=Path),
-        metavar="DIR",
-        help="Read the Delta tables in this directory instead of a server.",
-    )(command)
-    return server_option(command)
+    return server_option(TABLES_OPTION(command))
+
+
+def source_options(command: Command) -> Command:
+    """`--bootstrap`, `--command-config`, `--tables` and the options of logs, as the parameter `source`, a Source.
+
+    With logs the server of this machine is not asked, unless a server is named.
+    """
+
+    @wraps(command)
+    def with_source(
+        *args: Any,
+        bootstrap: str | None,
+        command_config: Path | None,
+        tables: Path | None,
+        broker_logs: tuple[str, ...],
+        log_format: str,
+        log_zone: tzinfo | None,
+        **others: Any,
+    ) -> Any:
+        logs = logs_of(broker_logs, log_format, log_zone)
+        if tables is not None and logs.paths:
+            raise click.ClickException("--tables and --broker-log cannot be combined")
+        is_alone = bool(logs.paths) and bootstrap is None and command_config is None
+        server = None if is_alone else server_of(bootstrap, command_config)
+        return command(*args, source=Source(server, tables, logs), **others)
+
+    found: Command = with_source
+    for option in (*reversed(LOG_OPTIONS), TABLES_OPTION, COMMAND_CONFIG_OPTION, BOOTSTRAP_OPTION):
+        found = option(found)
+    return found

@@ -3,13 +3,13 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final
 
 import click
 import msgspec
 
-from coordinator.cli.source import Source, source_options
+from coordinator.cli.observed import evidence_lines, evidence_of
+from coordinator.cli.source import Source, Told, source_options
 from coordinator.cli.terminal import (
     UTC_OPTION,
     Clock,
@@ -35,6 +35,8 @@ from coordinator.explain.makers.findings.progress import go_on
 from coordinator.explain.positions import position_findings
 from coordinator.explain.story import Story, story_of, why
 from coordinator.explain.words import Names, counted, duration, plain
+from coordinator.observe.history import ObservedHistory
+from coordinator.printable import printable
 
 UNITS_MS: Final = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 GENERATIONS_SHOWN: Final = 12
@@ -81,34 +83,41 @@ def command(
     generation_id: int | None,
     last_ms: int | None,
     in_full: bool,
-    bootstrap: Bootstrap,
-    tables: Path | None,
+    source: Source,
     dashboard: str | None,
     utc: bool,
     as_json: bool,
 ) -> None:
     """Say why a group rebalanced, who held it up, what it cost, and what to try.
 
-    With --tables, --last counts back from the group's last event.
+    Of a Kafka that has no audit topic, the records of __consumer_offsets and the logs of its brokers tell it
+    (--broker-log); the logs alone do without --bootstrap. How it is known is said, and what is not known is not.
+
+    With --tables and with logs alone, --last counts back from the group's last event.
     """
     with one_line_errors():
-        history, now_ms = Source(bootstrap, tables).history(group_id)
+        told_of_group = source.read(group_id)
+        history, now_ms = told_of_group.history, told_of_group.until_ms
         at = clock(utc)
         generation = _chosen(history, generation_id)
         recent = _recent(history, now_ms, last_ms)
         story = None if generation is None or last_ms is not None else story_of(history, generation, at)
         found, hidden = findings(history, now_ms, at), list[str]()
-        if tables is None:
-            of_offsets, hidden = _of_offsets(bootstrap, history, now_ms, at)
+        if source.tables is None and source.bootstrap is not None:
+            of_offsets, hidden = _of_offsets(source.bootstrap, history, now_ms, at)
             found += of_offsets
         page = _page(dashboard, group_id, None if story is None else story.generation_id)
         if as_json:
-            document = _document(history, recent, story, found) | {"not_looked_at": hidden}
+            document = _document(history, recent, story, found) | {"not_looked_at": hidden + told_of_group.notes}
             print_json(document | ({} if page is None else {"page": page}))
             return
         told = None if story is None else list(story_lines(story) if in_full else story_in_short(story))
+        for line in head_notes(told_of_group):
+            click.echo(line)
         for line in _screen(history, generation, told, recent if last_ms is not None else None, found, at):
             click.echo(line)
+        if told_of_group.unknown:
+            click.echo(f"\n{paragraph(told_of_group.unknown)}")
         for each in hidden:
             click.echo(f"\n{paragraph(f'{each}.')}")
         if page is not None:
@@ -167,7 +176,7 @@ def _document(
         "generation_id": history.generation_id,
         "members": len(history.members),
         "story": None if story is None else msgspec.to_builtins(story),
-        "rebalances": [summary(history, each) for each in recent],
+        "rebalances": [generation_json(history, each) for each in recent],
         "findings": msgspec.to_builtins(found),
         "missing_events": msgspec.to_builtins(list(history.gaps)),
     }
@@ -197,6 +206,20 @@ def summary(history: GroupHistory, generation: Generation) -> dict[str, Any]:
     }
 
 
+def generation_json(history: GroupHistory, generation: Generation) -> dict[str, Any]:
+    """A generation as a row; of a group of another Kafka with where each statement was seen."""
+    row = summary(history, generation)
+    return row | evidence_of(history, generation) if isinstance(history, ObservedHistory) else row
+
+
+def head_notes(told: Told) -> Iterator[str]:
+    """What could not be read of another Kafka, before what was."""
+    for each in told.notes:
+        yield paragraph(f"! {printable(each)}", "  ", "")
+    if told.notes:
+        yield ""
+
+
 def _screen(
     history: GroupHistory,
     generation: Generation | None,
@@ -217,6 +240,8 @@ def _screen(
         yield f"it has not rebalanced {since}"
     else:
         yield from told
+        if isinstance(history, ObservedHistory):
+            yield from evidence_lines(history, generation, at)
         if len(generation.members) > 1:
             yield ""
             yield from members_table(generation)

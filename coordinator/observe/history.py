@@ -36,9 +36,12 @@ class ObservedHistory(GroupHistory):
         }
         return tuple(sorted(found, key=lambda place: (place.time_ms, place.name, place.position or 0)))
 
+    def is_inferred(self, claim: Claim) -> bool:
+        """Whether it rests on an event that no line or record says."""
+        events = [self.observed.get(seq) for seq in claim.evidence.events]
+        return any(each is None or each.is_inferred for each in events)
+
     def known_of(self, claim: Claim) -> Known:
         """How a claim is known: what rests on an inferred event is derived."""
-        events = [self.observed.get(seq) for seq in claim.evidence.events]
-        if claim.evidence.known is Known.SEEN and any(each is None or each.is_inferred for each in events):
-            return Known.DERIVED
-        return claim.evidence.known
+        is_seen = claim.evidence.known is Known.SEEN
+        return Known.DERIVED if is_seen and self.is_inferred(claim) else claim.evidence.known

@@ -1,0 +1,123 @@
+"""Brings lines and records of a group together: in which zone a log was written, and which lines a record confirms."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from coordinator.observe.logs import statements as said
+from coordinator.observe.logs.statements import OfGroup, RebalancePrepared, Statement
+from coordinator.observe.places import Place
+from coordinator.observe.records.stored import ClassicGroup, ConsumerMember, GroupEpoch, GroupRecord, TargetEpoch
+
+ZONE_STEP_MS: Final = 15 * 60_000
+"""Zones differ from UTC by multiples of a quarter of an hour."""
+ZONE_MAX_MS: Final = 15 * 3_600_000
+APART_MS: Final = 5_000
+"""A line and its record are written at the same time: within 0.3 s under load."""
+CONFIRMED_WITHIN_MS: Final = 10 * 60_000
+"""A rebalance takes no longer than this from its first line to its record."""
+
+Records = Sequence[tuple[Place, GroupRecord]]
+
+
+class Aligned(msgspec.Struct, frozen=True):
+    statements: list[Statement]
+    shifts_ms: dict[str, int]
+    """Log → by how much its times were moved. 0: the records show that they are right as they are."""
+
+
+def aligned(records: Records, statements: Sequence[Statement]) -> Aligned:
+    """Move the times of lines whose zone is assumed to those of the records of the same generations or epochs."""
+    times = _record_times(records)
+    shifts: dict[str, int] = {}
+    for name in dict.fromkeys(each.place.name for each in statements if each.is_zone_assumed):
+        of_log = [each for each in statements if each.is_zone_assumed and each.place.name == name]
+        shift_ms = _shift(times, of_log)
+        if shift_ms is not None:
+            shifts[name] = shift_ms
+    return Aligned([_moved(each, shifts) for each in statements], shifts)
+
+
+def _moved(statement: Statement, shifts: dict[str, int]) -> Statement:
+    shift_ms = shifts.get(statement.place.name, 0) if statement.is_zone_assumed else 0
+    if not shift_ms:
+        return statement
+    place = msgspec.structs.replace(statement.place, time_ms=statement.place.time_ms + shift_ms)
+    return msgspec.structs.replace(statement, place=place)
+
+
+def _record_times(records: Records) -> dict[tuple[str, int], list[int]]:
+    """What a line names → when its records were written."""
+    found: dict[tuple[str, int], list[int]] = {}
+    for place, record in records:
+        match record:
+            case ClassicGroup():
+                found.setdefault(("generation", record.generation_id), []).append(place.time_ms)
+            case GroupEpoch(epoch=int() as epoch):
+                found.setdefault(("epoch", epoch), []).append(place.time_ms)
+            case TargetEpoch():
+                found.setdefault(("target", record.epoch), []).append(place.time_ms)
+    return found
+
+
+def _key(statement: Statement) -> tuple[str, int] | None:
+    match statement:
+        case said.AssignmentReceived() | said.GroupEmptied():
+            return "generation", statement.generation_id
+        case said.EpochBumped():
+            return "epoch", statement.epoch
+        case said.TargetComputed():
+            return "target", statement.epoch
+    return None
+
+
+def _shift(times: dict[tuple[str, int], list[int]], statements: Iterable[Statement]) -> int | None:
+    """The multiple of a quarter of an hour by which most lines differ from records; None: none match."""
+    votes: Counter[int] = Counter()
+    for statement in statements:
+        key = _key(statement)
+        found: set[int] = set()
+        for time_ms in times.get(key, ()) if key is not None else ():
+            apart_ms = time_ms - statement.place.time_ms
+            shift_ms = round(apart_ms / ZONE_STEP_MS) * ZONE_STEP_MS
+            if abs(apart_ms - shift_ms) <= APART_MS and abs(shift_ms) <= ZONE_MAX_MS:
+                found.add(shift_ms)
+        votes.update(found)
+    return votes.most_common(1)[0][0] if votes else None
+
+
+def credible(records: Records, statements: Iterable[Statement]) -> Iterator[Statement]:
+    """Leave out lines that may be forged or cut, unless a record shows the same.
+
+    Line feeds of ids and reasons are written as they are, so clients can forge lines; records they cannot.
+    """
+    members = _member_ids(records)
+    times = _record_times(records)
+    for each in statements:
+        if not each.is_doubtful or _is_confirmed(each, members, times):
+            yield each
+
+
+def _member_ids(records: Records) -> frozenset[str]:
+    found: set[str] = set()
+    for _, record in records:
+        if isinstance(record, ClassicGroup):
+            found.update(each.member_id for each in record.members)
+        elif isinstance(record, ConsumerMember):
+            found.add(record.member_id)
+    return frozenset(found)
+
+
+def _is_confirmed(statement: Statement, members: frozenset[str], times: dict[tuple[str, int], list[int]]) -> bool:
+    at_ms = statement.place.time_ms
+    key = _key(statement)
+    if isinstance(statement, RebalancePrepared):
+        key = "generation", statement.generation_before + 1
+    elif isinstance(statement, said.GroupStabilized):
+        key = "generation", statement.generation_id
+    if key is not None:
+        is_near = any(-APART_MS <= each - at_ms <= CONFIRMED_WITHIN_MS for each in times.get(key, ()))
+        return is_near and (not isinstance(statement, RebalancePrepared) or set(statement.member_ids) <= members)
+    return isinstance(statement, OfGroup) and getattr(statement, "member_id", None) in members

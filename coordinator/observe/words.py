@@ -1,0 +1,39 @@
+"""How what is told of a group of another Kafka is known, in words."""
+
+from collections.abc import Callable, Iterable
+from pathlib import PurePath
+from typing import Final
+
+from coordinator.explain.claims.claim import Claim
+from coordinator.explain.words import listed, plain
+from coordinator.observe.history import ObservedHistory
+from coordinator.observe.places import Place, Source
+
+PLACES_NAMED: Final = 4
+
+Clock = Callable[[int], str]
+
+
+def how_known(history: ObservedHistory, claims: Iterable[Claim], at: Clock) -> str:
+    """`Seen: broker 2 logged it at 12:03:11 (server.log:118); the record __consumer_offsets-12:88 shows it.`"""
+    places: dict[Place, None] = {}
+    is_inferred = False
+    for claim in claims:
+        places.update(dict.fromkeys(history.places_of(claim)))
+        is_inferred |= history.is_inferred(claim)
+    if not places:
+        return ""
+    lines = [each for each in places if each.source is not Source.RECORD]
+    records = [each for each in places if each.source is Source.RECORD]
+    told = [_line(each, at) for each in lines[:PLACES_NAMED]]
+    if records:
+        named = listed([str(each) for each in records[:PLACES_NAMED]], more=max(0, len(records) - PLACES_NAMED))
+        told.append(f"record{'s' if len(records) > 1 else ''} {named}")
+    return f"{'Inferred' if is_inferred else 'Seen'}: {'; '.join(told)}."
+
+
+def _line(place: Place, at: Clock) -> str:
+    who = "a broker" if place.broker_id is None else f"broker {place.broker_id}"
+    where = plain(PurePath(place.name).name if place.name != "-" else "standard input")
+    number = "" if place.position is None else f":{place.position}"
+    return f"{who} logged it at {at(place.time_ms)} ({where}{number})"
