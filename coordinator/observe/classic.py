@@ -7,7 +7,7 @@ Compaction may have removed records too; it keeps the newest of each group.
 
 from typing import Any
 
-from coordinator.core.causes import Cause
+from coordinator.core.causes import Cause, InferredCause
 from coordinator.explain.folded_group import COMPLETING
 from coordinator.observe.known import (
     CLASSIC,
@@ -39,13 +39,13 @@ def classic_events(telling: Telling, record: ClassicGroup) -> None:
             _begin_in_the_middle(telling, record)
             return
     known = telling.known
-    before = dict(known.members)
     is_new = record.generation_id > known.generation_id
     unseen = record.generation_id - known.generation_id - 1
     triggers = change_members(telling, record)
     if is_new:
         if not triggers:
-            triggers = _rejoined(telling, record, known, before)
+            # A member that joined again does not show: the others have other owned partitions in their metadata, too.
+            triggers = [trigger(InferredCause.NO_CHANGE_SEEN, None, telling.time_ms)]
         telling.begin(record.generation_id, triggers, None, unseen)
     take_over(known, record)
     if is_new and record.members:
@@ -95,9 +95,10 @@ def change_members(telling: Telling, record: ClassicGroup) -> list[Trigger]:
         old = instances.pop(each.group_instance_id, None) if each.group_instance_id is not None else None
         if old is not None:
             telling.replace(old.member_id, member)
-            triggers.append(trigger(Cause.STATIC_REPLACED, member, at_ms))
-            old_topics = old.topics
-            if old_topics != each.topics:
+            is_same = record.generation_id == known.generation_id
+            cause = Cause.STATIC_REPLACED if is_same else InferredCause.STATIC_REPLACED_OR_BACK
+            triggers.append(trigger(cause, member, at_ms))
+            if old.topics != each.topics:
                 triggers.append(trigger(Cause.METADATA_CHANGED, member, at_ms))
         else:
             telling.join(member)
@@ -108,24 +109,9 @@ def change_members(telling: Telling, record: ClassicGroup) -> list[Trigger]:
     for member in known.members.values():
         stored = now[member.member_id]
         if stored.topics is not None and member.topics is not None and stored.topics != member.topics:
+            telling.resubscribe(member, stored.topics)
             triggers.append(trigger(Cause.METADATA_CHANGED, member, at_ms))
     return triggers
-
-
-def _rejoined(
-    telling: Telling, record: ClassicGroup, known: KnownGroup, before: dict[str, KnownMember]
-) -> list[Trigger]:
-    """The same members with the same subscriptions: somebody rejoined.
-
-    Kafka rebalances a stable group for a known member only if it is the leader or its metadata changed in any byte,
-    such as the partitions that it says it owns. A member that came and went in the join phase leaves no trace.
-    """
-    changed = [each for each in record.members if before[each.member_id].digest != each.digest]
-    if changed:
-        only = known.members[changed[0].member_id] if len(changed) == 1 else None
-        return [trigger(Cause.MEMBER_REJOINED, only, telling.time_ms)]
-    leader = known.members.get(known.leader or "")
-    return [trigger(Cause.LEADER_REJOINED, leader, telling.time_ms)] if leader is not None else []
 
 
 def _begin_in_the_middle(telling: Telling, record: ClassicGroup) -> None:

@@ -26,7 +26,7 @@ BEGUN_WITH_MS: Final = 50
 JOINS: Final = frozenset({Reason.NEW_MEMBER, Reason.JOINED_DURING})
 SUBSCRIPTION_CHANGED: Final = "subscription has changed"
 REVOKED: Final = "need to revoke partitions and re-join"
-"""What Java's consumer says (KIP-800): its topics changed, or it gave up partitions in a cooperative rebalance."""
+"""What Java's consumer says (KIP-800): it subscribes to other topics, or gave up partitions."""
 
 
 class Gathered(msgspec.Struct):
@@ -58,7 +58,8 @@ class Members:
         """A member by its id. An id is the client id, or that of a static instance, and a UUID."""
         found = self._by_id.get(member_id)
         if found is not None:
-            return msgspec.structs.replace(found, partitions={}, unnamed_partitions=0)
+            # What it subscribes to may have changed since this record, or after it.
+            return msgspec.structs.replace(found, topics=None, digest=b"", partitions={}, unnamed_partitions=0)
         client_id = ""
         if group_instance_id is None and is_generated(member_id):
             client_id = member_id[: -UUID_CHARACTERS - 1]
@@ -220,9 +221,9 @@ class _Rebalance:
             return Cause.METADATA_CHANGED
         if REVOKED in reason:
             return Cause.MEMBER_REJOINED
-        if is_leader:
-            return Cause.LEADER_REJOINED
-        return InferredCause.REJOINED_OR_CHANGED if self._record is None else Cause.MEMBER_REJOINED
+        if self._record is None and not _reason(reason):
+            return InferredCause.REJOINED_OR_CHANGED
+        return Cause.LEADER_REJOINED if is_leader else Cause.MEMBER_REJOINED
 
     def _has_other_topics(self, member_id: str | None) -> bool:
         before = self._known_members.get(member_id or "")

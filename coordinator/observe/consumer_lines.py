@@ -23,7 +23,9 @@ LINES_KEPT: Final = 10_000
 class ConsumerLines:
     """The lines of a consumer group: what they are evidence of, and the events that they stand for without records."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_whole: bool = True) -> None:
+        """`is_whole`: no line was left out, so that what no line says did not happen."""
+        self._is_whole = is_whole
         self._places: dict[tuple[str, object], Place] = {}
 
     def note(self, statement: OfGroup) -> None:
@@ -64,7 +66,7 @@ class ConsumerLines:
                 _known(telling, members, statement.member_id)
                 add_trigger(telling, telling.leave(statement.member_id, _how(statement)))
             case said.EpochBumped():
-                _bump(telling, statement)
+                _bump(telling, statement, is_whole=self._is_whole)
             case said.TargetComputed():
                 if statement.epoch > known.generation_id:  # 3.9 writes no line when a leave raises the epoch
                     epoch_events(telling, GroupEpoch(statement.group_id, statement.epoch))
@@ -91,10 +93,10 @@ def _how(statement: OfGroup) -> Removed:
     return Removed()
 
 
-def _bump(telling: Telling, statement: said.EpochBumped) -> None:
+def _bump(telling: Telling, statement: said.EpochBumped, *, is_whole: bool) -> None:
     """Without a line of a member that came or went, the hash tells whether its topics may have changed."""
     known, now = telling.known, statement.metadata_hash
-    if not known.triggers and known.metadata_hash is not None and now is not None:
+    if is_whole and not known.triggers and known.metadata_hash is not None and now is not None:
         is_same = now == known.metadata_hash
         cause = Cause.METADATA_CHANGED if is_same else InferredCause.TOPICS_OR_SUBSCRIPTION_CHANGED
         add_trigger(telling, trigger(cause, None, telling.time_ms))

@@ -79,8 +79,13 @@ def members_of(records: Iterable[tuple[Place, GroupRecord]]) -> Members:
 class GroupObserver:
     """Makes the events of a group. `events` are those that nothing seen later changes."""
 
-    def __init__(self, group_id: str, name_of: TopicNames, members: Members, *, has_records: bool) -> None:
-        """`name_of`: topic id → name. `has_records`: whether the records of the group can be seen, too."""
+    def __init__(
+        self, group_id: str, name_of: TopicNames, members: Members, *, has_records: bool, is_whole: bool = True
+    ) -> None:
+        """`name_of`: topic id → name. `has_records`: whether the records of the group can be seen, too.
+
+        `is_whole`: no line was left out.
+        """
         self.group_id = group_id
         self.events: list[ObservedEvent] = []
         self._known = KnownGroup()
@@ -91,7 +96,7 @@ class GroupObserver:
         """What changed the members of a classic group while no rebalance was in progress."""
         self._current: Gathered | None = None
         self._explained: dict[str, Removed] = {}
-        self._lines = ConsumerLines()
+        self._lines = ConsumerLines(is_whole=is_whole)
 
     def take(self, seen: Seen) -> None:
         if isinstance(seen, Statement):
@@ -249,10 +254,11 @@ def observed_events(
     name_of: TopicNames = str,
     *,
     has_records: bool | None = None,
+    is_whole: bool = True,
 ) -> Iterator[ObservedEvent]:
-    """All events of a group, of all that was seen of it."""
+    """All events of a group, of all that was seen of it; `is_whole`: no line was left out."""
     has = bool(records) if has_records is None else has_records
-    observer = GroupObserver(group_id, name_of, members_of(records), has_records=has)
+    observer = GroupObserver(group_id, name_of, members_of(records), has_records=has, is_whole=is_whole)
     for seen in in_order(records, statements):
         observer.take(seen)
     observer.end()

@@ -186,6 +186,10 @@ class Telling:
         )
         return trigger(how.cause, member, self.time_ms, how.reason or "")
 
+    def resubscribe(self, member: KnownMember, topics: list[str]) -> None:
+        """A member subscribes to other topics than before."""
+        self.tell("member.rejoined", member=member.reference(), metadata_changed=True, subscribed_topics=topics)
+
     def replace(self, old_member_id: str, member: KnownMember) -> None:
         """A static member came back under another member id."""
         old = self.known.members.pop(old_member_id)

@@ -62,9 +62,9 @@ def observe_group(
     """
     notes: list[str] = []
     records = [] if server is None else _records(server, group_id, notes, progress)
-    statements = _statements(group_id, records or [], logs, notes, progress)
+    statements, is_whole = _statements(group_id, records, logs, notes, progress)
     present = None if server is None else _present(server, group_id, notes)
-    history = _history(group_id, records or [], statements, server)
+    history = _history(group_id, records, statements, server, is_whole=is_whole)
     if history.last_seq < 0 and present is None:
         told = "; ".join(notes)
         raise NothingSeen(f"nothing tells of group {group_id}{': ' if told else ''}{told}")
@@ -93,9 +93,10 @@ def _records(server: Bootstrap, group_id: str, notes: list[str], progress: Progr
 
 def _statements(
     group_id: str, records: Records, logs: LogOptions, notes: list[str], progress: Progress | None
-) -> list[Statement]:
+) -> tuple[list[Statement], bool]:
+    """What the logs state in order of time, and whether that is all that they state."""
     if not logs.paths:
-        return []
+        return [], True
 
     def report(done: int, whole: int) -> None:
         if progress is not None:
@@ -112,7 +113,7 @@ def _statements(
     left_out = len(by_records.statements) - len(found)
     if left_out:
         notes.append(f"{left_out:,} lines may be forged or cut, and no record confirms them: they are left out")
-    return sorted(found, key=lambda each: each.place.time_ms)
+    return sorted(found, key=lambda each: each.place.time_ms), not left_out
 
 
 def _present(server: Bootstrap, group_id: str, notes: list[str]) -> PresentGroup | None:
@@ -126,18 +127,20 @@ def _present(server: Bootstrap, group_id: str, notes: list[str]) -> PresentGroup
 
 
 def _history(
-    group_id: str, records: Records, statements: Sequence[Statement], server: Bootstrap | None
+    group_id: str, records: Records, statements: Sequence[Statement], server: Bootstrap | None, *, is_whole: bool
 ) -> ObservedHistory:
     if server is None:
-        history = ObservedHistory.of_observed(group_id, observed_events(group_id, records, statements))
+        events = observed_events(group_id, records, statements, is_whole=is_whole)
+        history = ObservedHistory.of_observed(group_id, events)
     else:
         with TopicIds(server) as names:
-            history = ObservedHistory.of_observed(group_id, observed_events(group_id, records, statements, names))
-    history.reasons_are_seen = any(_tells_reason(each) for each in statements)
+            events = observed_events(group_id, records, statements, names, is_whole=is_whole)
+            history = ObservedHistory.of_observed(group_id, events)
+    history.reasons_are_seen = any(tells_reason(each) for each in statements)
     return history
 
 
-def _tells_reason(statement: Statement) -> bool:
+def tells_reason(statement: Statement) -> bool:
     """Whether the broker logs what clients give as a reason (from 3.2 on)."""
     is_one = isinstance(statement, (said.RebalancePrepared, said.MemberLeft))
     return is_one and getattr(statement, "client_reason", None) is not None

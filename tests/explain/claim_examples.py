@@ -108,6 +108,8 @@ STORY: Final[tuple[Claim, ...]] = (
     causes.Caused(cause=Cause.GROUP_TOO_LARGE),
     causes.AssignorChanged(before="uniform", now="range"),
     causes.Undecided(cause=InferredCause.MEMBER_LEFT_OR_EXPIRED, member=ONE),
+    causes.Undecided(cause=InferredCause.STATIC_REPLACED_OR_BACK, member=ONE),
+    causes.Undecided(cause=InferredCause.NO_CHANGE_SEEN),
     causes.Undecided(cause=InferredCause.REJOINED_OR_CHANGED, member=ONE),
     causes.Undecided(cause=InferredCause.TOPICS_OR_SUBSCRIPTION_CHANGED),
     causes.Untold(count=2),

@@ -210,6 +210,10 @@ def _undecided(claim: Undecided, telling: Telling) -> str:
     match claim.cause:
         case InferredCause.MEMBER_LEFT_OR_EXPIRED:
             return f"{who} is gone: it left, or its session expired"
+        case InferredCause.STATIC_REPLACED_OR_BACK:
+            return f"the static member {who} came back: it took its own place, or joined after it had been removed"
+        case InferredCause.NO_CHANGE_SEEN:
+            return "a member joined again, or another one came and went; its members and their topics are the same"
         case InferredCause.REJOINED_OR_CHANGED:
             return f"{who} joined again: with another subscription, or only with other owned partitions"
     return "its topics changed, or a member subscribed to others"
