@@ -1,17 +1,130 @@
 """What is told of groups of real brokers: each recorded case by records alone, by logs alone, and by both."""
 
-from coordinator.core.causes import Cause, InferredCause
+import re
+from collections import defaultdict
+from typing import Final
 
-SOURCES = ("records", "logs", "both")
-UNDECIDED = {
-    InferredCause.MEMBER_LEFT_OR_EXPIRED: {
-        Cause.MEMBER_LEFT,
-        Cause.SESSION_EXPIRED,
-        Cause.REBALANCE_TIMEOUT,
-        Cause.SYNC_TIMEOUT,
-        Cause.GROUP_MAX_SIZE_REACHED,
-    },
-    InferredCause.REJOINED_OR_CHANGED: {Cause.METADATA_CHANGED, Cause.MEMBER_REJOINED, Cause.LEADER_REJOINED},
-    InferredCause.TOPICS_OR_SUBSCRIPTION_CHANGED: {Cause.METADATA_CHANGED, Cause.TOPICS_CHANGED},
+import pytest
+
+from coordinator.core.causes import Cause, InferredCause
+from coordinator.explain.makers.generation import claims_of
+from coordinator.explain.story import story_of
+from coordinator.explain.words import utc_clock
+from coordinator.observe.history import ObservedHistory
+from tests.observe.observing import BOTH, LOGS, RECORDS, SOURCES, observed, statements_of
+from tests.observe.recordings import Recording, Truth, recordings
+
+GONE: Final = frozenset({Cause.MEMBER_LEFT, Cause.SESSION_EXPIRED, Cause.REBALANCE_TIMEOUT, Cause.SYNC_TIMEOUT})
+ANOTHER_WAY: Final = frozenset({Cause.METADATA_CHANGED, Cause.MEMBER_REJOINED, Cause.LEADER_REJOINED})
+LEAVES_OPEN: Final[dict[InferredCause, frozenset[str]]] = {
+    InferredCause.MEMBER_LEFT_OR_EXPIRED: GONE,
+    InferredCause.STATIC_REPLACED_OR_BACK: frozenset({Cause.STATIC_REPLACED, Cause.NEW_MEMBER}),
+    InferredCause.REJOINED_OR_CHANGED: ANOTHER_WAY,
+    InferredCause.TOPICS_OR_SUBSCRIPTION_CHANGED: frozenset({Cause.METADATA_CHANGED, Cause.TOPICS_CHANGED}),
 }
-"""What is left open by a cause that is not decided."""
+"""What is true of a member whose cause is not decided."""
+
+ADDITIONAL: Final = frozenset({Cause.NEW_MEMBER, Cause.TOPICS_CHANGED, Cause.MEMBER_LEFT, Cause.METADATA_CHANGED})
+"""Beside what the driver of a recording did: clients that come back, helpers that leave, topics that become known."""
+
+CASES: Final = [
+    pytest.param(recording, group, id=f"{recording.name}-{number}")
+    for recording in recordings()
+    for number, group in enumerate(recording.groups)
+]
+
+
+def truths(recording: Recording, group: str) -> list[Truth]:
+    """What was done to members of the group that have an id, and led to a rebalance."""
+    return [
+        each
+        for each in recording.truth
+        if (each.group or recording.groups[0]) == group and each.rebalances and each.member_id is not None
+    ]
+
+
+def told(history: ObservedHistory) -> dict[str, set[str]]:
+    """Member id → the causes that are told of it."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for generation in history.generations:
+        for each in generation.triggers:
+            if each.member is not None:
+                found[each.member.member_id].add(str(each.cause))
+        for each in generation.changes.removed:
+            found[each.member.member_id].add(str(each.cause))
+    for each in history.conversions:
+        for departed in each.departed:
+            found[departed.member.member_id].add(str(departed.cause))
+    for each in history.pending_changes.removed:
+        found[each.member.member_id].add(str(each.cause))
+    return found
+
+
+def is_left_open(truth: Truth, causes: set[str]) -> bool:
+    return any(truth.cause in LEAVES_OPEN.get(each, ()) for each in causes)
+
+
+@pytest.mark.parametrize(("recording", "group"), CASES)
+def test_what_happened_is_told_by_lines_and_records_together(recording: Recording, group: str):
+    found = told(observed(recording, group, BOTH))
+    for truth in truths(recording, group):
+        assert truth.cause in found[truth.member_id], (truth, found[truth.member_id])
+
+
+@pytest.mark.parametrize(("recording", "group"), CASES)
+def test_by_lines_alone_it_is_told_or_left_open(recording: Recording, group: str):
+    """Lines that may be forged are left out where no record confirms them."""
+    found = told(observed(recording, group, LOGS))
+    has_doubts = any(each.is_doubtful for each in statements_of(recording, group))
+    for truth in truths(recording, group):
+        if truth.line_seen is not False and not has_doubts:
+            # Of a topic that appears, the member that notices it first joins again.
+            of_any = truth.fields.get("topic_change") or False
+            causes = set().union(*found.values()) if of_any else found[truth.member_id]
+            assert truth.cause in causes or is_left_open(truth, causes), (truth, causes)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize(("recording", "group"), CASES)
+def test_nothing_else_is_told(recording: Recording, group: str, source: str):
+    """A member that went is told as what it did, or as gone: never as something that it did not do."""
+    happened: dict[str | None, set[str]] = defaultdict(set)
+    for each in (*recording.truth, *_unplanned(recording)):
+        happened[each.member_id].add(each.cause)
+    for generation in observed(recording, group, source).generations:
+        for trigger in generation.triggers:
+            if trigger.at_ms > recording.fields["end_ms"] or isinstance(trigger.cause, InferredCause):
+                continue
+            member_id = None if trigger.member is None else trigger.member.member_id
+            known = happened[member_id] | happened[None]
+            if not happened[member_id] or trigger.cause in ADDITIONAL:
+                continue
+            assert str(trigger.cause) in known, (trigger, known)
+
+
+def _unplanned(recording: Recording) -> list[Truth]:
+    return [
+        Truth(each["at_ms"], each["cause"], None, each.get("member_id"), None, True, True, None, each)
+        for each in recording.fields.get("unplanned") or ()
+    ]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize(("recording", "group"), CASES)
+def test_each_story_can_be_told_and_names_its_evidence(recording: Recording, group: str, source: str):
+    history = observed(recording, group, source)
+    for generation in history.generations:
+        story = story_of(history, generation, utc_clock)
+        assert not re.search(r"\bNone\b(?! of)", " ".join((story.headline, *story.paragraphs)))
+        for claim in claims_of(history, generation).all():
+            if claim.evidence.events:
+                assert history.places_of(claim), claim
+
+
+@pytest.mark.parametrize(("recording", "group"), CASES)
+def test_records_alone_say_neither_why_a_member_went_nor_when_a_rebalance_of_a_classic_group_began(
+    recording: Recording, group: str
+):
+    for generation in observed(recording, group, RECORDS).generations:
+        assert not GONE & {each.cause for each in generation.triggers}
+        assert generation.is_epoch or generation.join_ms is None
