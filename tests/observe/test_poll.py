@@ -82,12 +82,12 @@ class Clock:
 def test_names_of_topic_ids(server: RunningServer):
     clock = Clock()
     with WireClient(server.bootstrap) as client, TopicIds(server.bootstrap, clock=clock) as name_of:
-        topic_id = client.create_topic("named by id", 1).hex()
-        assert name_of(topic_id) == "named by id"
-        gone = client.create_topic("soon gone", 1).hex()
-        client.delete_topic("soon gone")
+        topic_id = client.create_topic("named-by-id", 1).hex()
+        assert name_of(topic_id) == "named-by-id"
+        gone = client.create_topic("soon-gone", 1).hex()
+        client.delete_topic("soon-gone")
         assert name_of(gone) == gone
-        assert name_of(topic_id) == "named by id"
+        assert name_of(topic_id) == "named-by-id"
 
 
 def test_an_id_that_is_not_known_is_asked_for_again_later(server: RunningServer, monkeypatch: pytest.MonkeyPatch):
