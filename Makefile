@@ -24,7 +24,7 @@ COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -t
 COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help image-check manifests-check wheels audit-cases build build-tests demo cluster-demo cluster-front-demo cluster-rounds run debug check test test-computing test-realtime test-spark compare-acls compare-requests conformance-kafka crash rolling-restart upgrade-check upgrade-folder eos eos-java flink-sink folder-swap franz-go-tests fuzz interop interop-ci kafka-tools screenshots simulate simulate-cluster simulate-world streams mutate nightly relay-kafka tests-of lint format docs hostile bench bench-acls bench-assignors bench-broker bench-cleaner bench-cluster bench-consumer-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-partitions bench-pipeline bench-relay bench-testkit bench-timers bench-wire lock testing-examples clean java python
+.PHONY: help image-check manifests-check wheels audit-cases build build-tests demo cluster-demo cluster-front-demo cluster-rounds run debug check test test-computing test-realtime test-spark compare-acls compare-requests conformance-kafka crash rolling-restart upgrade-check upgrade-folder eos eos-java flink-sink folder-swap franz-go-tests fuzz interop interop-ci kafka-tools screenshots simulate simulate-cluster simulate-world streams mutate nightly relay-kafka tests-of lint format docs hostile bench bench-acls bench-assignors bench-broker bench-cleaner bench-cluster bench-consumer-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-offsets-scan bench-partitions bench-pipeline bench-relay bench-testkit bench-timers bench-wire lock testing-examples clean java python
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -231,6 +231,9 @@ bench-instructions: build-tests ## instructions per request, of this folder or o
 
 bench-load: build-tests ## the start on RECORDS (10000000) committed offsets, beside Apache Kafka on the same segments (Java and Maven)
 	@$(BIN)/python tests/bench/bench_load.py
+
+bench-offsets-scan: build-tests ## the records of a group found among RECORDS (20000000) committed offsets, and followed at RATE (50000) commits a second
+	@$(BIN)/python tests/bench/bench_offsets_scan.py
 
 bench-partitions: build-tests ## 10,000 partitions: creating, reading, writing, starts and stops, memory, descriptors
 	@$(BIN)/python tests/bench/bench_partitions.py

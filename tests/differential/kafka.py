@@ -29,22 +29,22 @@ class KafkaMissing(RuntimeError):
     """What a Kafka needs is not there; the message is one line and says what to install."""
 
 
-def kafka_jars() -> Path:
+def kafka_jars(version: str = VERSION) -> Path:
     """The folder with the jars; the first time Maven fetches them (some 60 MB). Raises KafkaMissing."""
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
-    folder = cache / "kafka-jars" / VERSION
-    if any(folder.glob(f"kafka_2.13-{VERSION}.jar")):
+    folder = cache / "kafka-jars" / version
+    if any(folder.glob(f"kafka_2.13-{version}.jar")):
         return folder
     maven = shutil.which("mvn")
     if maven is None:
         raise KafkaMissing(
             "Maven is missing: install it (Debian and Ubuntu: apt-get install maven; macOS: brew install maven)"
         )
-    goal = ["dependency:copy-dependencies", f"-DoutputDirectory={folder}", f"-Dkafka.version={VERSION}"]
+    goal = ["dependency:copy-dependencies", f"-DoutputDirectory={folder}", f"-Dkafka.version={version}"]
     fetched = subprocess.run([maven, "-q", "-B", "-f", str(POM), *goal], stdout=subprocess.PIPE, text=True, check=False)
     if fetched.returncode:
         last = fetched.stdout.strip().splitlines()[-1:] or ["no output"]
-        raise KafkaMissing(f"Maven could not fetch Kafka {VERSION}: {last[0]}")
+        raise KafkaMissing(f"Maven could not fetch Kafka {version}: {last[0]}")
     return folder
 
 
@@ -60,6 +60,7 @@ class RunningKafka:
         is_formatted: bool = False,
         port: int | None = None,
         jvm_options: Sequence[str] = (),
+        version: str = VERSION,
     ) -> None:
         """With no `threads`, Kafka has its own defaults. Raises KafkaMissing when Java or the jars are not there.
 
@@ -72,7 +73,7 @@ class RunningKafka:
             self._java = require_java()
         except JavaMissing as missing:
             raise KafkaMissing(str(missing)) from None
-        self._class_path = f"{kafka_jars()}/*"
+        self._class_path = f"{kafka_jars(version)}/*"
         self._folder = folder
         self._settings = {**threads, **settings}
         self._process: subprocess.Popen[bytes] | None = None

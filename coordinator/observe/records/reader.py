@@ -123,7 +123,6 @@ class OffsetsReading(Iterator[tuple[Place, GroupRecord]]):
                         decoded = decoded_record(record, scan.name, self.notes, self.undecoded)
                         if decoded is not None:
                             yield Place(Source.RECORD, scan.name, record.timestamp_ms, record.offset), decoded
-                    self._tell_progress()
                 self._tell_progress()
         finally:
             self.close()

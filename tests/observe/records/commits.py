@@ -11,8 +11,10 @@ def commit_key(group_id: str, topic: str = "orders", partition: int = 0, version
     return encode_versioned(OffsetCommitKey(group=group_id, topic=topic, partition=partition), version)
 
 
-def commit(group_id: str, topic: str = "orders", partition: int = 0, offset: int = 0, version: int = 3) -> KeyAndValue:
-    value = OffsetCommitValue(offset=offset, metadata="", commit_timestamp=1)
+def commit(
+    group_id: str, topic: str = "orders", partition: int = 0, offset: int = 0, version: int = 3, at_ms: int = 1
+) -> KeyAndValue:
+    value = OffsetCommitValue(offset=offset, metadata="", commit_timestamp=at_ms)
     return commit_key(group_id, topic, partition), encode_versioned(value, version)
 
 
