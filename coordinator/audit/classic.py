@@ -36,6 +36,7 @@ def _joined(
         "protocol_type": event.protocol_type,
         "subscribed_pattern": "",
         "rack_id": "",
+        "fills_group": event.fills_group,
     }
 
 
@@ -145,6 +146,7 @@ def _replaced(
         "old_subscribed_topics": old.topics,
         "unnamed_topics": known.unnamed_topics + old.unnamed_topics,
         "cause": event.cause,
+        "old_last_heard_ms": event.old_last_heard_ms,
     }
 
 

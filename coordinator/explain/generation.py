@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from coordinator.audit.schema import (
+    AuditEvent,
     DeniedRequests,
     GenerationStable,
     GenerationStarted,
@@ -135,6 +136,16 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
         return self.is_unheard or self.is_refused or self.is_muted
 
     @property
+    def is_surely_silent(self) -> bool:
+        """Whether it is known that the coordinator neither refused nor throttled it: that is told of a connection."""
+        return self.connection_open is not None
+
+    @property
+    def last_sign_ms(self) -> int | None:
+        """When it was heard last, by a commit, too, which renews no session in a consumer group (KIP-848)."""
+        return max(filter(None, (self.last_heard_ms, self.last_committed_ms)), default=None)
+
+    @property
     def has_no_time(self) -> bool:
         """Whether its own client asked for a rebalance timeout of 0 or less: nobody can be in time then."""
         return self.cause in CAME_TOO_LATE and self.rebalance_timeout_ms is not None and self.rebalance_timeout_ms <= 0
@@ -197,6 +208,8 @@ class Joining(msgspec.Struct, frozen=True, gc=False):
     at_ms: int
     reason: str = ""
     seq: int | None = None
+    fills_group: bool = False
+    """With it the group has as many members as it may have."""
 
 
 class Replacement(msgspec.Struct, frozen=True, gc=False):
@@ -361,6 +374,10 @@ class Generation(msgspec.Struct, gc=False):
     def is_epoch(self) -> bool:
         """Whether it is a group epoch of KIP-848: members reconcile one by one, and none sends JoinGroup."""
         return self.group_type == CONSUMER
+
+    def is_same(self, event: AuditEvent) -> bool:
+        """Whether an event has the generation of its group, in the same incarnation."""
+        return (self.created_seq, self.generation_id) == (event.created_seq, event.generation_id)
 
     @property
     def is_cooperative(self) -> bool:

@@ -165,7 +165,7 @@ class Actions(World):
         if process is not None and process.is_alive and not process.truth.muted.is_on:
             process.truth.muted.begin(self.now_ms)
             process.connection.mute(self.now_ms, self.now_ms + value)
-            self._later(value, process.unmute)
+            self._later(value, partial(process.unmute, self.now_ms))
 
     # ---- topics
 

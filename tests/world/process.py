@@ -162,7 +162,10 @@ class Process:
         self.truth.proxied.begin(self.world.now_ms)
         self.disconnect()
 
-    def unmute(self) -> None:
+    def unmute(self, since_ms: int) -> None:
+        """It is read again, unless the coordinator has ended since then."""
+        if self.truth.muted.all[-1][0] != since_ms:
+            return
         self.truth.muted.end(self.world.now_ms)
         unread, self.unread = self.unread, []
         for request in unread:

@@ -138,4 +138,5 @@ class World:
         self.found_later = []
         for process in self.processes():
             process.unread = []
+            process.truth.muted.end(self.now_ms)  # what counts for a quota is kept in memory
             process.connection_lost()

@@ -71,7 +71,8 @@ class MemberJoined(AuditEvent, frozen=True, kw_only=True, tag="member.joined"):
 
     If the subscription has more than `TOPICS_NAMED_MAX` topics, `subscribed_topics` is empty and `unnamed_topics` is
     their number. `join_ms` is the time since the rebalance started in whose join phase the member came; null if there
-    was none.
+    was none. `fills_group`: the group has as many members with it as `group.max.size` or `group.consumer.max.size`
+    allows.
     """
 
     member: MemberRef
@@ -85,6 +86,7 @@ class MemberJoined(AuditEvent, frozen=True, kw_only=True, tag="member.joined"):
     protocol_type: str = ""
     subscribed_pattern: str = ""
     rack_id: str = ""
+    fills_group: bool = False
 
 
 class MemberRejoined(AuditEvent, frozen=True, kw_only=True, tag="member.rejoined"):
@@ -158,6 +160,8 @@ class StaticMemberReplaced(AuditEvent, frozen=True, kw_only=True, tag="static_me
     client before, as on Kafka: `described_client_id` and `described_client_host`. `old_client_id` and `old_client_host`
     are those of the client whose place it took. `unnamed_topics` is as in `member.joined`, and counts the topics of
     both subscriptions. `cause` is `static_replaced`, or `fault` if a fault that a test injected took the place.
+    `old_last_heard_ms` is the wall-clock time of the last request or heartbeat of the client before; null if the
+    coordinator does not know it, as after a load.
     """
 
     member: MemberRef
@@ -171,3 +175,4 @@ class StaticMemberReplaced(AuditEvent, frozen=True, kw_only=True, tag="static_me
     old_subscribed_topics: list[str] = []
     unnamed_topics: int = 0
     cause: Cause = Cause.STATIC_REPLACED
+    old_last_heard_ms: int | None = None

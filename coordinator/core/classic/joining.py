@@ -276,6 +276,7 @@ def _add(group: ClassicGroup, request: JoinGroupRequest, context: OperationConte
         reason=reason_of(request.reason),
         client_details=context.client_details,
         client_connection=context.client_connection,
+        fills_group=len(group.members) + 1 >= context.config[GROUP_MAX_SIZE],
     )
     started = SessionStarted(
         member_id, request.group_instance_id, NEW_MEMBER_JOIN_TIMEOUT_MS, request.session_timeout_ms

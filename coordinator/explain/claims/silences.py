@@ -12,6 +12,9 @@ class Silent(Claim, frozen=True):
     True if nothing that the member sent arrived from `since_ms` to `until_ms` while the coordinator listened, but
     commits if `committed_ms` says so, and the coordinator did nothing to it in that time (see `Refused`, `Muted`,
     `Unheard`). `since_ms` None: not known.
+
+    Its evidence is unknown where nothing is known of its connection, as after a start of the coordinator: it may have
+    been refused or muted then.
     """
 
     member: MemberRef
@@ -27,7 +30,11 @@ class Silent(Claim, frozen=True):
 
 
 class Unheard(Claim, frozen=True):
-    """The session of a member ended because the coordinator itself stood still: the member is not to blame."""
+    """The session of a member ended because the coordinator itself stood still: the member is not to blame.
+
+    Its evidence is unknown where another member of the same client was there at once after the pause: either its client
+    gave up and joined again, or its process was started again during the pause.
+    """
 
     member: MemberRef
     paused_ms: int

@@ -64,7 +64,10 @@ def _loaded(history: FoldedGroup, event: schema.GroupLoaded) -> None:
 def _snapshot(history: FoldedGroup, event: schema.GroupSnapshot) -> None:
     _take_members(history, event, event.members)
     latest = history.latest
-    if event.state in REBALANCE_STATES and (latest is None or not latest.is_open):
+    # An epoch that was stable is over, also while a static member that has left for a moment is away.
+    stable = history.latest_stable
+    was_stable = event.group_type == CONSUMER and stable is not None and stable.is_same(event)
+    if event.state in REBALANCE_STATES and not was_stable and (latest is None or not latest.is_open):
         generation = history.open_generation(event, event.generation_id + (event.state == PREPARING))
         generation.member_count = len(event.members)
 

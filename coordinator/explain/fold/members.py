@@ -12,6 +12,7 @@ from coordinator.explain.generation import (
     CHANGES_KEPT_MAX,
     CONSUMER,
     Joining,
+    Outcome,
     Removal,
     Replacement,
     Resubscription,
@@ -36,7 +37,7 @@ def _joined(history: FoldedGroup, event: schema.MemberJoined) -> None:
         tuple(event.protocols),
     )
     pending = history.pending
-    pending.add(pending.joined, Joining(event.member, event.time_ms, event.reason, event.seq))
+    pending.add(pending.joined, Joining(event.member, event.time_ms, event.reason, event.seq, event.fills_group))
     _note_join(history, event.member, event.join_ms, event.time_ms)
 
 
@@ -152,11 +153,12 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
     known.member, known.joined_ms = event.member, event.time_ms
     known.subscribed_topics = tuple(event.subscribed_topics) or known.subscribed_topics
     history.owners.replaced(event.old_member_id, event.member)
+    _note_absence(history, event)
     if event.state != STABLE and history.group_type != CONSUMER:
         # The new process has nothing yet, and that the old one had stopped is noticed by its replacement.
         history.owners.gave_up(event.member.member_id, event.time_ms, is_unsure=True)
     elif history.group_type != CONSUMER:
-        history.owners.assigned(event.member, known.partitions, event.time_ms)  # it goes on with what it had
+        history.owners.goes_on(event.member, known.partitions, event.time_ms)
     change = Replacement(
         event.member,
         event.old_member_id,
@@ -174,6 +176,17 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
     if history.joining is not None:
         history.joining.members.pop(event.old_member_id, None)
         _note_join(history, event.member, None, event.time_ms)
+
+
+def _note_absence(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
+    """While the group is not stable it is told for how long its partitions had no owner: since the client was heard.
+
+    After a load that is not known, and they had none since then, at least.
+    """
+    if history.latest is not None and history.latest.outcome is not Outcome.STABLE:
+        stopped_ms = event.old_last_heard_ms or history.loaded_ms
+        if stopped_ms is not None:
+            history.owners.gave_up(event.member.member_id, stopped_ms, is_unsure=True)
 
 
 def _resubscription(event: schema.MemberRejoined, known: KnownMember) -> Resubscription:

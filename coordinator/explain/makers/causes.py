@@ -222,7 +222,7 @@ def silence_of(removal: Removal, event: int | None) -> Silent | Unheard | Refuse
             timeout_ms=timeout_ms,
             is_closed=removal.connection_open is False,
             found_closed=removal.gave_up,
-            evidence=seen(event),
+            evidence=unknown(event) if removal.gave_up and removal.is_back else seen(event),
         )
     if removal.is_refused and removal.denied is not None:
         denied = removal.denied
@@ -246,7 +246,7 @@ def silence_of(removal: Removal, event: int | None) -> Silent | Unheard | Refuse
         since_ms=since_ms,
         timeout_ms=timeout_ms,
         committed_ms=_committed_since(removal),
-        evidence=seen(event) if since_ms is not None else derived(event),
+        evidence=seen(event) if removal.is_surely_silent else unknown(event),
     )
 
 

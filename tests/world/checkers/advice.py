@@ -109,7 +109,7 @@ def silent(claim: Given, truth: Truth, context: Context) -> str | None:
     since = [each.since_ms for each in claim.because if isinstance(each, silences.Silent) and each.since_ms is not None]
     from_ms = min(since, default=removal.until_ms - 2 * BEAT_MS)
     why = _by_coordinator(removal, from_ms, truth, context)
-    if why:
+    if why and not claim.is_conditional:
         return why
     timeout_ms = _timeout_ms(removal, context)
     if claim.above_ms is not None and not context.is_epoch and claim.above_ms != timeout_ms:

@@ -16,7 +16,14 @@ class Assigned(dict[Partition, tuple[str, int, str | None]]):
 
 def plans_until(truth: Truth, context: Context) -> Iterator[Plan]:
     """Those until the generation was stable. A classic member of a consumer group sends SyncGroup after that."""
+    whole: tuple[int, frozenset[Partition]] = -1, frozenset()
     for plan in truth.plans:
+        if plan.is_whole:
+            whole = plan.generation_id, frozenset().union(*plan.assigned.values())
+        elif plan.generation_id == whole[0] and plan.is_synced and not context.is_epoch:
+            # By the names of what it had, a static member is told partitions of a topic that was made again since.
+            assigned = {member_id: partitions & whole[1] for member_id, partitions in plan.assigned.items()}
+            plan = plan._replace(assigned=assigned)  # noqa: PLW2901
         is_late = context.is_epoch and plan.is_synced and plan.generation_id == context.generation_id
         if plan.at_ms <= context.known_ms or (is_late and plan.at_ms <= context.known_ms + SYNC_MS):
             yield plan
@@ -72,37 +79,45 @@ class Gap(NamedTuple):
     """Since its last owner was heard, or processed without doubt."""
     owner: str
     """The member that had it before."""
+    is_over: bool = True
+    """It was assigned to a process that lived; else it goes on, and is told where somebody has it again."""
 
 
 def gaps(truth: Truth, context: Context) -> dict[Partition, Gap]:
     """The longest of each partition that had an owner before: several epochs may have assigned it since."""
     found: dict[Partition, Gap] = {}
-    for partition, at_ms, before in _steps(truth, context):
+    for partition, at_ms, before, now in _steps(truth, context):
+        process = truth.process_of(now)
         gap = _gap(truth, partition, at_ms, before)
+        gap = gap._replace(is_over=process is None or process.lived_at(at_ms))
         if partition not in found or found[partition].most < gap.most:
             found[partition] = gap
     return found
 
 
-def _steps(truth: Truth, context: Context) -> Iterator[tuple[Partition, int, str]]:
-    """Each partition that got another owner, when that was, and the owner before; again the same one: if no other."""
+def _steps(truth: Truth, context: Context) -> Iterator[tuple[Partition, int, str, str]]:
+    """Each partition that got another owner, when that was, the owner before, which may be the same one, and now."""
     owners: dict[Partition, str] = {}
     steps: dict[Partition, list[tuple[str, int, str | None]]] = {}
+    released: set[Partition] = set()
     last_ms = context.begin_ms
     for plan in plans_until(truth, context):
         if truth.gone_between(last_ms, plan.at_ms):
             owners = {}  # another group of the same name
         last_ms = plan.at_ms
         for member_id, partitions in plan.assigned.items():
+            released.update(each for each, owner in owners.items() if owner == member_id and each not in partitions)
             for each in partitions:
                 before, owners[each] = owners.get(each), member_id
                 known = steps.setdefault(each, [])
-                if is_since_then(plan, context) and (not known or known[-1][0] != member_id):
+                is_new = not known or known[-1][0] != member_id or each in released
+                released.discard(each)
+                if is_since_then(plan, context) and is_new:
                     known.append((member_id, plan.at_ms, before))
     for partition, known in steps.items():
-        for _, at_ms, before in known:
+        for member_id, at_ms, before in known:
             if before is not None:
-                yield partition, at_ms, before
+                yield partition, at_ms, before, member_id
 
 
 def _gap(truth: Truth, partition: Partition, at_ms: int, owner: str) -> Gap:
@@ -111,11 +126,22 @@ def _gap(truth: Truth, partition: Partition, at_ms: int, owner: str) -> Gap:
     surely = last_before(truth.surely_processed(partition), at_ms)
     removal = truth.removal(owner, at_ms)
     heard = truth.last_arrival(owner, at_ms if removal is None else removal.until_ms, Fate.HANDLED)
-    stopped_ms = max(assigned_ms, first_ms if perhaps is None else perhaps)
+    stopped_ms = max(assigned_ms, first_ms if perhaps is None else perhaps, _gave_up(truth, partition, at_ms))
     told = truth.arrivals(owner, stopped_ms - NETWORK_MS, stopped_ms + NETWORK_MS)
     least = at_ms - stopped_ms - (0 if any(each.fate is Fate.HANDLED for each in told) else BEAT_MS)
     most = at_ms - min(first_ms if surely is None else surely, at_ms if heard is None else heard)
     return Gap(max(0, least), most, owner)
+
+
+def _gave_up(truth: Truth, partition: Partition, at_ms: int) -> int:
+    """When a member last gave it up by itself: it was its owner until then, whatever kept it from processing."""
+    found = 0
+    for each in truth.by_partition.get(partition, ()):
+        end_ms = each.span[1]
+        is_its_own = end_ms <= at_ms and each.process.lived_at(end_ms) and bool(each.process.ran([(end_ms, end_ms + 1)]))
+        if is_its_own and any(end == end_ms for _, end in truth.rightful(each)):
+            found = max(found, end_ms)
+    return found
 
 
 def _assigned_before(truth: Truth, partition: Partition, at_ms: int) -> tuple[int, int]:

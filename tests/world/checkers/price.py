@@ -33,7 +33,7 @@ def unowned(claim: claims.Unowned, truth: Truth, context: Context) -> str | None
     if claim.shortest_ms > shortest + BEAT_MS:
         return f"of {claim.partitions} partitions one had no owner for {shortest} ms at most"
     told = sum(each.partitions for each in context.told if isinstance(each, claims.Unowned))
-    missing = sum(each.least > BEAT_MS for each in found.values())
+    missing = sum(each.least > BEAT_MS and each.is_over for each in found.values())
     return f"{missing} partitions had no owner, and {told} are told of" if told < missing else None
 
 
@@ -59,7 +59,7 @@ def moved(claim: claims.Moved, truth: Truth, context: Context) -> str | None:
         return None
     assigned = assigned_in(truth, context)
     now = assigned_at_the_end(truth, context)
-    first = sum(before is None for _, _, before in assigned.values())
+    first = sum(before is None for each, (_, _, before) in assigned.items() if each in now)
     others = sum(
         before is not None and not truth.is_same_member(before, now.get(each, member_id))
         for each, (member_id, _, before) in assigned.items()

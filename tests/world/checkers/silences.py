@@ -17,7 +17,7 @@ def silent(claim: claims.Silent, truth: Truth, context: Context) -> str | None:
         return None
     member_id, until_ms = claim.member.member_id, claim.until_ms
     since_ms = until_ms - (claim.timeout_ms or 0) if claim.since_ms is None else claim.since_ms
-    blame = done_to(process, since_ms, until_ms)
+    blame = done_to(process, since_ms, until_ms) if claim.is_known else ""
     if blame and own_fault(process, truth, since_ms, until_ms) + BEAT_MS < (claim.timeout_ms or 0):
         return blame
     heard = [
@@ -68,6 +68,9 @@ def unheard(claim: claims.Unheard, truth: Truth, context: Context) -> str | None
         return None
     timeout_ms = claim.timeout_ms or 0
     removed_ms = membership.until_ms
+    if not claim.is_known:
+        paused = [each.until_ms - each.from_ms for each in truth.away if each.until_ms <= removed_ms + INSTANT_MS]
+        return None if max(paused, default=0) + NETWORK_MS >= claim.paused_ms else "it did not stand still for so long"
     from_ms = removed_ms - timeout_ms - claim.paused_ms - BEAT_MS
     paused_ms = truth.was_away(from_ms, removed_ms + INSTANT_MS)
     if paused_ms + NETWORK_MS < claim.paused_ms:
