@@ -123,7 +123,9 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
         """Whether its session ended because the coordinator read nothing from its connection; as `is_unheard`."""
         if self.cause is not Cause.SESSION_EXPIRED or not self.muted_ms or self.silent_ms is None:
             return False
-        return 2 * (self.silent_ms - self.muted_ms) < (self.session_timeout_ms or 0)
+        timeout_ms = self.session_timeout_ms or 0
+        # As long as a request of it waits for an answer, it counts as alive: its session begins after that.
+        return 2 * (min(self.silent_ms, timeout_ms) - self.muted_ms) < timeout_ms
 
     @property
     def is_refused(self) -> bool:
@@ -134,6 +136,15 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
     def is_by_coordinator(self) -> bool:
         """Whether its session ended by what the coordinator itself did: nothing may be guessed about its process."""
         return self.is_unheard or self.is_refused or self.is_muted
+
+    @property
+    def may_have_ended(self) -> bool:
+        """Of one whose client may have given up in a pause: whether its process may as well have ended.
+
+        A client of the same identity was there at once after that, or a whole session passed without a sign of it.
+        """
+        passed_ms = self.at_ms - (self.connection_closed_ms or self.at_ms)
+        return self.gave_up and (self.is_back or passed_ms >= (self.session_timeout_ms or 0))
 
     @property
     def is_surely_silent(self) -> bool:
@@ -176,7 +187,7 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
         if self.left_ms is not None:
             return self.left_ms
         if self.last_heard_ms is not None:
-            return min(self.last_heard_ms, self.at_ms)
+            return min(self.last_sign_ms or self.last_heard_ms, self.at_ms)
         # Its session began anew with a start of the coordinator, and nothing was heard in it.
         is_expired = self.cause is Cause.SESSION_EXPIRED
         return self.at_ms - (self.session_timeout_ms or 0) if is_expired else self.at_ms
@@ -185,10 +196,11 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
     def may_have_stopped_earlier(self) -> bool:
         """Whether it may have stopped before `stopped_ms`, as nothing tells when it was last heard.
 
-        Or the coordinator was not there to hear it.
+        Or the coordinator was not there to hear it, or did not read its LeaveGroup at once.
         """
         is_missed = self.cause in CAME_TOO_LATE or self.cause is Cause.SESSION_EXPIRED or self.requested_by is not None
-        return self.gave_up or (is_missed and self.last_heard_ms is None)
+        was_read_late = self.cause is Cause.MEMBER_LEFT and self.muted_ms is not None
+        return self.gave_up or was_read_late or (is_missed and self.last_heard_ms is None)
 
     @property
     def may_be_closed(self) -> bool:

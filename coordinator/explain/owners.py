@@ -101,6 +101,8 @@ class Owners(msgspec.Struct, gc=False):
     """Of those that have an owner again, and had none for a time since the group was stable."""
     gone: set[str] = set()
     """Topics that were deleted since they were assigned: of what is created again nobody is known to be the owner."""
+    claiming: set[str] = set()
+    """Protocols whose members were seen to keep what they own while they rebalance, whatever their names."""
     is_known: bool = True
     """False after events are missing or name no partitions, until an assignment names all of them again."""
 
@@ -119,8 +121,9 @@ class Owners(msgspec.Struct, gc=False):
         """
         for partition in self.owned.get(member_id, ()):
             owner = self.by_partition[partition]
-            if owner.stopped_ms is None:
-                owner.stopped_ms = at_ms
+            was_gone = owner.is_revoked and owner.stopped_ms is not None and at_ms < owner.stopped_ms
+            if owner.stopped_ms is None or was_gone:
+                owner.stopped_ms, owner.is_revoked = at_ms, False
                 owner.is_unsure = is_unsure or at_ms < owner.assigned_ms
 
     def went_on(self, member_id: str) -> None:

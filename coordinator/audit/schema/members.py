@@ -133,8 +133,8 @@ class MemberRemoved(AuditEvent, frozen=True, kw_only=True, tag="member.removed")
     pause too, and counts for `last_heard_ms`.
 
     What the coordinator did to the member since `last_heard_ms`: `connection_muted_ms` is for how long it read nothing
-    from that connection, because a quota was exceeded (KIP-219); `denied` are its requests that the authorizer refused,
-    which renew no session.
+    from that connection, because a quota was exceeded (KIP-219), of a member that left: until just before its request;
+    `denied` are its requests that the authorizer refused, which renew no session.
     """
 
     member: MemberRef

@@ -31,6 +31,7 @@ from coordinator.core.event import Event
 from coordinator.core.groups.connection_at_removal import (
     UNKNOWN,
     ConnectionAtRemoval,
+    connection_at_leave,
     connection_at_removal,
     heard_until,
 )
@@ -153,7 +154,9 @@ def _downgrade(group: ConsumerGroup, departures: Sequence[Departure], context: O
 def _removed(group: ConsumerGroup, departure: Departure, context: OperationContext) -> ConsumerMemberRemoved:
     member, sessions = departure.member, context.environment.sessions
     heard_ms, paused_ms, connection = None, None, UNKNOWN
-    if departure.cause is not Cause.MEMBER_LEFT:
+    if departure.cause is Cause.MEMBER_LEFT:
+        connection = connection_at_leave(context)
+    else:
         connection = connection_at_removal(group.group_id, member, context)
         heard_ms, paused_ms = _silence(group, member, connection, context)
     return ConsumerMemberRemoved(

@@ -32,8 +32,8 @@ class Silent(Claim, frozen=True):
 class Unheard(Claim, frozen=True):
     """The session of a member ended because the coordinator itself stood still: the member is not to blame.
 
-    Its evidence is unknown where another member of the same client was there at once after the pause: either its client
-    gave up and joined again, or its process was started again during the pause.
+    Its evidence is unknown where its connection closed meanwhile, and either another member of the same client was there
+    at once after the pause, or nothing was heard of it for a whole session: its process may have ended in the pause.
     """
 
     member: MemberRef
@@ -48,7 +48,8 @@ class Unheard(Claim, frozen=True):
 class Refused(Claim, frozen=True):
     """The session of a member ended because its requests were refused: it has no right to what they need.
 
-    True if the member sent requests after it had lost the right, and none that was answered otherwise.
+    True if the member sent requests after it had lost the right, and none that renews its session was answered otherwise.
+    `count` are those over its last connection.
     """
 
     member: MemberRef

@@ -14,6 +14,9 @@ from coordinator.explain.generation import CONSUMER, Changes, Outcome
 from coordinator.explain.known_member import KnownMember
 from coordinator.explain.owners import Owners
 
+NO_PLACE: Final = frozenset({"GROUP_MAX_SIZE_REACHED", "INCONSISTENT_GROUP_PROTOCOL", "UNRELEASED_INSTANCE_ID"})
+"""Why a client is refused that depends on who is in the group."""
+
 WholeGroup = schema.GroupLoaded | schema.GroupSnapshot | schema.GroupConverted
 
 
@@ -57,6 +60,10 @@ def _loaded(history: FoldedGroup, event: schema.GroupLoaded) -> None:
         for generation in history.generations:
             if generation is not kept:
                 generation.take_back(event.void_from_seq)
+        # Who was refused a place in a group that never was asks for it again.
+        void = [each for each in history.rejected if each.seq >= event.void_from_seq and each.error in NO_PLACE]
+        for each in void:
+            history.rejected.remove(each)
     history.pending_changes = Changes()
     _take_members(history, event, event.members)
 

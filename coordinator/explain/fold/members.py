@@ -60,8 +60,9 @@ def _keeps_what_it_owns(history: FoldedGroup, member: KnownMember) -> bool:
 
     Java's consumer uses the protocol that all of its assignors have (KIP-429), whichever one the group uses.
     """
-    stable = history.latest_stable
-    return stable is not None and is_cooperative(stable.protocol_name) and all(map(is_cooperative, member.protocols))
+    stable, claiming = history.latest_stable, history.owners.claiming
+    names = [] if stable is None else [stable.protocol_name, *member.protocols]
+    return bool(names) and all(is_cooperative(each) or each in claiming for each in names)
 
 
 def _note_join(history: FoldedGroup, member: MemberRef, join_ms: int | None, at_ms: int) -> None:

@@ -111,6 +111,8 @@ def _assigned(history: FoldedGroup, event: schema.MemberAssigned) -> None:
     if event.claimed and event.claimed >= sum(map(len, event.kept.values())):
         # Its assignor is cooperative, whatever its name: it had given up nothing before it got its assignment.
         history.owners.went_on(member.member_id)
+        if history.latest is not None and history.latest.protocol_name:
+            history.owners.claiming.add(history.latest.protocol_name)
     history.owners.assigned(member, partitions, event.time_ms)
     if event.lost:
         history.owners.revoked(member.member_id, event.lost, event.time_ms)

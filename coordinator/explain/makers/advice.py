@@ -212,12 +212,19 @@ def _for_leave(removal: Removal, context: Context, because: list[Claim]) -> Advi
 
 
 def _is_about_restarts(context: Context) -> bool:
-    """Whether all that happened is that clients left and were back at once: without that there was no rebalance."""
+    """Whether all that happened is that clients left and were back at once: without that there was no rebalance.
+
+    A full group refuses the new process of a static member, as long as that has its place.
+    """
     generation = context.generation
-    left = Counter(identity(each.member) for each in generation.changes.removed if each.cause is Cause.MEMBER_LEFT)
-    came = Counter(identity(each.member) for each in generation.changes.joined)
+    removed, joined = generation.changes.removed, generation.changes.joined
+    left = Counter(identity(each.member) for each in removed if each.cause is Cause.MEMBER_LEFT)
+    came = Counter(identity(each.member) for each in joined)
     others = {each.cause for each in generation.triggers} - {Cause.MEMBER_LEFT, Cause.NEW_MEMBER}
-    return bool(left) and left == came and len(generation.changes.removed) == left.total() and not others
+    if not left or left != came or len(removed) != left.total() or others or any(each.fills_group for each in joined):
+        return False
+    last_ms = {identity(each.member): each.at_ms for each in joined}
+    return all(last_ms[identity(each.member)] >= each.at_ms for each in removed)
 
 
 _BY_CAUSE: Final = {

@@ -222,7 +222,7 @@ def silence_of(removal: Removal, event: int | None) -> Silent | Unheard | Refuse
             timeout_ms=timeout_ms,
             is_closed=removal.connection_open is False,
             found_closed=removal.gave_up,
-            evidence=unknown(event) if removal.gave_up and removal.is_back else seen(event),
+            evidence=unknown(event) if removal.may_have_ended else seen(event),
         )
     if removal.is_refused and removal.denied is not None:
         denied = removal.denied

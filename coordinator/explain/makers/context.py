@@ -40,7 +40,8 @@ class Context:
         """Member id → the first heartbeat of a removed member after its removal."""
         found: dict[str, RequestRejected] = {}
         for each in self.history.rejected:
-            if each.error == "UNKNOWN_MEMBER_ID" and each.api in HEARTBEATS and not each.injected:
+            leaves = each.api == "ConsumerGroupHeartbeat" and (each.request_generation_id or 0) < 0
+            if each.error == "UNKNOWN_MEMBER_ID" and each.api in HEARTBEATS and not each.injected and not leaves:
                 found.setdefault(each.member.member_id, each)
         return found
 

@@ -93,8 +93,8 @@ def not_to_blame(claims: Sequence[Unheard], telling: Telling) -> Iterator[str]:
     unclear = [each.member for each in claims if not each.is_known]
     if unclear:
         yield (
-            f"Whether {telling.names.listed(unclear)} gave up because nobody answered, or was started again in that time,"
-            " is not known: its client joined again at once."
+            f"Whether {telling.names.listed(unclear)} gave up because nobody answered, or its process ended, is not"
+            " known."
         )
     closed = [each.member for each in claims if each.is_closed]
     if closed:

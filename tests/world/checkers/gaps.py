@@ -110,7 +110,8 @@ def _steps(truth: Truth, context: Context) -> Iterator[tuple[Partition, int, str
             for each in partitions:
                 before, owners[each] = owners.get(each), member_id
                 known = steps.setdefault(each, [])
-                is_new = not known or known[-1][0] != member_id or each in released
+                # The members of the eager protocol give up what they have, to be assigned it again.
+                is_new = not known or known[-1][0] != member_id or each in released or plan.is_whole
                 released.discard(each)
                 if is_since_then(plan, context) and is_new:
                     known.append((member_id, plan.at_ms, before))
@@ -127,6 +128,9 @@ def _gap(truth: Truth, partition: Partition, at_ms: int, owner: str) -> Gap:
     removal = truth.removal(owner, at_ms)
     heard = truth.last_arrival(owner, at_ms if removal is None else removal.until_ms, Fate.HANDLED)
     stopped_ms = max(assigned_ms, first_ms if perhaps is None else perhaps, _gave_up(truth, partition, at_ms))
+    process = truth.process_of(owner)
+    if heard is not None and removal is not None and process is not None and process.cut.within(stopped_ms - 1, heard):
+        stopped_ms = max(stopped_ms, heard)  # what the network held back is a sign of life when it arrives
     told = truth.arrivals(owner, stopped_ms - NETWORK_MS, stopped_ms + NETWORK_MS)
     least = at_ms - stopped_ms - (0 if any(each.fate is Fate.HANDLED for each in told) else BEAT_MS)
     most = at_ms - min(first_ms if surely is None else surely, at_ms if heard is None else heard)
