@@ -59,6 +59,7 @@ def _rejoined(
         "rebalance_timeout_ms": event.rebalance_timeout_ms,
         "protocols": [protocol.name for protocol in event.protocols],
         "rack_id": "",
+        "last_heard_ms": event.last_heard_ms,
     }
 
 
@@ -192,6 +193,7 @@ def _generation_started(
     state.start_generation(event.at_ms)
     triggers, unnamed_triggers = state.pop_triggers()
     slowest, slowest_ms = state.slowest_to_join(group.generation_id)
+    recreated = world.recreated_topics(state.topics)
     state.topics = world.topics(state.subscribed_topics())
     return {
         "protocol_type": group.protocol_type or "",
@@ -205,6 +207,7 @@ def _generation_started(
         "slowest_member": slowest,
         "slowest_join_ms": slowest_ms,
         "target_epoch": None,
+        "recreated_topics": recreated,
     }
 
 

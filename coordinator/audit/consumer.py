@@ -82,6 +82,7 @@ def _updated(
         "rebalance_timeout_ms": metadata.rebalance_timeout_ms,
         "protocols": _assignors(metadata),
         "rack_id": metadata.rack_id or "",
+        "last_heard_ms": None,
     }
 
 

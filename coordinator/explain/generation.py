@@ -106,8 +106,8 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
             return False
         if self.gave_up:
             return not self._had_a_session_after_the_pause
-        if not self.coordinator_paused_ms or self.silent_ms is None:
-            return False
+        if not self.coordinator_paused_ms or self.silent_ms is None or self.connection_open is False:
+            return False  # one that had closed its connection before the pause sent nothing in it
         return 2 * (self.silent_ms - self.coordinator_paused_ms) < (self.session_timeout_ms or 0)
 
     @property

@@ -100,8 +100,8 @@ def test_a_connection_that_closed_while_the_coordinator_stood_still():
     group.sim.stand_still(11_000)
     story = group.story()
     said = text(story)
+    assert "Whether a gave up because nobody answered, or its process ended, is not known." in said
     assert "The connections of a closed meanwhile: clients may give up when nobody answers." in said
-    assert "its process ended" not in said
     assert "process" not in " ".join(story.advice)
 
 
@@ -529,7 +529,7 @@ def test_whether_a_client_gave_up_in_a_pause_or_was_started_again_in_it_is_not_k
     (removed,) = (each for each in group.history().generations if each.changes.removed)
     story = group.story(removed.generation_id)
     assert "the coordinator itself stood still for 8 s, and found the connection of a" in text(story)
-    assert "Whether a gave up because nobody answered, or its process ended, is not known." in text(story)
+    assert "Whether a-00000001 gave up because nobody answered, or its process ended, is not known." in text(story)
     assert "no fault" not in text(story)
 
 

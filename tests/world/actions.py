@@ -164,6 +164,7 @@ class Actions(World):
         process = consumer.process
         if process is not None and process.is_alive and not process.truth.muted.is_on:
             process.truth.muted.begin(self.now_ms)
+            process.muted_until_ms = self.now_ms + value
             process.connection.mute(self.now_ms, self.now_ms + value)
             self._later(value, partial(process.unmute, self.now_ms))
 

@@ -95,7 +95,8 @@ class MemberRejoined(AuditEvent, frozen=True, kw_only=True, tag="member.rejoined
     `metadata_changed` is true if its protocols or what it subscribes to changed. What it says that it owns (KIP-429,
     KIP-792) is no change. The other fields are as in `member.joined`, and hold from now on: the timeouts and
     `protocols` are null in older events. A member of the consumer protocol has no session timeout of its own, but that
-    of its group: `session_timeout_ms` is null.
+    of its group: `session_timeout_ms` is null. `last_heard_ms` is the wall-clock time of what it sent before that, of a
+    member of a classic group; null if it is not known, as after a load.
     """
 
     member: MemberRef
@@ -109,6 +110,7 @@ class MemberRejoined(AuditEvent, frozen=True, kw_only=True, tag="member.rejoined
     rebalance_timeout_ms: int | None = None
     protocols: list[str] | None = None
     rack_id: str = ""
+    last_heard_ms: int | None = None
 
 
 class MemberRemoved(AuditEvent, frozen=True, kw_only=True, tag="member.removed"):

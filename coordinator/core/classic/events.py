@@ -108,7 +108,8 @@ class MemberJoined(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
 class MemberRejoined(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """A known member joins the next generation and waits for it.
 
-    `cause` is that of the rebalance, if this is what starts it.
+    `cause` is that of the rebalance, if this is what starts it. `last_heard_ms`: when it was heard before that, in
+    wall-clock milliseconds.
     """
 
     group_id: str
@@ -122,6 +123,7 @@ class MemberRejoined(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     reason: str
     client_details: ClientDetails = UNKNOWN_CLIENT
     client_connection: ClientConnection | None = None
+    last_heard_ms: int | None = None
 
     def apply(self, group: Group[ClassicGroup]) -> None:
         classic = group.membership

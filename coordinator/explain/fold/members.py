@@ -22,6 +22,9 @@ from coordinator.explain.known_member import KnownMember
 from coordinator.explain.owners import is_cooperative
 from coordinator.explain.replaced_clients import remember_client
 
+LATE: Final = 2.5
+"""Which part of its session timeout passes without a heartbeat at most, one that is late included, if all is well."""
+
 AT_ONCE_MS: Final = 1_000
 """A client that waits while the event loop of the coordinator is blocked is back so soon after that."""
 
@@ -49,10 +52,21 @@ def _rejoined(history: FoldedGroup, event: schema.MemberRejoined) -> None:
     elif event.metadata_changed:
         pending = history.pending
         pending.add(pending.resubscribed, _resubscription(event, known))
+    was_loaded = known.was_loaded
     known.rejoin(event)
     if history.group_type != CONSUMER and not _keeps_what_it_owns(history, known):
-        history.owners.gave_up(event.member.member_id, event.time_ms)
+        history.owners.gave_up(event.member.member_id, event.time_ms, is_unsure=_came_late(event, was_loaded=was_loaded))
     _note_join(history, event.member, event.join_ms, event.time_ms)
+
+
+def _came_late(event: schema.MemberRejoined, *, was_loaded: bool) -> bool:
+    """Whether its JoinGroup may have waited: clients send three heartbeats in a session timeout, or more.
+
+    Of one that was not heard since a load that is not known.
+    """
+    if event.last_heard_ms is None or not event.session_timeout_ms:
+        return was_loaded
+    return LATE * (event.time_ms - event.last_heard_ms) > event.session_timeout_ms
 
 
 def _keeps_what_it_owns(history: FoldedGroup, member: KnownMember) -> bool:

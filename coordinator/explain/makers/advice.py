@@ -102,7 +102,7 @@ def _for_removal(removal: Removal, context: Context, because: list[Claim]) -> Ad
     if removal.cause is Cause.SESSION_EXPIRED and removal.may_be_closed:
         back = next((each for each in because if isinstance(each, Back)), None)
         # In a consumer group a new process takes the place of one that left for a moment, and of no other.
-        takes_place = not context.generation.is_epoch or removal.left_ms is not None
+        takes_place = not removal.gives_no_reason or removal.left_ms is not None
         if back is not None and takes_place and _has_room(back, context) and not _was_refused(removal, back, context):
             above_ms = _kept_place_ms(removal, back, context)
             is_epoch = context.generation.is_epoch

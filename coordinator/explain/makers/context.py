@@ -8,6 +8,8 @@ from coordinator.core.causes import Cause
 from coordinator.explain.generation import Generation, Joining, Outcome, Removal, Replacement, Resubscription
 from coordinator.explain.history import GroupHistory
 
+READ_AFTER_MS: Final = 1_000
+"""What was sent while the coordinator stood still is read so soon after that."""
 HEARTBEATS: Final = frozenset({"Heartbeat", "ConsumerGroupHeartbeat"})
 
 
@@ -50,6 +52,9 @@ class Context:
         found = self.came_again.get(removal.member.member_id)
         if found is None or found.time_ms < removal.at_ms or removal.muted_ms:
             return None  # what was sent before the connection was muted is read after that, whoever lives
+        is_at_once = found.time_ms - removal.at_ms <= READ_AFTER_MS
+        if is_at_once and (removal.coordinator_paused_ms or removal.connection_closed_in_pause_ms):
+            return None  # nor is what waited while the coordinator stood still
         return found
 
     def removal_of(self, trigger: Trigger) -> Removal:

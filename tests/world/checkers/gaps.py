@@ -1,6 +1,6 @@
 """For how long nobody processed the partitions that the members of a generation were assigned."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from tests.world.checkers.context import Context
@@ -85,14 +85,23 @@ class Gap(NamedTuple):
 
 def gaps(truth: Truth, context: Context) -> dict[Partition, Gap]:
     """The longest of each partition that had an owner before: several epochs may have assigned it since."""
+    return longest(all_gaps(truth, context))
+
+
+def longest(known: Iterable[tuple[Partition, Gap]]) -> dict[Partition, Gap]:
     found: dict[Partition, Gap] = {}
-    for partition, at_ms, before, now in _steps(truth, context):
-        process = truth.process_of(now)
-        gap = _gap(truth, partition, at_ms, before)
-        gap = gap._replace(is_over=process is None or process.lived_at(at_ms))
+    for partition, gap in known:
         if partition not in found or found[partition].most < gap.most:
             found[partition] = gap
     return found
+
+
+def all_gaps(truth: Truth, context: Context) -> Iterator[tuple[Partition, Gap]]:
+    """Each partition that had an owner before, and how long nobody processed it, for each owner that it got."""
+    for partition, at_ms, before, now in _steps(truth, context):
+        process = truth.process_of(now)
+        gap = _gap(truth, partition, at_ms, before)
+        yield partition, gap._replace(is_over=process is None or process.lived_at(at_ms))
 
 
 def _steps(truth: Truth, context: Context) -> Iterator[tuple[Partition, int, str, str]]:
@@ -129,8 +138,9 @@ def _gap(truth: Truth, partition: Partition, at_ms: int, owner: str) -> Gap:
     heard = truth.last_arrival(owner, at_ms if removal is None else removal.until_ms, Fate.HANDLED)
     stopped_ms = max(assigned_ms, first_ms if perhaps is None else perhaps, _gave_up(truth, partition, at_ms))
     process = truth.process_of(owner)
-    if heard is not None and removal is not None and process is not None and process.cut.within(stopped_ms - 1, heard):
-        stopped_ms = max(stopped_ms, heard)  # what the network held back is a sign of life when it arrives
+    if removal is not None and process is not None and process.cut.within(stopped_ms - 1, removal.until_ms):
+        # What the network held back is a sign of life when it arrives, be it a goodbye.
+        stopped_ms = max(stopped_ms, truth.last_arrival(owner, removal.until_ms + 1, Fate.HANDLED) or 0)
     told = truth.arrivals(owner, stopped_ms - NETWORK_MS, stopped_ms + NETWORK_MS)
     least = at_ms - stopped_ms - (0 if any(each.fate is Fate.HANDLED for each in told) else BEAT_MS)
     most = at_ms - min(first_ms if surely is None else surely, at_ms if heard is None else heard)

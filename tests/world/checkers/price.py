@@ -6,9 +6,9 @@ from typing import Final
 from coordinator.explain.claims import price as claims
 from coordinator.explain.claims.claim import Claim
 from tests.world.checkers.context import Check, Context
-from tests.world.checkers.gaps import Gap, assigned_at_the_end, assigned_in, gaps
+from tests.world.checkers.gaps import Gap, all_gaps, assigned_at_the_end, assigned_in, gaps, longest
 from tests.world.checkers.tolerances import BEAT_MS, INSTANT_MS, NETWORK_MS, SYNC_MS
-from tests.world.topics import RECORDS_PER_SECOND
+from tests.world.topics import RECORDS_PER_SECOND, Partition
 from tests.world.truth import Truth
 
 FORGETS: Final = frozenset({"delete offsets", "delete group"})
@@ -16,8 +16,8 @@ FORGETS: Final = frozenset({"delete offsets", "delete group"})
 
 def unowned(claim: claims.Unowned, truth: Truth, context: Context) -> str | None:
     """There is one claim for the partitions of members that had stopped before, by name, and one for the rest."""
-    found = gaps(truth, context)
-    known = _meant(claim, found.values(), truth, context)
+    every = list(all_gaps(truth, context))
+    found, known = longest(every), _meant(claim, every, truth, context)
     if not known:
         return "no such partition had an owner before"
     at_least, at_most = max(each.least for each in known), max(each.most for each in known)
@@ -37,15 +37,18 @@ def unowned(claim: claims.Unowned, truth: Truth, context: Context) -> str | None
     return f"{missing} partitions had no owner, and {told} are told of" if told < missing else None
 
 
-def _meant(claim: claims.Unowned, found: Iterable[Gap], truth: Truth, context: Context) -> list[Gap]:
-    """The gaps of the partitions that a claim is about, by their last owners."""
+def _meant(
+    claim: claims.Unowned, every: Iterable[tuple[Partition, Gap]], truth: Truth, context: Context
+) -> list[Gap]:
+    """The longest gaps of the partitions that a claim is about, by their last owners."""
     named = {
         truth.identity(owner.member_id)
         for each in context.told
         if isinstance(each, claims.Unowned) and (each is claim or not claim.owners)
         for owner in each.owners
     }
-    return [each for each in found if (truth.identity(each.owner) in named) == bool(claim.owners)]
+    meant = ((which, gap) for which, gap in every if (truth.identity(gap.owner) in named) == bool(claim.owners))
+    return list(longest(meant).values())
 
 
 def unowned_in_sum(claim: claims.UnownedInSum, truth: Truth, context: Context) -> str | None:

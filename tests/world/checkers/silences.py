@@ -46,6 +46,8 @@ def done_to(process: ProcessTruth, from_ms: int, until_ms: int) -> str:
     if refused:
         return f"{len(refused)} requests of it were refused, the first was {refused[0].api}"
     muted_ms = process.muted.within(from_ms, until_ms)
+    if not any(each.fate is Fate.UNREAD and from_ms < each.at_ms < until_ms for each in process.arrivals):
+        return ""  # there was nothing to be read
     return f"nothing was read from its connection for {muted_ms} ms" if muted_ms > NETWORK_MS else ""
 
 
@@ -135,7 +137,7 @@ def came_again(claim: claims.CameAgain, truth: Truth, context: Context) -> str |
     removal = truth.removal(claim.member.member_id, claim.at_ms)
     if removal is None or abs(removal.until_ms - claim.removed_ms) > NETWORK_MS:
         return "it was not removed then"
-    last_ms = truth.last_arrival(claim.member.member_id, claim.removed_ms, Fate.HANDLED)
+    last_ms = truth.last_arrival(claim.member.member_id, claim.removed_ms + 1, Fate.HANDLED)
     if claim.silent_ms is not None and last_ms is not None and claim.at_ms - last_ms > claim.silent_ms + NETWORK_MS:
         return f"it had been silent for {claim.at_ms - last_ms} ms"
     return None
