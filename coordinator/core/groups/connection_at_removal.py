@@ -11,7 +11,6 @@ import msgspec
 from coordinator.core.client_connection import ClientConnection
 from coordinator.core.decision import OperationContext
 
-
 READ_AFTER_MS: Final = 100
 """What comes so soon after a throttle time may have waited in it."""
 

@@ -57,6 +57,7 @@ def _loaded(history: FoldedGroup, event: schema.GroupLoaded) -> None:
     if kept is None:
         history.close_latest(Outcome.CUT_SHORT, event.time_ms)
     if event.void_from_seq is not None:
+        _take_back_replacements(history, event, event.void_from_seq)
         for generation in history.generations:
             if generation is not kept:
                 generation.take_back(event.void_from_seq)
@@ -66,6 +67,18 @@ def _loaded(history: FoldedGroup, event: schema.GroupLoaded) -> None:
             history.rejected.remove(each)
     history.pending_changes = Changes()
     _take_members(history, event, event.members)
+
+
+def _take_back_replacements(history: FoldedGroup, event: schema.GroupLoaded, void_from_seq: int) -> None:
+    """Static members have the ids again that they had: their partitions go back to these."""
+    loaded = {each.member.member_id: each.member for each in event.members}
+    replaced = list(history.pending_changes.replaced)
+    for generation in history.generations:
+        replaced += [*generation.changes.replaced, *generation.replaced_while_stable]
+    for each in sorted(replaced, key=lambda each: each.seq, reverse=True):
+        old = loaded.get(each.old_member_id)
+        if each.seq >= void_from_seq and old is not None:
+            history.owners.replaced(each.member.member_id, old)
 
 
 def _snapshot(history: FoldedGroup, event: schema.GroupSnapshot) -> None:

@@ -55,7 +55,9 @@ def _rejoined(history: FoldedGroup, event: schema.MemberRejoined) -> None:
     was_loaded = known.was_loaded
     known.rejoin(event)
     if history.group_type != CONSUMER and not _keeps_what_it_owns(history, known):
-        history.owners.gave_up(event.member.member_id, event.time_ms, is_unsure=_came_late(event, was_loaded=was_loaded))
+        history.owners.gave_up(
+            event.member.member_id, event.time_ms, is_unsure=_came_late(event, was_loaded=was_loaded)
+        )
     _note_join(history, event.member, event.join_ms, event.time_ms)
 
 
@@ -199,9 +201,8 @@ def _note_absence(history: FoldedGroup, event: schema.StaticMemberReplaced) -> N
     After a load that is not known, and they had none since then, at least.
     """
     if history.latest is not None and history.latest.outcome is not Outcome.STABLE:
-        stopped_ms = event.old_last_heard_ms or history.loaded_ms
-        if stopped_ms is not None:
-            history.owners.gave_up(event.member.member_id, stopped_ms, is_unsure=True)
+        stopped_ms = event.old_last_heard_ms or history.loaded_ms or event.time_ms
+        history.owners.gave_up(event.member.member_id, stopped_ms, is_unsure=True)
 
 
 def _resubscription(event: schema.MemberRejoined, known: KnownMember) -> Resubscription:

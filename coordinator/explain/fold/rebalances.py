@@ -40,7 +40,7 @@ def _rebalance_started(history: FoldedGroup, event: schema.RebalanceStarted) -> 
     generation.topic_changes = dict(event.topic_changes)
     generation.recreated_topics = list(event.recreated_topics)
     for topic, (before, now) in event.topic_changes.items():
-        is_new = topic in generation.recreated_topics or not before  # what there was of that name is gone
+        is_new = topic in generation.recreated_topics  # what there was of that name is gone
         if is_new or now < before:
             history.owners.deleted(topic, 0 if is_new else now)
     generation.member_count = event.members

@@ -134,7 +134,7 @@ def _for_removal(removal: Removal, context: Context, because: list[Claim]) -> Ad
 
 
 def _has_room(back: Back, context: Context) -> bool:
-    """Whether a new process of a static member would have been let in: a full group refuses it while it has its place."""
+    """Whether the new process of a static member would have been let in while it had its place."""
     joined = (each for each in joined_from(context.history, context.generation) if each.at_ms == back.back_ms)
     return not any(each.fills_group for each in joined if each.member.member_id == back.new_member.member_id)
 

@@ -57,6 +57,14 @@ class Context:
             return None  # nor is what waited while the coordinator stood still
         return found
 
+    def rejected_in_silence(self, removal: Removal) -> RequestRejected | None:
+        """A request under its member id that was rejected, and so renewed no session, before the member was removed."""
+        since_ms = removal.last_heard_ms
+        if since_ms is None:
+            return None
+        theirs = (each for each in self.history.rejected if each.member.member_id == removal.member.member_id)
+        return next((each for each in theirs if since_ms < each.time_ms <= removal.at_ms and not each.injected), None)
+
     def removal_of(self, trigger: Trigger) -> Removal:
         found = None if trigger.member is None else self._removals.get(trigger.member.member_id)
         found = found or self._earlier_removal(trigger)

@@ -34,6 +34,8 @@ def silent(claim: Silent, telling: Telling) -> str:
     if silent_ms is None or not claim.is_known:
         known = f", {timeout}" if timeout else ""
         return f"nothing was heard of {who} for its session timeout{known}"
+    if claim.rejected:
+        return f"the requests of {who} were rejected for {duration(silent_ms)} ({claim.rejected}), so its session ended"
     if claim.committed_ms is not None:
         return f"{who} sent no heartbeat for {duration(silent_ms)}, though it committed offsets meanwhile"
     if not timeout:

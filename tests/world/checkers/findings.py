@@ -89,10 +89,12 @@ def storm(claim: claims.Storm, truth: Truth, context: Context) -> str | None:
 
 
 def rolling_restart(claim: claims.RollingRestart, truth: Truth, context: Context) -> str | None:
+    # The goodbyes of a time in which nobody coordinated are read after it.
+    hidden_ms = truth.was_away(claim.from_ms - RETURN_MS, claim.from_ms + INSTANT_MS)
     ended = {
         each.consumer
         for each in truth.processes
-        if claim.from_ms - NETWORK_MS <= each.ended_ms <= claim.until_ms + NETWORK_MS
+        if claim.from_ms - hidden_ms - NETWORK_MS <= each.ended_ms <= claim.until_ms + NETWORK_MS
     }
     others = {
         each.process.consumer

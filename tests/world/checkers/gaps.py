@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from tests.world.checkers.context import Context
 from tests.world.checkers.tolerances import BEAT_MS, NETWORK_MS, SYNC_MS
+from tests.world.clients import COOPERATIVE
 from tests.world.spans import last_before
 from tests.world.topics import Partition
 from tests.world.truth import Fate, Plan, Truth
@@ -81,6 +82,10 @@ class Gap(NamedTuple):
     """The member that had it before."""
     is_over: bool = True
     """It was assigned to a process that lived; else it goes on, and is told where somebody has it again."""
+    hidden: int = 0
+    """For how much of the least nobody coordinated, who could have noticed it."""
+    was_released: bool = False
+    """An assignment had taken it from its owner."""
 
 
 def gaps(truth: Truth, context: Context) -> dict[Partition, Gap]:
@@ -98,16 +103,20 @@ def longest(known: Iterable[tuple[Partition, Gap]]) -> dict[Partition, Gap]:
 
 def all_gaps(truth: Truth, context: Context) -> Iterator[tuple[Partition, Gap]]:
     """Each partition that had an owner before, and how long nobody processed it, for each owner that it got."""
-    for partition, at_ms, before, now in _steps(truth, context):
+    for partition, at_ms, before, now, was_released in _steps(truth, context):
         process = truth.process_of(now)
         gap = _gap(truth, partition, at_ms, before)
-        yield partition, gap._replace(is_over=process is None or process.lived_at(at_ms))
+        is_over = process is None or process.lived_at(at_ms)
+        yield partition, gap._replace(is_over=is_over, was_released=was_released)
 
 
-def _steps(truth: Truth, context: Context) -> Iterator[tuple[Partition, int, str, str]]:
-    """Each partition that got another owner, when that was, the owner before, which may be the same one, and now."""
+def _steps(truth: Truth, context: Context) -> Iterator[tuple[Partition, int, str, str, bool]]:
+    """Each partition that got another owner, when that was, the owner before, which may be the same one, and now.
+
+    The last says whether the one before had been told to give it up.
+    """
     owners: dict[Partition, str] = {}
-    steps: dict[Partition, list[tuple[str, int, str | None]]] = {}
+    steps: dict[Partition, list[tuple[str, int, str | None, bool]]] = {}
     released: set[Partition] = set()
     last_ms = context.begin_ms
     for plan in plans_until(truth, context):
@@ -116,18 +125,20 @@ def _steps(truth: Truth, context: Context) -> Iterator[tuple[Partition, int, str
         last_ms = plan.at_ms
         for member_id, partitions in plan.assigned.items():
             released.update(each for each, owner in owners.items() if owner == member_id and each not in partitions)
+            is_eager = plan.is_whole and plan.protocol not in COOPERATIVE
             for each in partitions:
                 before, owners[each] = owners.get(each), member_id
                 known = steps.setdefault(each, [])
                 # The members of the eager protocol give up what they have, to be assigned it again.
-                is_new = not known or known[-1][0] != member_id or each in released or plan.is_whole
+                is_new = not known or known[-1][0] != member_id or each in released or is_eager
+                was_released = each in released
                 released.discard(each)
                 if is_since_then(plan, context) and is_new:
-                    known.append((member_id, plan.at_ms, before))
+                    known.append((member_id, plan.at_ms, before, was_released))
     for partition, known in steps.items():
-        for member_id, at_ms, before in known:
+        for member_id, at_ms, before, was_released in known:
             if before is not None:
-                yield partition, at_ms, before, member_id
+                yield partition, at_ms, before, member_id, was_released
 
 
 def _gap(truth: Truth, partition: Partition, at_ms: int, owner: str) -> Gap:
@@ -144,7 +155,7 @@ def _gap(truth: Truth, partition: Partition, at_ms: int, owner: str) -> Gap:
     told = truth.arrivals(owner, stopped_ms - NETWORK_MS, stopped_ms + NETWORK_MS)
     least = at_ms - stopped_ms - (0 if any(each.fate is Fate.HANDLED for each in told) else BEAT_MS)
     most = at_ms - min(first_ms if surely is None else surely, at_ms if heard is None else heard)
-    return Gap(max(0, least), most, owner)
+    return Gap(max(0, least), most, owner, hidden=truth.was_away(stopped_ms, at_ms))
 
 
 def _gave_up(truth: Truth, partition: Partition, at_ms: int) -> int:
@@ -152,7 +163,9 @@ def _gave_up(truth: Truth, partition: Partition, at_ms: int) -> int:
     found = 0
     for each in truth.by_partition.get(partition, ()):
         end_ms = each.span[1]
-        is_its_own = end_ms <= at_ms and each.process.lived_at(end_ms) and bool(each.process.ran([(end_ms, end_ms + 1)]))
+        is_its_own = (
+            end_ms <= at_ms and each.process.lived_at(end_ms) and bool(each.process.ran([(end_ms, end_ms + 1)]))
+        )
         if is_its_own and any(end == end_ms for _, end in truth.rightful(each)):
             found = max(found, end_ms)
     return found

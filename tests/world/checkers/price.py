@@ -33,13 +33,11 @@ def unowned(claim: claims.Unowned, truth: Truth, context: Context) -> str | None
     if claim.shortest_ms > shortest + BEAT_MS:
         return f"of {claim.partitions} partitions one had no owner for {shortest} ms at most"
     told = sum(each.partitions for each in context.told if isinstance(each, claims.Unowned))
-    missing = sum(each.least > BEAT_MS and each.is_over for each in found.values())
+    missing = sum(each.least - each.hidden > BEAT_MS and each.is_over for each in found.values())
     return f"{missing} partitions had no owner, and {told} are told of" if told < missing else None
 
 
-def _meant(
-    claim: claims.Unowned, every: Iterable[tuple[Partition, Gap]], truth: Truth, context: Context
-) -> list[Gap]:
+def _meant(claim: claims.Unowned, every: Iterable[tuple[Partition, Gap]], truth: Truth, context: Context) -> list[Gap]:
     """The longest gaps of the partitions that a claim is about, by their last owners."""
     named = {
         truth.identity(owner.member_id)
@@ -47,7 +45,13 @@ def _meant(
         if isinstance(each, claims.Unowned) and (each is claim or not claim.owners)
         for owner in each.owners
     }
-    meant = ((which, gap) for which, gap in every if (truth.identity(gap.owner) in named) == bool(claim.owners))
+    is_named = bool(claim.owners)
+    # What was taken from an owner that was removed later may be told of with either.
+    meant = (
+        (which, gap)
+        for which, gap in every
+        if (truth.identity(gap.owner) in named) == is_named or (gap.was_released and not is_named)
+    )
     return list(longest(meant).values())
 
 

@@ -8,7 +8,7 @@ from tests.world.checkers.context import Check, Context
 from tests.world.checkers.tolerances import BEAT_MS, EXPIRY_MS, INSTANT_MS, NETWORK_MS
 from tests.world.history import GROUP_ID
 from tests.world.spans import FOREVER, overlap, without
-from tests.world.truth import AwayKind, Ended, Fate, ProcessTruth, Truth
+from tests.world.truth import Arrival, AwayKind, Ended, Fate, ProcessTruth, Truth
 
 
 def silent(claim: claims.Silent, truth: Truth, context: Context) -> str | None:
@@ -26,6 +26,7 @@ def silent(claim: claims.Silent, truth: Truth, context: Context) -> str | None:
         if each.fate is Fate.HANDLED
         and each.member_id == member_id
         and not (claim.committed_ms is not None and each.api == "OffsetCommit")
+        and not (claim.rejected and _was_rejected(process, each, claim.rejected))
     ]
     if heard:
         return f"{heard[0].api} of it arrived {heard[0].at_ms - since_ms} ms after the silence is said to begin"
@@ -38,6 +39,13 @@ def silent(claim: claims.Silent, truth: Truth, context: Context) -> str | None:
     if away_ms > EXPIRY_MS and not own_fault(process, truth, since_ms, until_ms):
         return f"the coordinator was away for {away_ms} ms, and nothing was wrong with the member"
     return None
+
+
+def _was_rejected(process: ProcessTruth, arrival: Arrival, error: str) -> bool:
+    return any(
+        each.api == arrival.api and each.error == error and abs(each.at_ms - arrival.at_ms) <= INSTANT_MS
+        for each in process.answers
+    )
 
 
 def done_to(process: ProcessTruth, from_ms: int, until_ms: int) -> str:
@@ -87,7 +95,8 @@ def refused(claim: claims.Refused, truth: Truth, context: Context) -> str | None
     removal = truth.removal(claim.member.member_id, context.known_ms)
     if removal is None or removal.process is None:
         return None
-    sent = [each for each in removal.process.arrivals if claim.since_ms - NETWORK_MS <= each.at_ms < removal.until_ms]
+    since_ms, until_ms = claim.since_ms - NETWORK_MS, removal.until_ms
+    sent = [each for each in removal.process.arrivals if since_ms <= each.at_ms <= until_ms]
     found = [each for each in sent if each.fate is Fate.REFUSED]
     if not found:
         return "nothing of it was refused then"
@@ -96,9 +105,10 @@ def refused(claim: claims.Refused, truth: Truth, context: Context) -> str | None
     if found[0].at_ms - claim.since_ms > BEAT_MS:
         return f"it was refused first {found[0].at_ms - claim.since_ms} ms later"
     is_of_one = not any(found[0].at_ms < each <= removal.until_ms for each in removal.process.disconnections)
-    if claim.count > len(found) or (is_of_one and claim.count != len(found)):
+    before = sum(each.at_ms < until_ms for each in found)
+    if claim.count > len(found) or (is_of_one and claim.count < before):
         return f"{len(found)} of its requests were refused"
-    handled = [each for each in sent if each.fate is Fate.HANDLED and each.at_ms > found[0].at_ms]
+    handled = [each for each in sent if each.fate is Fate.HANDLED and found[0].at_ms < each.at_ms < until_ms]
     handled = [each for each in handled if each.api != "OffsetCommit"]  # which renews no session in a consumer group
     if handled:
         return f"its {handled[0].api} was handled {handled[0].at_ms - claim.since_ms} ms later"

@@ -81,6 +81,7 @@ def rolling_restart(facts: Facts, now_ms: int) -> Iterator[RollingRestart]:
         for visit in visits
         if visit.removal.cause is Cause.MEMBER_LEFT
         and visit.removal.member.group_instance_id is None
+        and visit.removal.requested_by is None
         and visit.back_ms is not None
         and not Leaving(visit.removal).by_poll_timeout
         and not Leaving(visit.removal).is_unsubscribed
