@@ -36,6 +36,7 @@ def _joined(
         "protocol_type": event.protocol_type,
         "subscribed_pattern": "",
         "rack_id": "",
+        "fills_group": event.fills_group,
     }
 
 
@@ -58,6 +59,7 @@ def _rejoined(
         "rebalance_timeout_ms": event.rebalance_timeout_ms,
         "protocols": [protocol.name for protocol in event.protocols],
         "rack_id": "",
+        "last_heard_ms": event.last_heard_ms,
     }
 
 
@@ -145,6 +147,7 @@ def _replaced(
         "old_subscribed_topics": old.topics,
         "unnamed_topics": known.unnamed_topics + old.unnamed_topics,
         "cause": event.cause,
+        "old_last_heard_ms": event.old_last_heard_ms,
     }
 
 
@@ -190,6 +193,7 @@ def _generation_started(
     state.start_generation(event.at_ms)
     triggers, unnamed_triggers = state.pop_triggers()
     slowest, slowest_ms = state.slowest_to_join(group.generation_id)
+    recreated = world.recreated_topics(state.topics)
     state.topics = world.topics(state.subscribed_topics())
     return {
         "protocol_type": group.protocol_type or "",
@@ -203,6 +207,7 @@ def _generation_started(
         "slowest_member": slowest,
         "slowest_join_ms": slowest_ms,
         "target_epoch": None,
+        "recreated_topics": recreated,
     }
 
 

@@ -50,6 +50,7 @@ def _joined(
         "protocol_type": CONSUMER_PROTOCOL_TYPE,
         "subscribed_pattern": metadata.pattern or "",
         "rack_id": metadata.rack_id or "",
+        "fills_group": event.fills_group,
     }
 
 
@@ -81,6 +82,7 @@ def _updated(
         "rebalance_timeout_ms": metadata.rebalance_timeout_ms,
         "protocols": _assignors(metadata),
         "rack_id": metadata.rack_id or "",
+        "last_heard_ms": None,
     }
 
 
@@ -104,6 +106,7 @@ def _replaced(
         "old_subscribed_topics": old_topics,
         "unnamed_topics": known.unnamed_topics + old_unnamed,
         "cause": Cause.STATIC_REPLACED,
+        "old_last_heard_ms": event.old_last_heard_ms,
     }
 
 

@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from coordinator.audit.schema import (
+    AuditEvent,
     DeniedRequests,
     GenerationStable,
     GenerationStarted,
@@ -105,8 +106,8 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
             return False
         if self.gave_up:
             return not self._had_a_session_after_the_pause
-        if not self.coordinator_paused_ms or self.silent_ms is None:
-            return False
+        if not self.coordinator_paused_ms or self.silent_ms is None or self.connection_open is False:
+            return False  # one that had closed its connection before the pause sent nothing in it
         return 2 * (self.silent_ms - self.coordinator_paused_ms) < (self.session_timeout_ms or 0)
 
     @property
@@ -122,7 +123,9 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
         """Whether its session ended because the coordinator read nothing from its connection; as `is_unheard`."""
         if self.cause is not Cause.SESSION_EXPIRED or not self.muted_ms or self.silent_ms is None:
             return False
-        return 2 * (self.silent_ms - self.muted_ms) < (self.session_timeout_ms or 0)
+        timeout_ms = self.session_timeout_ms or 0
+        # As long as a request of it waits for an answer, it counts as alive: its session begins after that.
+        return 2 * (min(self.silent_ms, timeout_ms) - self.muted_ms) < timeout_ms
 
     @property
     def is_refused(self) -> bool:
@@ -133,6 +136,25 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
     def is_by_coordinator(self) -> bool:
         """Whether its session ended by what the coordinator itself did: nothing may be guessed about its process."""
         return self.is_unheard or self.is_refused or self.is_muted
+
+    @property
+    def may_have_ended(self) -> bool:
+        """Of one whose client may have given up in a pause: whether its process may as well have ended.
+
+        A client of the same identity was there at once after that, or a whole session passed without a sign of it.
+        """
+        passed_ms = self.at_ms - (self.connection_closed_ms or self.at_ms)
+        return self.gave_up and (self.is_back or passed_ms >= (self.session_timeout_ms or 0))
+
+    @property
+    def is_surely_silent(self) -> bool:
+        """Whether it is known that the coordinator neither refused nor throttled it: that is told of a connection."""
+        return self.connection_open is not None
+
+    @property
+    def last_sign_ms(self) -> int | None:
+        """When it was heard last, by a commit, too, which renews no session in a consumer group (KIP-848)."""
+        return max(filter(None, (self.last_heard_ms, self.last_committed_ms)), default=None)
 
     @property
     def has_no_time(self) -> bool:
@@ -165,7 +187,7 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
         if self.left_ms is not None:
             return self.left_ms
         if self.last_heard_ms is not None:
-            return min(self.last_heard_ms, self.at_ms)
+            return min(self.last_sign_ms or self.last_heard_ms, self.at_ms)
         # Its session began anew with a start of the coordinator, and nothing was heard in it.
         is_expired = self.cause is Cause.SESSION_EXPIRED
         return self.at_ms - (self.session_timeout_ms or 0) if is_expired else self.at_ms
@@ -174,10 +196,11 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
     def may_have_stopped_earlier(self) -> bool:
         """Whether it may have stopped before `stopped_ms`, as nothing tells when it was last heard.
 
-        Or the coordinator was not there to hear it.
+        Or the coordinator was not there to hear it, or did not read its LeaveGroup at once.
         """
         is_missed = self.cause in CAME_TOO_LATE or self.cause is Cause.SESSION_EXPIRED or self.requested_by is not None
-        return self.gave_up or (is_missed and self.last_heard_ms is None)
+        was_read_late = self.cause is Cause.MEMBER_LEFT and self.muted_ms is not None
+        return self.gave_up or was_read_late or (is_missed and self.last_heard_ms is None)
 
     @property
     def may_be_closed(self) -> bool:
@@ -197,6 +220,8 @@ class Joining(msgspec.Struct, frozen=True, gc=False):
     at_ms: int
     reason: str = ""
     seq: int | None = None
+    fills_group: bool = False
+    """With it the group has as many members as it may have."""
 
 
 class Replacement(msgspec.Struct, frozen=True, gc=False):
@@ -361,6 +386,10 @@ class Generation(msgspec.Struct, gc=False):
     def is_epoch(self) -> bool:
         """Whether it is a group epoch of KIP-848: members reconcile one by one, and none sends JoinGroup."""
         return self.group_type == CONSUMER
+
+    def is_same(self, event: AuditEvent) -> bool:
+        """Whether an event has the generation of its group, in the same incarnation."""
+        return (self.created_seq, self.generation_id) == (event.created_seq, event.generation_id)
 
     @property
     def is_cooperative(self) -> bool:

@@ -99,13 +99,17 @@ class Owners(msgspec.Struct, gc=False):
     """
     idle: dict[Partition, Idle] = {}
     """Of those that have an owner again, and had none for a time since the group was stable."""
+    gone: set[str] = set()
+    """Topics that were deleted since they were assigned: of what is created again nobody is known to be the owner."""
+    claiming: set[str] = set()
+    """Protocols whose members were seen to keep what they own while they rebalance, whatever their names."""
     is_known: bool = True
     """False after events are missing or name no partitions, until an assignment names all of them again."""
 
     def forget(self) -> None:
         """Events are missing: nothing is known until the next assignment."""
         self.by_partition, self.owned, self.names = {}, {}, {}
-        self.before, self.idle = {}, {}
+        self.before, self.idle, self.gone = {}, {}, set()
         self.is_known = False
 
     # ---- members stop
@@ -117,8 +121,9 @@ class Owners(msgspec.Struct, gc=False):
         """
         for partition in self.owned.get(member_id, ()):
             owner = self.by_partition[partition]
-            if owner.stopped_ms is None:
-                owner.stopped_ms = at_ms
+            was_gone = owner.is_revoked and owner.stopped_ms is not None and at_ms < owner.stopped_ms
+            if owner.stopped_ms is None or was_gone:
+                owner.stopped_ms, owner.is_revoked = at_ms, False
                 owner.is_unsure = is_unsure or at_ms < owner.assigned_ms
 
     def went_on(self, member_id: str) -> None:
@@ -140,6 +145,7 @@ class Owners(msgspec.Struct, gc=False):
     def assigned(self, member: MemberRef, partitions: TopicPartitions, at_ms: int) -> None:
         """A member gets its assignment, and owns these partitions from now on."""
         member_id, by_partition = member.member_id, self.by_partition
+        self.gone.difference_update(partitions)
         for topic, indexes in partitions.items():
             for index in indexes:
                 partition = topic, index
@@ -177,7 +183,11 @@ class Owners(msgspec.Struct, gc=False):
             )
             for each, count in counts.items()
         ]
-        left = [before for partition, before in self.before.items() if self.by_partition[partition].member_id != before]
+        left = [
+            before
+            for partition, before in self.before.items()
+            if (owner := self.by_partition[partition]).member_id != before and owner.stopped_ms is None
+        ]
         first = left.count(None)
         self.before, self.idle = {}, {}
         for member_id in [each for each in self.names if not self.owned.get(each)]:
@@ -187,17 +197,24 @@ class Owners(msgspec.Struct, gc=False):
 
     def deleted(self, topic: str, partitions_left: int) -> None:
         """A topic has only its first partitions left: the others are gone, not without an owner."""
+        if not partitions_left:
+            self.gone.add(topic)
         for partition in [each for each in self.by_partition if each[0] == topic and each[1] >= partitions_left]:
             owner = self.by_partition.pop(partition)
             self.owned[owner.member_id].discard(partition)
             self.before.pop(partition, None)
             self.idle.pop(partition, None)
 
+    def goes_on(self, member: MemberRef, partitions: TopicPartitions, at_ms: int) -> None:
+        """A member is assigned again what was assigned before: of topics that are gone since, these are others."""
+        left = {topic: indexes for topic, indexes in partitions.items() if topic not in self.gone}
+        self.assigned(member, left, at_ms)
+
     def found(self, member: MemberRef, partitions: TopicPartitions) -> None:
         """A member is told to own these partitions, without an assignment that can be seen."""
         for partition in flat(partitions):
             owner = self.by_partition.get(partition)
-            if owner is None:
+            if owner is None and partition[0] not in self.gone:
                 self.by_partition[partition] = Owner(member.member_id)
                 self._own(member, partition)
 

@@ -4,14 +4,14 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from coordinator.audit.schema import AuditEvent, MemberRef, MemberSnapshot, StaticMemberReplaced, Trigger
+from coordinator.audit.schema import AuditEvent, MemberRef, MemberSnapshot, StaticMemberReplaced, Trigger, WaitedFor
 
 E = TypeVar("E", bound=AuditEvent)
 
 CLIENTS_KEPT: Final = 1_000
 """How many replaced members are remembered, the newest."""
 
-_NAMING: Final = ("member", "holder", "slowest_member", "triggers", "never_synced", "members")
+_NAMING: Final = ("member", "holder", "slowest_member", "triggers", "never_synced", "members", "waits_for")
 
 
 def remember_client(clients: dict[str, MemberRef], event: StaticMemberReplaced) -> None:
@@ -28,7 +28,7 @@ def with_clients(event: E, clients: dict[str, MemberRef]) -> E:
         match value:
             case MemberRef():
                 return clients.get(value.member_id, value)
-            case Trigger(member=MemberRef()) | MemberSnapshot():
+            case Trigger(member=MemberRef()) | MemberSnapshot() | WaitedFor():
                 return msgspec.structs.replace(value, member=named(value.member))
             case list():
                 return [named(each) for each in value]

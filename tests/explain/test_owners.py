@@ -283,7 +283,7 @@ def test_an_assignor_of_their_own_is_cooperative_if_its_members_claim_what_they_
     owned = {a: {"t": [0, 1]}, b: {"t": [2, 3]}}
     rejoin(sim)
     sync(sim, owned)
-    sim.advance(5_000)
+    sim.advance(3_000)
     rejoin(sim, owned if claims else None)
     sim.advance(700)
     sync(sim, owned)

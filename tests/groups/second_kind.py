@@ -262,6 +262,7 @@ def _added(
         "protocol_type": "consumer",
         "subscribed_pattern": "",
         "rack_id": "",
+        "fills_group": False,
     }
 
 

@@ -164,8 +164,9 @@ class Actions(World):
         process = consumer.process
         if process is not None and process.is_alive and not process.truth.muted.is_on:
             process.truth.muted.begin(self.now_ms)
+            process.muted_until_ms = self.now_ms + value
             process.connection.mute(self.now_ms, self.now_ms + value)
-            self._later(value, process.unmute)
+            self._later(value, partial(process.unmute, self.now_ms))
 
     # ---- topics
 
@@ -266,7 +267,7 @@ class Actions(World):
             self._start_again_after(AwayKind.STOPPED, value, clean=True)
 
     def _start_again_after(self, kind: AwayKind, ms: int, *, clean: bool) -> None:
-        from_ms = self.now_ms
+        self.goes_away(kind)
         self.coordinator_ended()
 
         def start() -> None:
@@ -274,7 +275,7 @@ class Actions(World):
                 self._later(RESTART_MS, start)  # it cannot start, and is started again
                 return
             self.server.start(clean=clean)
-            self.away(kind, from_ms)
+            self.is_back()
             self.recorder.watch()
 
         self._later(ms, start)
@@ -284,10 +285,11 @@ class Actions(World):
         if not self.server.listens:
             return
         from_ms = self.now_ms
+        self.goes_away(AwayKind.PAUSED)
         self.server.is_paused = True
 
         def resume() -> None:
-            self.away(AwayKind.PAUSED, from_ms)
+            self.is_back()
             self.server.resumed(from_ms, PAUSE_KINDS[value % 3])
             self.is_batching = True
             unread, self.network.unread = self.network.unread, []

@@ -115,6 +115,12 @@ def owners_at(truth: Truth, at_ms: int) -> dict[Partition, int]:
     return found
 
 
+def processes_at(truth: Truth, at_ms: int) -> set[tuple[int, int]]:
+    """Consumer and start of each process that was a member at a time."""
+    present = (each.process for each in truth.all_memberships() if each.from_ms <= at_ms < each.until_ms)
+    return {(process.consumer, process.started_ms) for process in present if process is not None}
+
+
 def moves(truth: Truth, from_ms: int, until_ms: int) -> int:
     """How often a partition got another owner than before in a time."""
     owners: dict[Partition, str] = {}

@@ -33,6 +33,8 @@ class Process:
         self.world, self.truth, self.setup = world, truth, setup
         self.kind = truth.kind
         self.topics = setup.topics
+        self.muted_until_ms = 0
+        """The end of its last throttle time."""
         self.connection = self._connect()
         self.held: dict[Partition, tuple[str, int]] = {}
         """Partition → member id with which it has it, and since when."""
@@ -162,7 +164,10 @@ class Process:
         self.truth.proxied.begin(self.world.now_ms)
         self.disconnect()
 
-    def unmute(self) -> None:
+    def unmute(self, since_ms: int) -> None:
+        """It is read again, unless the coordinator has ended since then."""
+        if self.truth.muted.all[-1][0] != since_ms:
+            return
         self.truth.muted.end(self.world.now_ms)
         unread, self.unread = self.unread, []
         for request in unread:
@@ -195,6 +200,8 @@ class Process:
     def _connect(self) -> ClientConnection:
         connection = ClientConnection()
         self.world.connected(self, connection)
+        if self.truth.muted.is_on:
+            connection.mute(self.world.now_ms, self.muted_until_ms)
         return connection
 
     def send(self, api: str, message: Any, version: int, received: Callable[[Any, ErrorCode], None]) -> Request | None:

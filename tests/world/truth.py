@@ -365,9 +365,14 @@ class Truth:
             return True
         if self.identity(before) != self.identity(now):
             return False
-        ends = {each.until_ms for each in self.memberships if each.member_id == before}
-        begins = {each.from_ms for each in self.all_memberships() if each.member_id == now}
-        return bool(ends & begins)
+        same = [each for each in self.all_memberships() if self.identity(each.member_id) == self.identity(before)]
+        ends = {each.until_ms for each in same if each.member_id == before}
+        while ends:  # each place is taken in the ms in which it was given up
+            taken = [each for each in same if each.from_ms in ends and each.until_ms not in ends]
+            if any(each.member_id == now for each in same if each.from_ms in ends):
+                return True
+            ends = {each.until_ms for each in taken}
+        return False
 
     def identity(self, member_id: str) -> str:
         """What a member keeps when it is restarted: its instance id, if it has one."""

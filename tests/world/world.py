@@ -51,6 +51,8 @@ class World:
         self.found_later: list[Callable[[], None]] = []
         """What a coordinator that stands still will find besides requests."""
         self.is_batching = False
+        self.absent: tuple[AwayKind, int] | None = None
+        """How and since when nobody coordinates."""
         self.consumers = [Consumer(number, setup) for number, setup in enumerate(history.setup.consumers)]
         for name, partitions in history.setup.topics:
             self.topics.create(name, partitions)
@@ -94,6 +96,8 @@ class World:
             for partition, (member_id, since_ms) in process.held.items():
                 self.recorder.held(Holding(partition, process.truth, member_id, (since_ms, FOREVER)))
         self.truth.topic_changes, self.truth.log_end_at = self.topics.changes, self.topics.log_end_at
+        if self.absent is not None:
+            self.truth.away.append(Away(*self.absent, self.now_ms + 1))
         self.truth.ended_ms = self.now_ms
 
     def processes(self) -> list[Process]:
@@ -129,8 +133,14 @@ class World:
 
     # ---- the coordinator
 
-    def away(self, kind: AwayKind, from_ms: int) -> None:
-        self.truth.away.append(Away(kind, from_ms, self.now_ms))
+    def goes_away(self, kind: AwayKind) -> None:
+        """Nobody coordinates from now on."""
+        self.absent = kind, self.now_ms
+
+    def is_back(self) -> None:
+        if self.absent is not None:
+            self.truth.away.append(Away(*self.absent, self.now_ms))
+            self.absent = None
 
     def coordinator_ended(self) -> None:
         """All connections are gone."""
@@ -138,4 +148,5 @@ class World:
         self.found_later = []
         for process in self.processes():
             process.unread = []
+            process.truth.muted.end(self.now_ms)  # what counts for a quota is kept in memory
             process.connection_lost()

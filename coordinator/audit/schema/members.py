@@ -71,7 +71,8 @@ class MemberJoined(AuditEvent, frozen=True, kw_only=True, tag="member.joined"):
 
     If the subscription has more than `TOPICS_NAMED_MAX` topics, `subscribed_topics` is empty and `unnamed_topics` is
     their number. `join_ms` is the time since the rebalance started in whose join phase the member came; null if there
-    was none.
+    was none. `fills_group`: the group has as many members with it as `group.max.size` or `group.consumer.max.size`
+    allows.
     """
 
     member: MemberRef
@@ -85,6 +86,7 @@ class MemberJoined(AuditEvent, frozen=True, kw_only=True, tag="member.joined"):
     protocol_type: str = ""
     subscribed_pattern: str = ""
     rack_id: str = ""
+    fills_group: bool = False
 
 
 class MemberRejoined(AuditEvent, frozen=True, kw_only=True, tag="member.rejoined"):
@@ -93,7 +95,8 @@ class MemberRejoined(AuditEvent, frozen=True, kw_only=True, tag="member.rejoined
     `metadata_changed` is true if its protocols or what it subscribes to changed. What it says that it owns (KIP-429,
     KIP-792) is no change. The other fields are as in `member.joined`, and hold from now on: the timeouts and
     `protocols` are null in older events. A member of the consumer protocol has no session timeout of its own, but that
-    of its group: `session_timeout_ms` is null.
+    of its group: `session_timeout_ms` is null. `last_heard_ms` is the wall-clock time of what it sent before that, of a
+    member of a classic group; null if it is not known, as after a load.
     """
 
     member: MemberRef
@@ -107,6 +110,7 @@ class MemberRejoined(AuditEvent, frozen=True, kw_only=True, tag="member.rejoined
     rebalance_timeout_ms: int | None = None
     protocols: list[str] | None = None
     rack_id: str = ""
+    last_heard_ms: int | None = None
 
 
 class MemberRemoved(AuditEvent, frozen=True, kw_only=True, tag="member.removed"):
@@ -131,8 +135,8 @@ class MemberRemoved(AuditEvent, frozen=True, kw_only=True, tag="member.removed")
     pause too, and counts for `last_heard_ms`.
 
     What the coordinator did to the member since `last_heard_ms`: `connection_muted_ms` is for how long it read nothing
-    from that connection, because a quota was exceeded (KIP-219); `denied` are its requests that the authorizer refused,
-    which renew no session.
+    from that connection, because a quota was exceeded (KIP-219), of a member that left: until just before its request;
+    `denied` are its requests that the authorizer refused, which renew no session.
     """
 
     member: MemberRef
@@ -158,6 +162,8 @@ class StaticMemberReplaced(AuditEvent, frozen=True, kw_only=True, tag="static_me
     client before, as on Kafka: `described_client_id` and `described_client_host`. `old_client_id` and `old_client_host`
     are those of the client whose place it took. `unnamed_topics` is as in `member.joined`, and counts the topics of
     both subscriptions. `cause` is `static_replaced`, or `fault` if a fault that a test injected took the place.
+    `old_last_heard_ms` is the wall-clock time of the last request or heartbeat of the client before; null if the
+    coordinator does not know it, as after a load.
     """
 
     member: MemberRef
@@ -171,3 +177,4 @@ class StaticMemberReplaced(AuditEvent, frozen=True, kw_only=True, tag="static_me
     old_subscribed_topics: list[str] = []
     unnamed_topics: int = 0
     cause: Cause = Cause.STATIC_REPLACED
+    old_last_heard_ms: int | None = None

@@ -78,6 +78,8 @@ class MemberJoined(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     reason: str
     client_details: ClientDetails = UNKNOWN_CLIENT
     client_connection: ClientConnection | None = None
+    fills_group: bool = False
+    """Whether the group is full with it."""
 
     def apply(self, group: Group[ClassicGroup]) -> None:
         classic = group.membership
@@ -106,7 +108,8 @@ class MemberJoined(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
 class MemberRejoined(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """A known member joins the next generation and waits for it.
 
-    `cause` is that of the rebalance, if this is what starts it.
+    `cause` is that of the rebalance, if this is what starts it. `last_heard_ms`: when it was heard before that, in
+    wall-clock milliseconds.
     """
 
     group_id: str
@@ -120,6 +123,7 @@ class MemberRejoined(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     reason: str
     client_details: ClientDetails = UNKNOWN_CLIENT
     client_connection: ClientConnection | None = None
+    last_heard_ms: int | None = None
 
     def apply(self, group: Group[ClassicGroup]) -> None:
         classic = group.membership
@@ -166,7 +170,7 @@ class StaticMemberReplaced(msgspec.Struct, GroupEvent, frozen=True, kw_only=True
     """A static member came back under a new member id (KIP-345). As on Kafka, client id and host stay the old one's.
 
     `request_id` is None when it takes over the assignment at once, without a rebalance. `cause` is that of the
-    rebalance otherwise.
+    rebalance otherwise. `old_last_heard_ms`: when the client before was last heard, in wall-clock milliseconds.
     """
 
     group_id: str
@@ -184,6 +188,7 @@ class StaticMemberReplaced(msgspec.Struct, GroupEvent, frozen=True, kw_only=True
     client_details: ClientDetails = UNKNOWN_CLIENT
     cause: Cause = Cause.STATIC_REPLACED
     client_connection: ClientConnection | None = None
+    old_last_heard_ms: int | None = None
 
     def replacement(self, old: Member) -> Member:
         """The member that takes the place of `old`."""

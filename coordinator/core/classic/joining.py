@@ -21,7 +21,7 @@ from coordinator.core.classic.events import (
     StaticMemberReplaced,
 )
 from coordinator.core.classic.group import NO_GENERATION, NO_MEMBER_ID, ClassicGroup, Member, Protocol
-from coordinator.core.classic.members import check_member
+from coordinator.core.classic.members import check_member, last_heard_ms
 from coordinator.core.classic.rebalance import members_with_metadata
 from coordinator.core.classic.requests import protocols_of, reason_of, rebalance_timeout_ms
 from coordinator.core.classic.subscriptions import is_another_subscription
@@ -276,6 +276,7 @@ def _add(group: ClassicGroup, request: JoinGroupRequest, context: OperationConte
         reason=reason_of(request.reason),
         client_details=context.client_details,
         client_connection=context.client_connection,
+        fills_group=len(group.members) + 1 >= context.config[GROUP_MAX_SIZE],
     )
     started = SessionStarted(
         member_id, request.group_instance_id, NEW_MEMBER_JOIN_TIMEOUT_MS, request.session_timeout_ms
@@ -309,6 +310,7 @@ def _rejoin(
         reason=reason_of(request.reason),
         client_details=context.client_details,
         client_connection=context.client_connection,
+        last_heard_ms=last_heard_ms(group.group_id, member, context),
     )
     return Decision((rejoined,))
 

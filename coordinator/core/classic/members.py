@@ -27,7 +27,7 @@ from coordinator.core.classic.requests import reason_of
 from coordinator.core.decision import NOTHING, Decision, OperationContext, Reply, replying
 from coordinator.core.event import Event
 from coordinator.core.groups.clients_after_load import client_seen
-from coordinator.core.groups.connection_at_removal import connection_at_removal, heard_until
+from coordinator.core.groups.connection_at_removal import connection_at_leave, connection_at_removal, heard_until
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.rejections import rejecting
 from coordinator.core.groups.requests import SessionExpired
@@ -242,6 +242,7 @@ def _departure(group: ClassicGroup, member_id: str, reason: str, context: Operat
             cause=Cause.MEMBER_LEFT,
             reason=reason,
             requested_by=None if requester == group.members[member_id].client else requester,
+            connection=connection_at_leave(context),
         )
     return PendingMemberRemoved(
         group_id=group.group_id,

@@ -4,7 +4,7 @@ from _wire.errors import ErrorCode
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from coordinator.core.classic.events import StaticMemberReplaced
 from coordinator.core.classic.group import ClassicGroup, Member
-from coordinator.core.classic.members import answers_to_removed
+from coordinator.core.classic.members import answers_to_removed, last_heard_ms
 from coordinator.core.classic.rebalance import members_with_metadata, select_protocol
 from coordinator.core.classic.requests import protocols_of, reason_of, rebalance_timeout_ms
 from coordinator.core.decision import Decision, OperationContext, Reply
@@ -49,6 +49,7 @@ def replace(group: ClassicGroup, request: JoinGroupRequest, context: OperationCo
         client_host=context.client_host,
         client_details=context.client_details,
         client_connection=context.client_connection,
+        old_last_heard_ms=last_heard_ms(group.group_id, old, context),
     )
     replies = answers_to_removed(old, ErrorCode.FENCED_INSTANCE_ID)
     if at_once:

@@ -32,6 +32,8 @@ class ConsumerMemberJoined(msgspec.Struct, GroupEvent, frozen=True, kw_only=True
     session_timeout_ms: int
     client_details: ClientDetails = UNKNOWN_CLIENT
     client_connection: ClientConnection | None = None
+    fills_group: bool = False
+    """Whether the group is full with it."""
 
     def apply(self, group: Group[ConsumerGroup]) -> None:
         member = ConsumerMember(
@@ -67,6 +69,7 @@ class ConsumerMemberReplaced(msgspec.Struct, GroupEvent, frozen=True, kw_only=Tr
     """A static member came back under another member id, or the same one: it has the partitions, but no epoch.
 
     `metadata` is what the member had, and `returned` what it says now: `ConsumerMemberUpdated` follows if they differ.
+    `old_last_heard_ms`: when the client before was last heard, in wall-clock milliseconds.
     """
 
     group_id: str
@@ -80,6 +83,7 @@ class ConsumerMemberReplaced(msgspec.Struct, GroupEvent, frozen=True, kw_only=Tr
     session_timeout_ms: int
     client_details: ClientDetails = UNKNOWN_CLIENT
     client_connection: ClientConnection | None = None
+    old_last_heard_ms: int | None = None
 
     def replacement(self) -> ConsumerMember:
         return ConsumerMember(

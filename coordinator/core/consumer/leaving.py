@@ -23,6 +23,7 @@ from coordinator.core.consumer.heartbeat_requests import Rejection
 from coordinator.core.consumer.identification import fenced_instance, static_member, unknown_instance, unknown_member
 from coordinator.core.consumer.member import LEAVE_STATIC_EPOCH, ConsumerMember
 from coordinator.core.consumer.named_topics import NAMES_PER_OPERATION
+from coordinator.core.consumer.silence import last_heard_ms
 from coordinator.core.consumer.subscription import changed_subscriptions
 from coordinator.core.consumer.topic_partitions import NO_PARTITIONS, EpochsByPartition
 from coordinator.core.decision import NOTHING, Decision, OperationContext, Reply
@@ -30,6 +31,7 @@ from coordinator.core.event import Event
 from coordinator.core.groups.connection_at_removal import (
     UNKNOWN,
     ConnectionAtRemoval,
+    connection_at_leave,
     connection_at_removal,
     heard_until,
 )
@@ -151,17 +153,19 @@ def _downgrade(group: ConsumerGroup, departures: Sequence[Departure], context: O
 
 def _removed(group: ConsumerGroup, departure: Departure, context: OperationContext) -> ConsumerMemberRemoved:
     member, sessions = departure.member, context.environment.sessions
-    last_heard_ms, paused_ms, connection = None, None, UNKNOWN
-    if departure.cause is not Cause.MEMBER_LEFT:
+    heard_ms, paused_ms, connection = None, None, UNKNOWN
+    if departure.cause is Cause.MEMBER_LEFT:
+        connection = connection_at_leave(context)
+    else:
         connection = connection_at_removal(group.group_id, member, context)
-        last_heard_ms, paused_ms = _silence(group, member, connection, context)
+        heard_ms, paused_ms = _silence(group, member, connection, context)
     return ConsumerMemberRemoved(
         group_id=group.group_id,
         at_ms=context.wall_ms,
         member_id=member.member_id,
         cause=departure.cause,
         reason=departure.reason,
-        last_heard_ms=last_heard_ms,
+        last_heard_ms=heard_ms,
         coordinator_paused_ms=paused_ms,
         connection=connection,
         requested_by=departure.requested_by,
@@ -174,12 +178,10 @@ def _silence(
 ) -> tuple[int | None, int | None]:
     """When the member was last heard, and how long the coordinator stood still since then; None: not known."""
     environment = context.environment
-    renewed_ms = environment.sessions.last_renewed_ms(group.group_id, member.member_id)
-    heard_ms = None if renewed_ms is None else environment.wall.at(renewed_ms)
-    last_heard_ms = heard_until(max(filter(None, (heard_ms, member.joined_ms)), default=None), connection)
-    if last_heard_ms is None:
+    heard_ms = heard_until(last_heard_ms(group.group_id, member, context), connection)
+    if heard_ms is None:
         return None, None
-    return last_heard_ms, environment.pauses.within(last_heard_ms - environment.wall.step_ms, context.now_ms)
+    return heard_ms, environment.pauses.within(heard_ms - environment.wall.step_ms, context.now_ms)
 
 
 def expire_session(group: Group[ConsumerGroup] | None, request: SessionExpired, context: OperationContext) -> Decision:

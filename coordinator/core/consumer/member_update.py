@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from _wire.errors import ErrorCode
-from coordinator.config.consumer_group_keys import GROUP_CONSUMER_ASSIGNORS
+from coordinator.config.consumer_group_keys import GROUP_CONSUMER_ASSIGNORS, GROUP_CONSUMER_MAX_SIZE
 from coordinator.core.causes import Cause
 from coordinator.core.consumer.events import (
     ConsumerMemberAssigned,
@@ -47,6 +47,7 @@ from coordinator.core.consumer.member import (
 from coordinator.core.consumer.named_topics import NAMES_PER_OPERATION
 from coordinator.core.consumer.patterns import invalid_reason, patterns_to_resolve
 from coordinator.core.consumer.reconciliation import Reconciliation, reconcile
+from coordinator.core.consumer.silence import last_heard_ms
 from coordinator.core.consumer.subscription import (
     Subscriptions,
     changed_subscriptions,
@@ -200,6 +201,7 @@ class MemberUpdate:
                 session_timeout_ms=self._session_timeout_ms,
                 client_details=context.client_details,
                 client_connection=context.client_connection,
+                old_last_heard_ms=last_heard_ms(group_id, self.replaced, context),
             )
             self.events.append(replaced)
         elif self.is_new:
@@ -211,6 +213,7 @@ class MemberUpdate:
                 session_timeout_ms=self._session_timeout_ms,
                 client_details=context.client_details,
                 client_connection=context.client_connection,
+                fills_group=len(self._group.members) + 1 >= context.config[GROUP_CONSUMER_MAX_SIZE],
             )
             self.events.append(joined)
             return

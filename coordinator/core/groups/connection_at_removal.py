@@ -4,12 +4,15 @@ The system of a process that ends closes its connections at once. Those of a pro
 that nobody can reach, stay open. So a member that became silent is told apart by its connection.
 """
 
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 
 from coordinator.core.client_connection import ClientConnection
 from coordinator.core.decision import OperationContext
+
+READ_AFTER_MS: Final = 100
+"""What comes so soon after a throttle time may have waited in it."""
 
 
 class ConnectedMember(Protocol):
@@ -77,6 +80,14 @@ def connection_at_removal(group_id: str, member: ConnectedMember, context: Opera
         or None,
         denied=_denied_since(renewed_ms, connection, group_id, context),
     )
+
+
+def connection_at_leave(context: OperationContext) -> ConnectionAtRemoval:
+    """For how long the goodbye of a member waited at most, as nothing was read from its connection until just now."""
+    connection = context.client_connection
+    if connection is None or not 0 <= context.now_ms - connection.muted_until_ms <= READ_AFTER_MS:
+        return UNKNOWN
+    return ConnectionAtRemoval(muted_ms=connection.muted_until_ms - connection.muted_from_ms or None)
 
 
 def _denied_since(

@@ -61,5 +61,5 @@ class Advice(Claim, frozen=True):
     """Its client joins in poll(), so max.poll.records counts."""
     is_epoch: bool = False
     is_conditional: bool = False
-    """Only if the member was not closed on purpose."""
+    """Only if the member was not closed on purpose; of SILENT: if the coordinator did not refuse or throttle it."""
     change: AssignorChange | None = None

@@ -49,7 +49,10 @@ class Unowned(Claim, frozen=True):
     several: bool = False
     """The owners stopped at different times."""
     is_at_least: bool = False
-    """An owner may have stopped earlier: the coordinator was not there to hear it."""
+    """An owner may have stopped earlier: the coordinator was not there to hear it.
+
+    What stopped while it was away, and was assigned at once when it was back, is not counted.
+    """
 
     @property
     def longest_ms(self) -> int:

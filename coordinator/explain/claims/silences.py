@@ -12,6 +12,9 @@ class Silent(Claim, frozen=True):
     True if nothing that the member sent arrived from `since_ms` to `until_ms` while the coordinator listened, but
     commits if `committed_ms` says so, and the coordinator did nothing to it in that time (see `Refused`, `Muted`,
     `Unheard`). `since_ms` None: not known.
+
+    Its evidence is unknown where nothing is known of its connection, as after a start of the coordinator: it may have
+    been refused or muted then.
     """
 
     member: MemberRef
@@ -20,6 +23,8 @@ class Silent(Claim, frozen=True):
     timeout_ms: int | None = None
     committed_ms: int | None = None
     """When it committed offsets meanwhile, which renews no session in a consumer group (KIP-848)."""
+    rejected: str = ""
+    """The error with which requests of it were rejected meanwhile; empty: none was, as far as that is told."""
 
     @property
     def silent_ms(self) -> int | None:
@@ -27,7 +32,11 @@ class Silent(Claim, frozen=True):
 
 
 class Unheard(Claim, frozen=True):
-    """The session of a member ended because the coordinator itself stood still: the member is not to blame."""
+    """The session of a member ended because the coordinator itself stood still: the member is not to blame.
+
+    Its evidence is unknown where its connection closed meanwhile, and either another member of the same client was
+    there at once after the pause, or nothing was heard of it for a whole session: its process may have ended then.
+    """
 
     member: MemberRef
     paused_ms: int
@@ -41,7 +50,8 @@ class Unheard(Claim, frozen=True):
 class Refused(Claim, frozen=True):
     """The session of a member ended because its requests were refused: it has no right to what they need.
 
-    True if the member sent requests after it had lost the right, and none that was answered otherwise.
+    True if the member sent requests after it had lost the right, and none that renews its session was answered
+    otherwise. `count` are those over its last connection.
     """
 
     member: MemberRef

@@ -14,6 +14,9 @@ from coordinator.explain.generation import CONSUMER, Changes, Outcome
 from coordinator.explain.known_member import KnownMember
 from coordinator.explain.owners import Owners
 
+NO_PLACE: Final = frozenset({"GROUP_MAX_SIZE_REACHED", "INCONSISTENT_GROUP_PROTOCOL", "UNRELEASED_INSTANCE_ID"})
+"""Why a client is refused that depends on who is in the group."""
+
 WholeGroup = schema.GroupLoaded | schema.GroupSnapshot | schema.GroupConverted
 
 
@@ -54,17 +57,37 @@ def _loaded(history: FoldedGroup, event: schema.GroupLoaded) -> None:
     if kept is None:
         history.close_latest(Outcome.CUT_SHORT, event.time_ms)
     if event.void_from_seq is not None:
+        _take_back_replacements(history, event, event.void_from_seq)
         for generation in history.generations:
             if generation is not kept:
                 generation.take_back(event.void_from_seq)
+        # Who was refused a place in a group that never was asks for it again.
+        void = [each for each in history.rejected if each.seq >= event.void_from_seq and each.error in NO_PLACE]
+        for each in void:
+            history.rejected.remove(each)
     history.pending_changes = Changes()
     _take_members(history, event, event.members)
+
+
+def _take_back_replacements(history: FoldedGroup, event: schema.GroupLoaded, void_from_seq: int) -> None:
+    """Static members have the ids again that they had: their partitions go back to these."""
+    loaded = {each.member.member_id: each.member for each in event.members}
+    replaced = list(history.pending_changes.replaced)
+    for generation in history.generations:
+        replaced += [*generation.changes.replaced, *generation.replaced_while_stable]
+    for each in sorted(replaced, key=lambda each: each.seq, reverse=True):
+        old = loaded.get(each.old_member_id)
+        if each.seq >= void_from_seq and old is not None:
+            history.owners.replaced(each.member.member_id, old)
 
 
 def _snapshot(history: FoldedGroup, event: schema.GroupSnapshot) -> None:
     _take_members(history, event, event.members)
     latest = history.latest
-    if event.state in REBALANCE_STATES and (latest is None or not latest.is_open):
+    # An epoch that was stable is over, also while a static member that has left for a moment is away.
+    stable = history.latest_stable
+    was_stable = event.group_type == CONSUMER and stable is not None and stable.is_same(event)
+    if event.state in REBALANCE_STATES and not was_stable and (latest is None or not latest.is_open):
         generation = history.open_generation(event, event.generation_id + (event.state == PREPARING))
         generation.member_count = len(event.members)
 

@@ -12,6 +12,7 @@ from coordinator.explain.generation import (
     CHANGES_KEPT_MAX,
     CONSUMER,
     Joining,
+    Outcome,
     Removal,
     Replacement,
     Resubscription,
@@ -20,6 +21,9 @@ from coordinator.explain.identities import identity
 from coordinator.explain.known_member import KnownMember
 from coordinator.explain.owners import is_cooperative
 from coordinator.explain.replaced_clients import remember_client
+
+LATE: Final = 2.5
+"""Which part of its session timeout passes without a heartbeat at most, one that is late included, if all is well."""
 
 AT_ONCE_MS: Final = 1_000
 """A client that waits while the event loop of the coordinator is blocked is back so soon after that."""
@@ -36,7 +40,7 @@ def _joined(history: FoldedGroup, event: schema.MemberJoined) -> None:
         tuple(event.protocols),
     )
     pending = history.pending
-    pending.add(pending.joined, Joining(event.member, event.time_ms, event.reason, event.seq))
+    pending.add(pending.joined, Joining(event.member, event.time_ms, event.reason, event.seq, event.fills_group))
     _note_join(history, event.member, event.join_ms, event.time_ms)
 
 
@@ -48,10 +52,23 @@ def _rejoined(history: FoldedGroup, event: schema.MemberRejoined) -> None:
     elif event.metadata_changed:
         pending = history.pending
         pending.add(pending.resubscribed, _resubscription(event, known))
+    was_loaded = known.was_loaded
     known.rejoin(event)
     if history.group_type != CONSUMER and not _keeps_what_it_owns(history, known):
-        history.owners.gave_up(event.member.member_id, event.time_ms)
+        history.owners.gave_up(
+            event.member.member_id, event.time_ms, is_unsure=_came_late(event, was_loaded=was_loaded)
+        )
     _note_join(history, event.member, event.join_ms, event.time_ms)
+
+
+def _came_late(event: schema.MemberRejoined, *, was_loaded: bool) -> bool:
+    """Whether its JoinGroup may have waited: clients send three heartbeats in a session timeout, or more.
+
+    Of one that was not heard since a load that is not known.
+    """
+    if event.last_heard_ms is None or not event.session_timeout_ms:
+        return was_loaded
+    return LATE * (event.time_ms - event.last_heard_ms) > event.session_timeout_ms
 
 
 def _keeps_what_it_owns(history: FoldedGroup, member: KnownMember) -> bool:
@@ -59,8 +76,9 @@ def _keeps_what_it_owns(history: FoldedGroup, member: KnownMember) -> bool:
 
     Java's consumer uses the protocol that all of its assignors have (KIP-429), whichever one the group uses.
     """
-    stable = history.latest_stable
-    return stable is not None and is_cooperative(stable.protocol_name) and all(map(is_cooperative, member.protocols))
+    stable, claiming = history.latest_stable, history.owners.claiming
+    names = [] if stable is None else [stable.protocol_name, *member.protocols]
+    return bool(names) and all(is_cooperative(each) or each in claiming for each in names)
 
 
 def _note_join(history: FoldedGroup, member: MemberRef, join_ms: int | None, at_ms: int) -> None:
@@ -153,11 +171,12 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
     known.member, known.joined_ms = event.member, event.time_ms
     known.subscribed_topics = tuple(event.subscribed_topics) or known.subscribed_topics
     history.owners.replaced(event.old_member_id, event.member)
+    _note_absence(history, event)
     if event.state != STABLE and history.group_type != CONSUMER:
         # The new process has nothing yet, and that the old one had stopped is noticed by its replacement.
         history.owners.gave_up(event.member.member_id, event.time_ms, is_unsure=True)
     elif history.group_type != CONSUMER:
-        history.owners.assigned(event.member, known.partitions, event.time_ms)  # it goes on with what it had
+        history.owners.goes_on(event.member, known.partitions, event.time_ms)
     change = Replacement(
         event.member,
         event.old_member_id,
@@ -175,6 +194,16 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
     if history.joining is not None:
         history.joining.members.pop(event.old_member_id, None)
         _note_join(history, event.member, None, event.time_ms)
+
+
+def _note_absence(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
+    """While the group is not stable it is told for how long its partitions had no owner: since the client was heard.
+
+    After a load that is not known, and they had none since then, at least.
+    """
+    if history.latest is not None and history.latest.outcome is not Outcome.STABLE:
+        stopped_ms = event.old_last_heard_ms or history.loaded_ms or event.time_ms
+        history.owners.gave_up(event.member.member_id, stopped_ms, is_unsure=True)
 
 
 def _resubscription(event: schema.MemberRejoined, known: KnownMember) -> Resubscription:

@@ -40,7 +40,7 @@ def _rebalance_started(history: FoldedGroup, event: schema.RebalanceStarted) -> 
     generation.topic_changes = dict(event.topic_changes)
     generation.recreated_topics = list(event.recreated_topics)
     for topic, (before, now) in event.topic_changes.items():
-        is_new = topic in generation.recreated_topics or not before  # what there was of that name is gone
+        is_new = topic in generation.recreated_topics  # what there was of that name is gone
         if is_new or now < before:
             history.owners.deleted(topic, 0 if is_new else now)
     generation.member_count = event.members
@@ -67,6 +67,9 @@ def _generation_started(history: FoldedGroup, event: schema.GenerationStarted) -
         generation.rebalance_started_ms = event.time_ms - (event.join_ms or 0)
     generation.generation_started_ms = event.time_ms
     generation.triggers = list(event.triggers) or generation.triggers
+    for topic in event.recreated_topics:
+        if topic not in generation.recreated_topics:
+            history.owners.deleted(topic, 0)
     generation.unnamed_triggers = event.unnamed_triggers
     generation.pending_members = list(event.pending_members)
     generation.protocol_type, generation.protocol_name = event.protocol_type, event.protocol_name
@@ -111,6 +114,8 @@ def _assigned(history: FoldedGroup, event: schema.MemberAssigned) -> None:
     if event.claimed and event.claimed >= sum(map(len, event.kept.values())):
         # Its assignor is cooperative, whatever its name: it had given up nothing before it got its assignment.
         history.owners.went_on(member.member_id)
+        if history.latest is not None and history.latest.protocol_name:
+            history.owners.claiming.add(history.latest.protocol_name)
     history.owners.assigned(member, partitions, event.time_ms)
     if event.lost:
         history.owners.revoked(member.member_id, event.lost, event.time_ms)

@@ -171,9 +171,10 @@ def _start_of_session(history: GroupHistory, removal: Removal) -> int | None:
     """
     if removal.last_heard_ms is not None:
         return None
+    joined_ms = removal.last_joined_ms or 0
     earliest_ms = removal.at_ms - 2 * (removal.session_timeout_ms or 0)
     starts = (each.time_ms for each in history.coordinator_events if isinstance(each, STARTS))
     start_ms = max((at_ms for at_ms in starts if earliest_ms <= at_ms <= removal.at_ms), default=None)
-    if start_ms is None or start_ms < (removal.loaded_ms or start_ms):
+    if start_ms is None or start_ms < max(removal.loaded_ms or start_ms, joined_ms):
         return None  # its session began again with a load after that, as the disk was full
     return start_ms

@@ -19,7 +19,7 @@ from coordinator.explain.identities import identity
 from coordinator.explain.leaving import Leaving
 from coordinator.explain.makers.assignors import EAGER_ASSIGNORS, cooperative, sticky
 from coordinator.explain.makers.context import Context
-from coordinator.explain.makers.silences import runs_streams
+from coordinator.explain.makers.silences import joined_from, runs_streams
 
 SLOW_REJOIN_MS: Final = 1_000
 """How much later than all others a member joins until that is worth an advice."""
@@ -102,13 +102,15 @@ def _for_removal(removal: Removal, context: Context, because: list[Claim]) -> Ad
     if removal.cause is Cause.SESSION_EXPIRED and removal.may_be_closed:
         back = next((each for each in because if isinstance(each, Back)), None)
         # In a consumer group a new process takes the place of one that left for a moment, and of no other.
-        takes_place = not context.generation.is_epoch or removal.left_ms is not None
-        if back is not None and takes_place and not _was_refused(removal, back.back_ms, context):
-            above_ms = None if removal.last_heard_ms is None else back.back_ms - removal.last_heard_ms
+        takes_place = not removal.gives_no_reason or removal.left_ms is not None
+        if back is not None and takes_place and _has_room(back, context) and not _was_refused(removal, back, context):
+            above_ms = _kept_place_ms(removal, back, context)
             is_epoch = context.generation.is_epoch
             return _advice(Try.SESSION_FOR_RESTARTS, because, member=member, above_ms=above_ms, is_epoch=is_epoch)
         if back is not None:
-            return _advice(Try.PROCESS_ENDED if removal.is_disconnected else Try.SILENT, because, member=member)
+            if removal.is_disconnected:
+                return _advice(Try.PROCESS_ENDED, because, member=member)
+            return _advice(Try.SILENT, because, member=member, is_conditional=not removal.is_surely_silent)
         return _advice(Try.STATIC_IS_GONE_FOR_GOOD, because, member=member)
     if removal.has_no_time:
         return _advice(Try.REBALANCE_TIMEOUT_OF_NOTHING, because, member=member, above_ms=removal.rebalance_timeout_ms)
@@ -131,12 +133,30 @@ def _for_removal(removal: Removal, context: Context, because: list[Claim]) -> Ad
     return None
 
 
-def _was_refused(removal: Removal, until_ms: int, context: Context) -> bool:
+def _has_room(back: Back, context: Context) -> bool:
+    """Whether the new process of a static member would have been let in while it had its place."""
+    joined = (each for each in joined_from(context.history, context.generation) if each.at_ms == back.back_ms)
+    return not any(each.fills_group for each in joined if each.member.member_id == back.new_member.member_id)
+
+
+def _kept_place_ms(removal: Removal, back: Back, context: Context) -> int | None:
+    """Which session timeout keeps the place of a member until it is back; None: not known.
+
+    A rebalance does not wait longer than the rebalance timeout for it, whatever its session timeout.
+    """
+    if removal.last_heard_ms is None:
+        return None
+    limit_ms = None if context.generation.is_epoch else removal.rebalance_timeout_ms
+    since_ms = min(removal.last_heard_ms, context.generation.disturbed_ms)
+    return back.back_ms - removal.last_heard_ms if limit_ms is None or back.back_ms - since_ms < limit_ms else None
+
+
+def _was_refused(removal: Removal, back: Back, context: Context) -> bool:
     """Whether its client asked to join before it did, and was refused: no session timeout changes that."""
     return any(
         identity(each.member) in (identity(removal.member), (removal.member.client_id, removal.member.client_host))
         and each.api in JOINS
-        and removal.stopped_ms <= each.time_ms <= until_ms
+        and removal.stopped_ms <= each.time_ms <= back.back_ms
         for each in context.history.rejected
     )
 
@@ -152,7 +172,8 @@ def _outlasting_ms(removal: Removal, again_ms: int) -> int | None:
 def _for_silence(removal: Removal, context: Context, because: list[Claim]) -> Advice:
     """A longer session timeout helps a member that pauses and comes back; for any other it makes the outage longer."""
     if not removal.connection_open:
-        return _advice(Try.SILENT, because, member=removal.member)
+        is_conditional = not removal.is_surely_silent
+        return _advice(Try.SILENT, because, member=removal.member, is_conditional=is_conditional)
     return _advice(
         Try.SILENT_ON_OPEN_CONNECTION,
         because,
@@ -191,12 +212,19 @@ def _for_leave(removal: Removal, context: Context, because: list[Claim]) -> Advi
 
 
 def _is_about_restarts(context: Context) -> bool:
-    """Whether all that happened is that clients left and were back at once: without that there was no rebalance."""
+    """Whether all that happened is that clients left and were back at once: without that there was no rebalance.
+
+    A full group refuses the new process of a static member, as long as that has its place.
+    """
     generation = context.generation
-    left = Counter(identity(each.member) for each in generation.changes.removed if each.cause is Cause.MEMBER_LEFT)
-    came = Counter(identity(each.member) for each in generation.changes.joined)
+    removed, joined = generation.changes.removed, generation.changes.joined
+    left = Counter(identity(each.member) for each in removed if each.cause is Cause.MEMBER_LEFT)
+    came = Counter(identity(each.member) for each in joined)
     others = {each.cause for each in generation.triggers} - {Cause.MEMBER_LEFT, Cause.NEW_MEMBER}
-    return bool(left) and left == came and len(generation.changes.removed) == left.total() and not others
+    if not left or left != came or len(removed) != left.total() or others or any(each.fills_group for each in joined):
+        return False
+    last_ms = {identity(each.member): each.at_ms for each in joined}
+    return all(last_ms[identity(each.member)] >= each.at_ms for each in removed)
 
 
 _BY_CAUSE: Final = {

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from coordinator.audit.schema import MemberRef, Trigger
+from coordinator.audit.schema import MemberRef, RequestRejected, Trigger
 from coordinator.core.causes import Cause, InferredCause
 from coordinator.explain.claims.causes import (
     AssignmentTooLarge,
@@ -178,7 +178,11 @@ def _rejoined(trigger: Trigger, context: Context) -> Claim:
     return Rejoined(
         member=member,
         said=trigger.reason,
-        assigns_revoked=part is not None and part.has_lost and _may_assign_revoked(trigger, previous),
+        # After a rebalance that was lost with its coordinator members rejoin for that one.
+        assigns_revoked=part is not None
+        and part.has_lost
+        and context.generation.tries == 1
+        and _may_assign_revoked(trigger, previous),
         evidence=seen(context.generation.first_seq),
     )
 
@@ -186,7 +190,8 @@ def _rejoined(trigger: Trigger, context: Context) -> Claim:
 def _may_assign_revoked(trigger: Trigger, previous: Generation | None) -> bool:
     """Whether a member may have rejoined because it gave up partitions (KIP-429). Java says why else it did."""
     is_cooperative = previous is not None and previous.is_cooperative
-    return is_cooperative and not trigger.reason.startswith(OTHER_REJOINS)
+    says_nothing = not trigger.reason and trigger.member is not None and library_of(trigger.member) is Library.JAVA
+    return is_cooperative and not says_nothing and not trigger.reason.startswith(OTHER_REJOINS)
 
 
 def _left(trigger: Trigger, context: Context) -> Claim:
@@ -220,10 +225,12 @@ def _undecided(trigger: Trigger, context: Context) -> Claim:
 
 def _silent(trigger: Trigger, context: Context) -> Claim:
     removal = context.removal_of(trigger)
-    return silence_of(removal, context.event_of(trigger))
+    return silence_of(removal, context.event_of(trigger), context.rejected_in_silence(removal))
 
 
-def silence_of(removal: Removal, event: int | None) -> Silent | Unheard | Refused | Muted | DidNotComeBack:
+def silence_of(
+    removal: Removal, event: int | None, rejected: RequestRejected | None = None
+) -> Silent | Unheard | Refused | Muted | DidNotComeBack:
     """What is claimed of a member whose session ended: what the coordinator did to it comes before its silence."""
     timeout_ms = removal.session_timeout_ms or None
     if removal.left_ms is not None:
@@ -238,7 +245,7 @@ def silence_of(removal: Removal, event: int | None) -> Silent | Unheard | Refuse
             timeout_ms=timeout_ms,
             is_closed=removal.connection_open is False,
             found_closed=removal.gave_up,
-            evidence=seen(event),
+            evidence=unknown(event) if removal.may_have_ended else seen(event),
         )
     if removal.is_refused and removal.denied is not None:
         denied = removal.denied
@@ -262,7 +269,8 @@ def silence_of(removal: Removal, event: int | None) -> Silent | Unheard | Refuse
         since_ms=since_ms,
         timeout_ms=timeout_ms,
         committed_ms=_committed_since(removal),
-        evidence=seen(event) if since_ms is not None else derived(event),
+        rejected="" if rejected is None else rejected.error,
+        evidence=seen(event) if removal.is_surely_silent else unknown(event),
     )
 
 

@@ -8,6 +8,8 @@ from coordinator.core.causes import Cause
 from coordinator.explain.generation import Generation, Joining, Outcome, Removal, Replacement, Resubscription
 from coordinator.explain.history import GroupHistory
 
+READ_AFTER_MS: Final = 1_000
+"""What was sent while the coordinator stood still is read so soon after that."""
 HEARTBEATS: Final = frozenset({"Heartbeat", "ConsumerGroupHeartbeat"})
 
 
@@ -40,7 +42,8 @@ class Context:
         """Member id → the first heartbeat of a removed member after its removal."""
         found: dict[str, RequestRejected] = {}
         for each in self.history.rejected:
-            if each.error == "UNKNOWN_MEMBER_ID" and each.api in HEARTBEATS and not each.injected:
+            leaves = each.api == "ConsumerGroupHeartbeat" and (each.request_generation_id or 0) < 0
+            if each.error == "UNKNOWN_MEMBER_ID" and each.api in HEARTBEATS and not each.injected and not leaves:
                 found.setdefault(each.member.member_id, each)
         return found
 
@@ -49,7 +52,18 @@ class Context:
         found = self.came_again.get(removal.member.member_id)
         if found is None or found.time_ms < removal.at_ms or removal.muted_ms:
             return None  # what was sent before the connection was muted is read after that, whoever lives
+        is_at_once = found.time_ms - removal.at_ms <= READ_AFTER_MS
+        if is_at_once and (removal.coordinator_paused_ms or removal.connection_closed_in_pause_ms):
+            return None  # nor is what waited while the coordinator stood still
         return found
+
+    def rejected_in_silence(self, removal: Removal) -> RequestRejected | None:
+        """A request under its member id that was rejected, and so renewed no session, before the member was removed."""
+        since_ms = removal.last_heard_ms
+        if since_ms is None:
+            return None
+        theirs = (each for each in self.history.rejected if each.member.member_id == removal.member.member_id)
+        return next((each for each in theirs if since_ms < each.time_ms <= removal.at_ms and not each.injected), None)
 
     def removal_of(self, trigger: Trigger) -> Removal:
         found = None if trigger.member is None else self._removals.get(trigger.member.member_id)

@@ -78,7 +78,7 @@ def _came_again(context: Context, removals: list[Removal]) -> Iterator[CameAgain
 
 def _closed(removal: Removal, closer: Closer | None, *, lives: bool) -> ConnectionClosed:
     assert removal.connection_closed_ms is not None
-    heard_ms, timeout_ms, silent_ms = removal.last_heard_ms, removal.session_timeout_ms, None
+    heard_ms, timeout_ms, silent_ms = removal.last_sign_ms, removal.session_timeout_ms, None
     if heard_ms is not None and timeout_ms and removal.connection_closed_ms - heard_ms > timeout_ms // 2:
         silent_ms = removal.connection_closed_ms - heard_ms
     return ConnectionClosed(
@@ -106,7 +106,7 @@ def _returns(history: GroupHistory, generation: Generation) -> Iterator[Back]:
         return
     alone = _identities_of_one(history, generation)
     joined: dict[tuple[str, ...], list[Joining]] = {}
-    for joining in _joined_from(history, generation):
+    for joining in joined_from(history, generation):
         joined.setdefault(identity(joining.member), []).append(joining)
     for removal in removed:
         who = identity(removal.member)
@@ -126,7 +126,7 @@ def _is_back(removal: Removal, joined: Joining) -> bool:
     return removal.precedes(joined) and joined.at_ms <= removal.at_ms + RETURN_MS
 
 
-def _joined_from(history: GroupHistory, generation: Generation) -> Iterator[Joining]:
+def joined_from(history: GroupHistory, generation: Generation) -> Iterator[Joining]:
     """Who joined in this generation's rebalance, and until a client counts as another one, in the next ones."""
     until_ms = max((each.at_ms for each in generation.changes.removed), default=0) + RETURN_MS
     newest_first = takewhile(lambda each: each.first_seq >= generation.first_seq, reversed(history.generations))

@@ -42,7 +42,6 @@ _TEXTS: Final[Mapping[Try, str]] = {
         " (removeMembersFromConsumerGroup of Java's Admin): then its partitions do not wait for its session timeout; if"
         " it was not, look at why its process ended"
     ),
-    Try.SILENT: "look at what stopped the silent member (crash, pause, GC, network)",
     Try.LATE_TO_REJOIN: ("look at what kept the member from rejoining: its application, or a process that stood still"),
     Try.LATE_TO_SYNC: (
         "look at why the member stopped between JoinGroup and SyncGroup; if it was the leader, its assignor may hang"
@@ -72,6 +71,11 @@ def _no_time(claim: Advice, telling: Telling) -> str:
 
 def _process_ended(claim: Advice, telling: Telling) -> str:
     return f"if it was not shut down on purpose, {PROCESS_ENDED}" if claim.is_conditional else PROCESS_ENDED
+
+
+def _silent(claim: Advice, telling: Telling) -> str:
+    others = ", or whether it was refused or throttled" if claim.is_conditional else ""
+    return f"look at what stopped the silent member (crash, pause, GC, network){others}"
 
 
 def _silent_on_open_connection(claim: Advice, telling: Telling) -> str:
@@ -182,6 +186,7 @@ _MADE: Final[Mapping[Try, Callable[[Advice, Telling], str]]] = {
     Try.SILENT_ON_OPEN_CONNECTION: _silent_on_open_connection,
     Try.CONNECTION_LOST: _connection_lost,
     Try.SESSION_OUTLASTS: _session_outlasts,
+    Try.SILENT: _silent,
     Try.SESSION_FOR_RESTARTS: _session_for_restarts,
     Try.SHORTER_POLL: _busy,
     Try.LONGER_POLL_INTERVAL: _longer_interval,

@@ -31,9 +31,11 @@ def silent(claim: Silent, telling: Telling) -> str:
     who = telling.names.full(claim.member)
     timeout = duration(claim.timeout_ms) if claim.timeout_ms else ""
     silent_ms = claim.silent_ms
-    if silent_ms is None:
+    if silent_ms is None or not claim.is_known:
         known = f", {timeout}" if timeout else ""
         return f"nothing was heard of {who} for its session timeout{known}"
+    if claim.rejected:
+        return f"the requests of {who} were rejected for {duration(silent_ms)} ({claim.rejected}), so its session ended"
     if claim.committed_ms is not None:
         return f"{who} sent no heartbeat for {duration(silent_ms)}, though it committed offsets meanwhile"
     if not timeout:
@@ -86,8 +88,16 @@ def muted(claim: Muted, telling: Telling) -> str:
 
 def not_to_blame(claims: Sequence[Unheard], telling: Telling) -> Iterator[str]:
     """What follows for members whose sessions ended because the coordinator stood still."""
-    whose = telling.names.listed([each.member for each in claims])
-    yield f"The coordinator heard nobody and answered nobody in that time, so it is no fault of {whose}."
+    blameless = [each.member for each in claims if each.is_known]
+    if blameless:
+        whose = telling.names.listed(blameless)
+        yield f"The coordinator heard nobody and answered nobody in that time, so it is no fault of {whose}."
+    unclear = [each.member for each in claims if not each.is_known]
+    if unclear:
+        yield (
+            f"Whether {telling.names.listed(unclear)} gave up because nobody answered, or its process ended, is not"
+            " known."
+        )
     closed = [each.member for each in claims if each.is_closed]
     if closed:
         yield (

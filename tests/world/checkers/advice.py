@@ -16,6 +16,7 @@ from tests.world.effects import (
     longer_session_keeps_place,
     moves,
     owners_at,
+    processes_at,
     static_membership_helps,
     with_assignor,
 )
@@ -109,7 +110,7 @@ def silent(claim: Given, truth: Truth, context: Context) -> str | None:
     since = [each.since_ms for each in claim.because if isinstance(each, silences.Silent) and each.since_ms is not None]
     from_ms = min(since, default=removal.until_ms - 2 * BEAT_MS)
     why = _by_coordinator(removal, from_ms, truth, context)
-    if why:
+    if why and not claim.is_conditional:
         return why
     timeout_ms = _timeout_ms(removal, context)
     if claim.above_ms is not None and not context.is_epoch and claim.above_ms != timeout_ms:
@@ -204,6 +205,8 @@ def stickier_assignor(claim: Given, truth: Truth, context: Context) -> str | Non
     other = with_assignor(context.history, claim.change.assignor)
     if owners_at(other, context.disturbed_ms) != owners_at(truth, context.disturbed_ms):
         return None  # the other assignor had assigned otherwise before: both cannot be compared
+    if processes_at(other, context.known_ms) != processes_at(truth, context.known_ms):
+        return None  # another assignor takes more or fewer rebalances, and meanwhile others came or went
     others, now = moves(other, *window), moves(truth, *window)
     return f"{others} partitions would have moved, and {now} did" if others >= now else None
 
@@ -215,6 +218,8 @@ def cooperative_assignor(claim: Given, truth: Truth, context: Context) -> str | 
     window = context.disturbed_ms, context.known_ms
     other = with_assignor(context.history, claim.change.assignor)
     if owners_at(other, context.disturbed_ms) != owners_at(truth, context.disturbed_ms):
+        return None
+    if processes_at(other, context.known_ms) != processes_at(truth, context.known_ms):
         return None
     other_ms, now_ms = idle_ms(other, *window), idle_ms(truth, *window)
     return f"partitions would have been idle for {other_ms} ms, and were for {now_ms}" if other_ms >= now_ms else None

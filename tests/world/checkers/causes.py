@@ -67,7 +67,7 @@ def topic_changed(claim: claims.TopicChanged, truth: Truth, context: Context) ->
         return f"it has {counts[-1]} partitions"
     assigned = [each.at_ms for each in truth.states if each.generation_id < context.generation_id]
     since_ms = max((each for each in assigned if each < context.began_ms), default=_since(context))
-    recent = [each for each in begun if each.at_ms >= since_ms]
+    recent = [each for each in begun if since_ms <= each.at_ms <= context.began_ms]
     is_again = any(not each.partitions for each in recent) and recent[-1].partitions > 0
     if is_again and not claim.is_created_again and claim.partitions_before:
         return "it was deleted and created again"

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from coordinator.explain.claims.claim import Claim
 from coordinator.explain.generation import Generation, Outcome
 from tests.world.history import History
-from tests.world.truth import Truth
+from tests.world.truth import AwayKind, Truth
 
 
 class Contradiction(NamedTuple):
@@ -45,6 +45,16 @@ class Context(NamedTuple):
 
 Check = Callable[[Any, Truth, Context], str | None]
 """Why a claim is false; None: the world does not contradict it."""
+
+
+def written_until(truth: Truth, context: Context) -> int:
+    """Until when events were there to be read: a full disk takes none, and an audit is read from its coordinator."""
+    told_ms = context.told_ms
+    gone = [each for each in truth.away if each.kind is not AwayKind.PAUSED and each.from_ms <= told_ms < each.until_ms]
+    if gone:
+        told = [context.begin_ms + each for each in context.history.told_ms]
+        told_ms = max((each for each in told if each <= gone[0].from_ms), default=context.begin_ms)
+    return min([told_ms, *(start for start, end in truth.full.all if start <= told_ms < end)])
 
 
 def context_of_group(history: History, begin_ms: int, told_ms: int) -> Context:

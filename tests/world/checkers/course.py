@@ -90,8 +90,9 @@ def pending_ids(claim: claims.PendingIds, truth: Truth, context: Context) -> str
         process = truth.process_of(member_id)
         if process is None:
             return f"{member_id} was given to nobody"
-        joins = [each for each in process.arrivals if each.member_id == member_id and each.api == "JoinGroup"]
-        if any(each.fate is Fate.HANDLED and each.at_ms < until_ms - INSTANT_MS for each in joins):
+        # Its JoinGroup may have come, and been refused by a full group.
+        theirs = [each for each in truth.all_memberships() if each.member_id == member_id]
+        if any(each.from_ms < until_ms - INSTANT_MS for each in theirs):
             return f"{member_id} joined"
     return None
 

@@ -4,7 +4,7 @@ from typing import Final
 
 from coordinator.explain.claims import endings as claims
 from coordinator.explain.claims.claim import Claim
-from tests.world.checkers.context import Check, Context
+from tests.world.checkers.context import Check, Context, written_until
 from tests.world.checkers.course import arrived, started_ms, state_at
 from tests.world.checkers.tolerances import EXPIRY_MS, INSTANT_MS, NETWORK_MS
 from tests.world.truth import Truth
@@ -87,8 +87,9 @@ def in_progress(claim: claims.InProgress, truth: Truth, context: Context) -> str
     now = state_at(truth, context.told_ms)
     if now is None or (now.state not in ONGOING and truth.was_away(now.at_ms, context.told_ms) == 0):
         return f"the group is {now.state if now else 'not there'}"
+    until_ms = written_until(truth, context)
     for member in claim.waits_for:
-        if arrived(truth, member, "JoinGroup", context.began_ms + INSTANT_MS, context.told_ms - INSTANT_MS):
+        if arrived(truth, member, "JoinGroup", context.began_ms + INSTANT_MS, until_ms - INSTANT_MS):
             return f"{member.member_id} has joined"
     return None
 

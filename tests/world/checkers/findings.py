@@ -5,10 +5,10 @@ from typing import Final
 from coordinator.explain.claims import findings as claims
 from coordinator.explain.claims.claim import Claim
 from coordinator.explain.facts import RETURN_MS
-from tests.world.checkers.context import Check, Context
+from tests.world.checkers.context import Check, Context, written_until
 from tests.world.checkers.tolerances import EXPIRY_MS, INSTANT_MS, NETWORK_MS
 from tests.world.clients import COOPERATIVE
-from tests.world.truth import Fate, Membership, ProcessTruth, Truth, Way
+from tests.world.truth import Answer, Fate, Membership, ProcessTruth, Truth, Way
 
 JOINS: Final = frozenset({"JoinGroup", "ConsumerGroupHeartbeat"})
 GOODBYES: Final = frozenset({"LeaveGroup", "ConsumerGroupHeartbeat"})
@@ -89,10 +89,12 @@ def storm(claim: claims.Storm, truth: Truth, context: Context) -> str | None:
 
 
 def rolling_restart(claim: claims.RollingRestart, truth: Truth, context: Context) -> str | None:
+    # The goodbyes of a time in which nobody coordinated are read after it.
+    hidden_ms = truth.was_away(claim.from_ms - RETURN_MS, claim.from_ms + INSTANT_MS)
     ended = {
         each.consumer
         for each in truth.processes
-        if claim.from_ms - NETWORK_MS <= each.ended_ms <= claim.until_ms + NETWORK_MS
+        if claim.from_ms - hidden_ms - NETWORK_MS <= each.ended_ms <= claim.until_ms + NETWORK_MS
     }
     others = {
         each.process.consumer
@@ -177,11 +179,13 @@ def wasted_instance_id(claim: claims.WastedInstanceId, truth: Truth, context: Co
 
 def cannot_join(claim: claims.CannotJoin, truth: Truth, context: Context) -> str | None:
     refused_ms = claim.refusal.time_ms
+    until_ms = written_until(truth, context)
     found = processes_of(truth, claim.client)
     for process in found:
         for answer in process.answers:
             is_in = answer.error == "NONE" and answer.api in JOINS and answer.generation_id > 0
-            if is_in and refused_ms + INSTANT_MS < answer.at_ms < context.told_ms - INSTANT_MS:
+            is_later = refused_ms + INSTANT_MS < answer.at_ms < until_ms - INSTANT_MS
+            if is_in and is_later and _took(process, answer):
                 return f"it has joined {answer.at_ms - refused_ms} ms after it was refused"
     if claim.refusal.error == "UNRELEASED_INSTANCE_ID" and len(claim.client) == 1:
         holders = [each for each in memberships_of(truth, claim.client) if each.from_ms <= refused_ms < each.until_ms]
@@ -193,6 +197,15 @@ def cannot_join(claim: claims.CannotJoin, truth: Truth, context: Context) -> str
         for each in process.arrivals
     )
     return None if tried else "nothing of it arrived then"
+
+
+def _took(process: ProcessTruth, answer: Answer) -> bool:
+    """Whether it took the answer: it may have ended, or have asked again by then, so that nobody waited for it."""
+    if not process.lived_at(answer.at_ms):
+        return False
+    return answer.api != "JoinGroup" or any(
+        each.member_id == answer.member_id and each.at_ms > answer.at_ms for each in process.arrivals
+    )
 
 
 def impossible(claim: Claim, truth: Truth, context: Context) -> str | None:

@@ -1,10 +1,11 @@
 """For how long nobody processed the partitions that the members of a generation were assigned."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from tests.world.checkers.context import Context
 from tests.world.checkers.tolerances import BEAT_MS, NETWORK_MS, SYNC_MS
+from tests.world.clients import COOPERATIVE
 from tests.world.spans import last_before
 from tests.world.topics import Partition
 from tests.world.truth import Fate, Plan, Truth
@@ -16,7 +17,14 @@ class Assigned(dict[Partition, tuple[str, int, str | None]]):
 
 def plans_until(truth: Truth, context: Context) -> Iterator[Plan]:
     """Those until the generation was stable. A classic member of a consumer group sends SyncGroup after that."""
+    whole: tuple[int, frozenset[Partition]] = -1, frozenset()
     for plan in truth.plans:
+        if plan.is_whole:
+            whole = plan.generation_id, frozenset().union(*plan.assigned.values())
+        elif plan.generation_id == whole[0] and plan.is_synced and not context.is_epoch:
+            # By the names of what it had, a static member is told partitions of a topic that was made again since.
+            assigned = {member_id: partitions & whole[1] for member_id, partitions in plan.assigned.items()}
+            plan = plan._replace(assigned=assigned)  # noqa: PLW2901
         is_late = context.is_epoch and plan.is_synced and plan.generation_id == context.generation_id
         if plan.at_ms <= context.known_ms or (is_late and plan.at_ms <= context.known_ms + SYNC_MS):
             yield plan
@@ -72,37 +80,65 @@ class Gap(NamedTuple):
     """Since its last owner was heard, or processed without doubt."""
     owner: str
     """The member that had it before."""
+    is_over: bool = True
+    """It was assigned to a process that lived; else it goes on, and is told where somebody has it again."""
+    hidden: int = 0
+    """For how much of the least nobody coordinated, who could have noticed it."""
+    was_released: bool = False
+    """An assignment had taken it from its owner."""
 
 
 def gaps(truth: Truth, context: Context) -> dict[Partition, Gap]:
     """The longest of each partition that had an owner before: several epochs may have assigned it since."""
+    return longest(all_gaps(truth, context))
+
+
+def longest(known: Iterable[tuple[Partition, Gap]]) -> dict[Partition, Gap]:
     found: dict[Partition, Gap] = {}
-    for partition, at_ms, before in _steps(truth, context):
-        gap = _gap(truth, partition, at_ms, before)
+    for partition, gap in known:
         if partition not in found or found[partition].most < gap.most:
             found[partition] = gap
     return found
 
 
-def _steps(truth: Truth, context: Context) -> Iterator[tuple[Partition, int, str]]:
-    """Each partition that got another owner, when that was, and the owner before; again the same one: if no other."""
+def all_gaps(truth: Truth, context: Context) -> Iterator[tuple[Partition, Gap]]:
+    """Each partition that had an owner before, and how long nobody processed it, for each owner that it got."""
+    for partition, at_ms, before, now, was_released in _steps(truth, context):
+        process = truth.process_of(now)
+        gap = _gap(truth, partition, at_ms, before)
+        is_over = process is None or process.lived_at(at_ms)
+        yield partition, gap._replace(is_over=is_over, was_released=was_released)
+
+
+def _steps(truth: Truth, context: Context) -> Iterator[tuple[Partition, int, str, str, bool]]:
+    """Each partition that got another owner, when that was, the owner before, which may be the same one, and now.
+
+    The last says whether the one before had been told to give it up.
+    """
     owners: dict[Partition, str] = {}
-    steps: dict[Partition, list[tuple[str, int, str | None]]] = {}
+    steps: dict[Partition, list[tuple[str, int, str | None, bool]]] = {}
+    released: set[Partition] = set()
     last_ms = context.begin_ms
     for plan in plans_until(truth, context):
         if truth.gone_between(last_ms, plan.at_ms):
             owners = {}  # another group of the same name
         last_ms = plan.at_ms
         for member_id, partitions in plan.assigned.items():
+            released.update(each for each, owner in owners.items() if owner == member_id and each not in partitions)
+            is_eager = plan.is_whole and plan.protocol not in COOPERATIVE
             for each in partitions:
                 before, owners[each] = owners.get(each), member_id
                 known = steps.setdefault(each, [])
-                if is_since_then(plan, context) and (not known or known[-1][0] != member_id):
-                    known.append((member_id, plan.at_ms, before))
+                # The members of the eager protocol give up what they have, to be assigned it again.
+                is_new = not known or known[-1][0] != member_id or each in released or is_eager
+                was_released = each in released
+                released.discard(each)
+                if is_since_then(plan, context) and is_new:
+                    known.append((member_id, plan.at_ms, before, was_released))
     for partition, known in steps.items():
-        for _, at_ms, before in known:
+        for member_id, at_ms, before, was_released in known:
             if before is not None:
-                yield partition, at_ms, before
+                yield partition, at_ms, before, member_id, was_released
 
 
 def _gap(truth: Truth, partition: Partition, at_ms: int, owner: str) -> Gap:
@@ -111,11 +147,28 @@ def _gap(truth: Truth, partition: Partition, at_ms: int, owner: str) -> Gap:
     surely = last_before(truth.surely_processed(partition), at_ms)
     removal = truth.removal(owner, at_ms)
     heard = truth.last_arrival(owner, at_ms if removal is None else removal.until_ms, Fate.HANDLED)
-    stopped_ms = max(assigned_ms, first_ms if perhaps is None else perhaps)
+    stopped_ms = max(assigned_ms, first_ms if perhaps is None else perhaps, _gave_up(truth, partition, at_ms))
+    process = truth.process_of(owner)
+    if removal is not None and process is not None and process.cut.within(stopped_ms - 1, removal.until_ms):
+        # What the network held back is a sign of life when it arrives, be it a goodbye.
+        stopped_ms = max(stopped_ms, truth.last_arrival(owner, removal.until_ms + 1, Fate.HANDLED) or 0)
     told = truth.arrivals(owner, stopped_ms - NETWORK_MS, stopped_ms + NETWORK_MS)
     least = at_ms - stopped_ms - (0 if any(each.fate is Fate.HANDLED for each in told) else BEAT_MS)
     most = at_ms - min(first_ms if surely is None else surely, at_ms if heard is None else heard)
-    return Gap(max(0, least), most, owner)
+    return Gap(max(0, least), most, owner, hidden=truth.was_away(stopped_ms, at_ms))
+
+
+def _gave_up(truth: Truth, partition: Partition, at_ms: int) -> int:
+    """When a member last gave it up by itself: it was its owner until then, whatever kept it from processing."""
+    found = 0
+    for each in truth.by_partition.get(partition, ()):
+        end_ms = each.span[1]
+        is_its_own = (
+            end_ms <= at_ms and each.process.lived_at(end_ms) and bool(each.process.ran([(end_ms, end_ms + 1)]))
+        )
+        if is_its_own and any(end == end_ms for _, end in truth.rightful(each)):
+            found = max(found, end_ms)
+    return found
 
 
 def _assigned_before(truth: Truth, partition: Partition, at_ms: int) -> tuple[int, int]:

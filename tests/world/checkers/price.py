@@ -6,9 +6,9 @@ from typing import Final
 from coordinator.explain.claims import price as claims
 from coordinator.explain.claims.claim import Claim
 from tests.world.checkers.context import Check, Context
-from tests.world.checkers.gaps import Gap, assigned_at_the_end, assigned_in, gaps
+from tests.world.checkers.gaps import Gap, all_gaps, assigned_at_the_end, assigned_in, gaps, longest
 from tests.world.checkers.tolerances import BEAT_MS, INSTANT_MS, NETWORK_MS, SYNC_MS
-from tests.world.topics import RECORDS_PER_SECOND
+from tests.world.topics import RECORDS_PER_SECOND, Partition
 from tests.world.truth import Truth
 
 FORGETS: Final = frozenset({"delete offsets", "delete group"})
@@ -16,8 +16,8 @@ FORGETS: Final = frozenset({"delete offsets", "delete group"})
 
 def unowned(claim: claims.Unowned, truth: Truth, context: Context) -> str | None:
     """There is one claim for the partitions of members that had stopped before, by name, and one for the rest."""
-    found = gaps(truth, context)
-    known = _meant(claim, found.values(), truth, context)
+    every = list(all_gaps(truth, context))
+    found, known = longest(every), _meant(claim, every, truth, context)
     if not known:
         return "no such partition had an owner before"
     at_least, at_most = max(each.least for each in known), max(each.most for each in known)
@@ -33,19 +33,26 @@ def unowned(claim: claims.Unowned, truth: Truth, context: Context) -> str | None
     if claim.shortest_ms > shortest + BEAT_MS:
         return f"of {claim.partitions} partitions one had no owner for {shortest} ms at most"
     told = sum(each.partitions for each in context.told if isinstance(each, claims.Unowned))
-    missing = sum(each.least > BEAT_MS for each in found.values())
+    missing = sum(each.least - each.hidden > BEAT_MS and each.is_over for each in found.values())
     return f"{missing} partitions had no owner, and {told} are told of" if told < missing else None
 
 
-def _meant(claim: claims.Unowned, found: Iterable[Gap], truth: Truth, context: Context) -> list[Gap]:
-    """The gaps of the partitions that a claim is about, by their last owners."""
+def _meant(claim: claims.Unowned, every: Iterable[tuple[Partition, Gap]], truth: Truth, context: Context) -> list[Gap]:
+    """The longest gaps of the partitions that a claim is about, by their last owners."""
     named = {
         truth.identity(owner.member_id)
         for each in context.told
         if isinstance(each, claims.Unowned) and (each is claim or not claim.owners)
         for owner in each.owners
     }
-    return [each for each in found if (truth.identity(each.owner) in named) == bool(claim.owners)]
+    is_named = bool(claim.owners)
+    # What was taken from an owner that was removed later may be told of with either.
+    meant = (
+        (which, gap)
+        for which, gap in every
+        if (truth.identity(gap.owner) in named) == is_named or (gap.was_released and not is_named)
+    )
+    return list(longest(meant).values())
 
 
 def unowned_in_sum(claim: claims.UnownedInSum, truth: Truth, context: Context) -> str | None:
@@ -59,7 +66,7 @@ def moved(claim: claims.Moved, truth: Truth, context: Context) -> str | None:
         return None
     assigned = assigned_in(truth, context)
     now = assigned_at_the_end(truth, context)
-    first = sum(before is None for _, _, before in assigned.values())
+    first = sum(before is None for each, (_, _, before) in assigned.items() if each in now)
     others = sum(
         before is not None and not truth.is_same_member(before, now.get(each, member_id))
         for each, (member_id, _, before) in assigned.items()

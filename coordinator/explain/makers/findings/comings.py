@@ -81,6 +81,7 @@ def rolling_restart(facts: Facts, now_ms: int) -> Iterator[RollingRestart]:
         for visit in visits
         if visit.removal.cause is Cause.MEMBER_LEFT
         and visit.removal.member.group_instance_id is None
+        and visit.removal.requested_by is None
         and visit.back_ms is not None
         and not Leaving(visit.removal).by_poll_timeout
         and not Leaving(visit.removal).is_unsubscribed
@@ -91,7 +92,8 @@ def rolling_restart(facts: Facts, now_ms: int) -> Iterator[RollingRestart]:
     visits = Counter(identity(each.removal.member) for each in window)
     if any(number >= FLAPS * facts.most_at_once[who] for who, number in visits.items()):
         return  # a client that comes and goes several times: that is flapping
-    members = sum(min(number, facts.most_at_once[who]) for who, number in visits.items())
+    # A client that was restarted on another host counts once: there were no more members than that.
+    members = min(sum(min(number, facts.most_at_once[who]) for who, number in visits.items()), max(sizes, default=0))
     if members < 2 or members * 2 < max(sizes, default=0):
         return
     first, last = window[0].removal.at_ms, max(each.back_ms or 0 for each in window)
