@@ -7,12 +7,27 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple
+from typing import BinaryIO, Final, NamedTuple, Protocol
 
 GZIP_MAGIC: Final = b"\x1f\x8b"
 COMPRESSED: Final = {b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"PK\x03\x04": "zip"}
 TIME: Final = re.compile(rb"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 PEEKED_BYTES: Final = 64 << 10
+
+
+class BinaryReader(Protocol):
+    def read(self, most: int, /) -> bytes: ...
+
+
+class Peeked:
+    """A file whose first bytes were read already."""
+
+    def __init__(self, begin: bytes, rest: BinaryReader) -> None:
+        self._begin, self._rest = begin, rest
+
+    def read(self, most: int, /) -> bytes:
+        found, self._begin = self._begin[:most], self._begin[most:]
+        return found or self._rest.read(most)
 
 
 class LogFile(NamedTuple):

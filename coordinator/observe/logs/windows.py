@@ -1,8 +1,9 @@
 """A file as windows of whole lines, each with some lines before and after what is to be read in it."""
 
 from collections.abc import Iterator
-from typing import BinaryIO, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from coordinator.observe.logs.files import BinaryReader
 from coordinator.observe.logs.lines import LINE_BYTES_MAX
 
 BLOCK_BYTES: Final = 8 << 20
@@ -19,7 +20,9 @@ class Window(NamedTuple):
     first_line: int
 
 
-def windows(file: BinaryIO, *, block_bytes: int = BLOCK_BYTES, around_bytes: int = AROUND_BYTES) -> Iterator[Window]:
+def windows(
+    file: BinaryReader, *, block_bytes: int = BLOCK_BYTES, around_bytes: int = AROUND_BYTES
+) -> Iterator[Window]:
     """The windows of a file, until its end. A line that does not end is cut when it is longer than is read of one."""
     data, begin, first_line = b"", 0, 1
     while True:
