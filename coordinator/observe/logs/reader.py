@@ -9,7 +9,7 @@ import msgspec
 
 from coordinator.observe.logs.collector import Collector
 from coordinator.observe.logs.documents import Document, is_document
-from coordinator.observe.logs.files import BinaryReader, LogFile, Peeked, log_files
+from coordinator.observe.logs.files import BinaryReader, LogFile, Peeked, as_text, begin_of, log_files
 from coordinator.observe.logs.scanner import Counts, Scanner
 from coordinator.observe.logs.statements import Statement
 from coordinator.observe.logs.times import LocalTimes
@@ -84,11 +84,12 @@ def _read(
     try:
         opened, position = file.open()
         with opened:
-            sample = opened.read(SAMPLE_BYTES)
-            lines: BinaryReader = Peeked(sample, opened)
+            text = as_text(opened)
+            sample = begin_of(text, SAMPLE_BYTES)
+            lines: BinaryReader = Peeked(sample, text)
             if is_document(sample):
                 lines = document = Document(lines)
-                sample = document.read(SAMPLE_BYTES)
+                sample = begin_of(document, SAMPLE_BYTES)
                 lines = Peeked(sample, document)
             unwrap = unwrapping(sample.splitlines(), read.log_format) or NO_FORMAT
             is_wanted = None if unwrap.has_numbers else wanted(read.groups)

@@ -27,6 +27,7 @@ LINES_JOINED_MAX: Final = 24
 LINES_BEFORE_MAX: Final = 400
 """A broker prints its configuration in one entry of about 300 lines."""
 LINES_AFTER_MAX: Final = 6
+HOUR_MS: Final = 3_600_000
 ORDER_MS: Final = 1_000
 """Threads of a broker write their lines in nearly the order of their times."""
 GAP_MS: Final = 10_000
@@ -252,7 +253,7 @@ class Scanner:
                 return False
         return False
 
-    def _time(self, head: re.Match[str], line: Line) -> tuple[int, bool]:
+    def _time(self, head: re.Match[str], line: Line, *, is_next: bool = True) -> tuple[int, bool]:
         """The time of an entry, and whether its zone was assumed. Raises ValueError."""
         day, clock, fraction, zone = head.group("day", "clock", "fraction", "zone")
         ms = fraction_ms(fraction)
@@ -262,7 +263,7 @@ class Scanner:
             exact = in_zone_of(line.received_ms, utc_ms(day, clock, ms))
             if exact is not None:
                 return exact, False
-        return self._times.ms(day, clock, ms), True
+        return self._times.ms(day, clock, ms, is_next=is_next), True
 
     def _is_out_of_order(self, time_ms: int, start: int, end: int, line: Line) -> bool:
         """Whether the time fits neither the lines before nor those after. That of a set clock fits the latter."""
@@ -273,9 +274,9 @@ class Scanner:
         after = [found for each in self._following(end, line.stream, LINES_AFTER_MAX) if (found := self._peek(each))]
         before = self._before(start, line) if latest_ms is None else latest_ms
         if before is not None:
-            if time_ms < before - ORDER_MS and (not after or max(after) >= before - ORDER_MS):
+            if time_ms < before - ORDER_MS and not _is_set_back(time_ms, before, after):
                 return True
-            if time_ms > before + GAP_MS and any(before - ORDER_MS <= each < time_ms - ORDER_MS for each in after):
+            if time_ms > before + GAP_MS and after and before - ORDER_MS <= after[0] < time_ms - ORDER_MS:
                 return True
         self._latest_ms[line.stream] = time_ms
         return False
@@ -294,6 +295,15 @@ class Scanner:
         if line.is_whole or head is None:
             return None
         try:
-            return self._time(head, line)[0]
+            return self._time(head, line, is_next=False)[0]
         except ValueError:
             return None
+
+
+def _is_set_back(time_ms: int, before_ms: int, after: list[int]) -> bool:
+    """Whether the clock was set back: the lines after go on from there. By summer time at most an hour."""
+    if not after:
+        return False
+    if before_ms - time_ms <= HOUR_MS:
+        return time_ms - ORDER_MS <= after[0] < before_ms - ORDER_MS
+    return max(after) < before_ms - ORDER_MS
