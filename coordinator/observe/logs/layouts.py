@@ -8,7 +8,7 @@ from typing import Final
 
 HEAD: Final = re.compile(
     r"\[?(?P<day>\d{4}-\d\d-\d\d)[ T](?P<clock>\d\d:\d\d:\d\d)(?:[.,](?P<fraction>\d{1,9}))?"
-    r" ?(?P<zone>Z|[+-]\d\d:?\d\d)?\]?[ \t]+(?:\[[^\]]*\][ \t]+)?"
+    r" ?(?P<zone>Z|[+-]\d\d:?\d\d)?\]?[ \t]+(?:\[(?!\d{4}-)[^\]]*\][ \t]+)?"
     r"\[?(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\]?:?[ \t]+"
 )
 LOGGER: Final = r"\((?P<logger>(?:[A-Za-z_$][\w$]*\.)+[\w$]+|Group\w+\$?|CoordinatorRuntime|ClassicGroup)\)"

@@ -13,7 +13,7 @@ from coordinator.observe.logs.coordinator_rules import COORDINATOR_RULES
 from coordinator.observe.logs.reasons import ReasonReading, reason_readings
 from coordinator.observe.logs.rules import Rule, elements
 from coordinator.observe.logs.statements import RebalancePrepared
-from coordinator.observe.logs.templates import Kind, TooManyReadings, Values
+from coordinator.observe.logs.templates import TooManyReadings, Values
 
 PREFIX: Final = re.compile(
     r"\[GroupCoordinator (?P<scala>-?\d+)\]: "

@@ -1,4 +1,4 @@
-"""The blocks of a file → the entries of coordinators in it.
+"""The windows of a file → the entries of coordinators in it.
 
 Most lines of a log are of others. The few that are of interest are found in the bytes; only these are decoded, with the
 lines around them where an entry has several, or where something does not look as the broker wrote it.
@@ -9,20 +9,25 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from coordinator.observe.logs.layouts import HEAD, INNER_LOGGER, is_coordinator, split_logger
-from coordinator.observe.logs.lines import Line
+from coordinator.observe.logs.lines import LINE_BYTES_MAX, Line
 from coordinator.observe.logs.messages import PREFIX, Reading, message_of, readings
 from coordinator.observe.logs.templates import TooManyReadings
 from coordinator.observe.logs.times import LocalTimes, fraction_ms, in_zone_of, offset_ms, utc_ms
+from coordinator.observe.logs.unwrapping import Unwrapping, recognised
 from coordinator.observe.logs.windows import Window
+from coordinator.observe.logs.wrappings import ISO
 
-NEEDLE: Final = re.compile(rb"Group(?:Coordinator |MetadataManager |Metadata\b| leader \[)")
 PLAIN_HEAD: Final = re.compile(rb"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] [A-Z]+ ")
 PLAIN_TAIL: Final = re.compile(rb" \((?:kafka|org\.apache\.kafka|state\.change)\.[\w.$]+\)\n\Z")
 """How nearly all lines around begin and end. It saves looking at them in detail."""
+ANYWHERE: Final = re.compile(
+    r"\[Group(?:Coordinator (?:id=)?|MetadataManager brokerId=)-?\d|Loaded member MemberMetadata\("
+)
 LINES_JOINED_MAX: Final = 24
 LINES_BEFORE_MAX: Final = 400
 """A broker prints its configuration in one entry of about 300 lines."""
 LINES_AFTER_MAX: Final = 6
+HOUR_MS: Final = 3_600_000
 ORDER_MS: Final = 1_000
 """Threads of a broker write their lines in nearly the order of their times."""
 GAP_MS: Final = 10_000
@@ -61,9 +66,7 @@ class Counts:
 class Scanner:
     """Reads one file. `unwrap` makes a `Line` of the bytes of a physical one."""
 
-    def __init__(
-        self, unwrap: Callable[[bytes], Line], times: LocalTimes, is_wanted: Callable[[bytes], bool] | None
-    ) -> None:
+    def __init__(self, unwrap: Unwrapping, times: LocalTimes, is_wanted: Callable[[bytes], bool] | None = None) -> None:
         self._unwrap, self._times, self._is_wanted = unwrap, times, is_wanted
         self._latest_ms: dict[str, int] = {}
         self.counts = Counts()
@@ -72,7 +75,7 @@ class Scanner:
     def entries(self, window: Window) -> Iterator[Entry]:
         data = self._data = window.data
         done, counted, number = window.begin, 0, window.first_line
-        for match in NEEDLE.finditer(data, window.begin, window.stop):
+        for match in self._unwrap.needle.finditer(data, window.begin, window.stop):
             at = match.start()
             if at < done:
                 continue
@@ -91,11 +94,19 @@ class Scanner:
         return len(self._data) if end < 0 else end
 
     def _entry(self, start: int, end: int, number: int) -> Entry | None:
+        if end - start > LINE_BYTES_MAX:
+            self.counts.add(f"lines of more than {LINE_BYTES_MAX >> 20} MiB, cut", number)
         line = self._unwrap(self._data[start:end])
+        if not line.is_whole and not HEAD.match(line.text):
+            line = self._of_other_format(line)
+        if line.is_foreign:
+            self.counts.add("lines in another format than the rest, doubtful", number)
         if line.is_whole:
             return self._whole(line, number)
         head = HEAD.match(line.text)
-        if head is None or PREFIX.match(line.text, head.end()) is None:
+        if head is None:
+            return self._headless(line, number)
+        if PREFIX.match(line.text, head.end()) is None:
             return None
         text, found, is_doubtful = self._message(line, line.text[head.end() :], end, number)
         if not found:
@@ -105,15 +116,42 @@ class Scanner:
         except ValueError:
             self.counts.add("times that there are not", number)
             return None
-        return self._made(
-            text,
-            time_ms,
-            number,
-            found,
-            is_zone_assumed,
-            is_doubtful or not self._is_ended_before(start, line.stream),
-            self._is_out_of_order(time_ms, start, end, line),
-        )
+        is_doubtful = is_doubtful or line.is_foreign or not self._is_ended_before(start, line.stream)
+        is_out_of_order = self._is_out_of_order(time_ms, start, end, line)
+        return self._made(text, time_ms, number, found, is_zone_assumed, is_doubtful, is_out_of_order)
+
+    def _of_other_format(self, line: Line) -> Line:
+        """The same line, read in any format. Not every one of a file need have its format."""
+        other = recognised(line.text, None)
+        if other is None or not other[0]:
+            return line
+        _, found = other
+        stream = f"{line.stream} {found.stream}" if line.stream and found.stream else line.stream or found.stream
+        return found._replace(is_foreign=True, stream=stream)
+
+    def _headless(self, line: Line, number: int) -> Entry | None:
+        """An entry of a pattern that is not known: found by its message, with a time somewhere before that."""
+        at = ANYWHERE.search(line.text)
+        if at is None or (self._unwrap.has_heads and (at.start() > 0 or line.received_ms is None)):
+            return None  # the rest of an entry of several lines
+        time_ms, is_zone_assumed = self._time_before(line, at.start())
+        if time_ms is None:
+            self.counts.add("lines of coordinators without a time", number)
+            return None
+        text, logger = split_logger(line.text[at.start() :])
+        found = self._readings(text, number)
+        if not found:
+            return None
+        self.counts.add("lines of a pattern that is not known; forged ones cannot be told", number)
+        is_doubtful = line.is_foreign or (logger is not None and not is_coordinator(logger))
+        return self._made(text, time_ms, number, found, is_zone_assumed, is_doubtful, False)
+
+    def _time_before(self, line: Line, end: int) -> tuple[int | None, bool]:
+        match = ISO.search(line.text, 0, end)
+        try:
+            return (line.received_ms, False) if match is None else self._time(match, line)
+        except ValueError:
+            return line.received_ms, False
 
     def _made(
         self, text: str, time_ms: int, number: int, found: list[Reading], is_zone_assumed: bool, *doubts: bool
@@ -127,7 +165,8 @@ class Scanner:
         if line.time_ms is None or (line.logger is not None and not is_coordinator(line.logger)):
             return None
         found = self._readings(line.text, number)
-        return self._made(line.text, line.time_ms, number, found, False, False, False) if found else None
+        doubts = (line.is_foreign, False)
+        return self._made(line.text, line.time_ms, number, found, False, *doubts) if found else None
 
     def _readings(self, text: str, number: int) -> list[Reading]:
         message = message_of(text)
@@ -142,15 +181,20 @@ class Scanner:
     def _message(self, line: Line, body: str, end: int, number: int) -> tuple[str, list[Reading], bool]:
         """The message that begins in a line, its readings, and whether it is doubtful."""
         text, logger = split_logger(body)
+        if logger is None and not self._unwrap.has_loggers:
+            return text, self._readings(text, number), False
         if logger is not None and is_coordinator(logger):
             found = self._readings(text, number)
             if found:
                 return text, found, INNER_LOGGER.search(text) is not None or self._has_late_end(end, line.stream)
-        joined = body
+        joined, is_part = body, line.is_part
         for following in self._following(end, line.stream, LINES_JOINED_MAX):
             if logger is not None and HEAD.match(following.text):
                 break  # the entry has ended, and is of no interest
-            joined = f"{joined}\n{following.text}"
+            joined = f"{joined}{following.text}" if is_part else f"{joined}\n{following.text}"
+            is_part = following.is_part
+            if len(joined) > LINE_BYTES_MAX:
+                break
             text, last = split_logger(joined)
             if last is None or not is_coordinator(last):
                 continue
@@ -196,6 +240,10 @@ class Scanner:
 
     def _is_ended_before(self, start: int, stream: str) -> bool:
         """Whether the entry before has its logger. If not, this line may be in the middle of it."""
+        if start == 0:
+            return True
+        if not self._unwrap.has_loggers:
+            return True
         if not stream and PLAIN_TAIL.search(self._data, max(0, start - 120), start):
             return True
         for line in self._preceding(start, stream, LINES_BEFORE_MAX):
@@ -203,9 +251,9 @@ class Scanner:
                 return True
             if HEAD.match(line.text):
                 return False
-        return start < LINES_BEFORE_MAX  # the file begins with the rest of an entry
+        return False
 
-    def _time(self, head: re.Match[str], line: Line) -> tuple[int, bool]:
+    def _time(self, head: re.Match[str], line: Line, *, is_next: bool = True) -> tuple[int, bool]:
         """The time of an entry, and whether its zone was assumed. Raises ValueError."""
         day, clock, fraction, zone = head.group("day", "clock", "fraction", "zone")
         ms = fraction_ms(fraction)
@@ -215,7 +263,7 @@ class Scanner:
             exact = in_zone_of(line.received_ms, utc_ms(day, clock, ms))
             if exact is not None:
                 return exact, False
-        return self._times.ms(day, clock, ms), True
+        return self._times.ms(day, clock, ms, is_next=is_next), True
 
     def _is_out_of_order(self, time_ms: int, start: int, end: int, line: Line) -> bool:
         """Whether the time fits neither the lines before nor those after. That of a set clock fits the latter."""
@@ -226,9 +274,9 @@ class Scanner:
         after = [found for each in self._following(end, line.stream, LINES_AFTER_MAX) if (found := self._peek(each))]
         before = self._before(start, line) if latest_ms is None else latest_ms
         if before is not None:
-            if time_ms < before - ORDER_MS and (not after or max(after) >= before - ORDER_MS):
+            if time_ms < before - ORDER_MS and not _is_set_back(time_ms, before, after):
                 return True
-            if time_ms > before + GAP_MS and any(before - ORDER_MS <= each < time_ms - ORDER_MS for each in after):
+            if time_ms > before + GAP_MS and after and before - ORDER_MS <= after[0] < time_ms - ORDER_MS:
                 return True
         self._latest_ms[line.stream] = time_ms
         return False
@@ -247,6 +295,15 @@ class Scanner:
         if line.is_whole or head is None:
             return None
         try:
-            return self._time(head, line)[0]
+            return self._time(head, line, is_next=False)[0]
         except ValueError:
             return None
+
+
+def _is_set_back(time_ms: int, before_ms: int, after: list[int]) -> bool:
+    """Whether the clock was set back: the lines after go on from there. By summer time at most an hour."""
+    if not after:
+        return False
+    if before_ms - time_ms <= HOUR_MS:
+        return time_ms - ORDER_MS <= after[0] < before_ms - ORDER_MS
+    return max(after) < before_ms - ORDER_MS

@@ -26,15 +26,19 @@ class LocalTimes:
         self._minutes: dict[str, tuple[int, int]] = {}
         self._before_ms = -1
 
-    def ms(self, day: str, clock: str, fraction_ms: int) -> int:
-        """Of `yyyy-MM-dd` and `HH:mm:ss`. Raises ValueError if there is no such time."""
+    def ms(self, day: str, clock: str, fraction_ms: int, *, is_next: bool = True) -> int:
+        """Of `yyyy-MM-dd` and `HH:mm:ss`. Raises ValueError if there is no such time.
+
+        `is_next`: it is that of the next line that is read, and not of one around it.
+        """
         minute = f"{day} {clock[:5]}"
         first, second = self._minutes.get(minute) or self._read(minute)
         after_ms = int(clock[6:]) * 1000 + fraction_ms
         found = first + after_ms
         if first != second and found < self._before_ms - STEP_BACK_MS <= second + after_ms:
             found = second + after_ms
-        self._before_ms = found
+        if is_next:
+            self._before_ms = found
         return found
 
     def _read(self, minute: str) -> tuple[int, int]:

@@ -1,8 +1,10 @@
 """A file as windows of whole lines, each with some lines before and after what is to be read in it."""
 
+import zlib
 from collections.abc import Iterator
-from typing import BinaryIO, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from coordinator.observe.logs.files import BinaryReader
 from coordinator.observe.logs.lines import LINE_BYTES_MAX
 
 BLOCK_BYTES: Final = 8 << 20
@@ -19,14 +21,25 @@ class Window(NamedTuple):
     first_line: int
 
 
-def windows(file: BinaryIO, *, block_bytes: int = BLOCK_BYTES, around_bytes: int = AROUND_BYTES) -> Iterator[Window]:
-    """The windows of a file, until its end. A line that does not end is cut when it is longer than is read of one."""
+def windows(
+    file: BinaryReader, *, block_bytes: int = BLOCK_BYTES, around_bytes: int = AROUND_BYTES
+) -> Iterator[Window]:
+    """The windows of a file, until its end. A line that does not end is cut when it is longer than is read of one.
+
+    What a defect of the file raises is raised after all that comes before it.
+    """
     data, begin, first_line = b"", 0, 1
     while True:
-        block = file.read(block_bytes)
+        error: Exception | None = None
+        try:
+            block = file.read(block_bytes)
+        except (OSError, EOFError, zlib.error) as found:
+            block, error = b"", found
         if not block:
             if begin < len(data):
                 yield Window(data, begin, len(data), first_line)
+            if error is not None:
+                raise error
             return
         if len(data) > begin and b"\n" not in block and data.rfind(b"\n") < len(data) - LINE_BYTES_MAX:
             continue  # the rest of a line that is too long
