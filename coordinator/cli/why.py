@@ -299,9 +299,12 @@ def members_table(generation: Generation) -> Iterator[str]:
         key=lambda part: (-(part.join_ms or 0), -(part.sync_ms or 0), names.of(part.member)),
     )
     waits = ["reconciled after"] if generation.is_epoch else ["joined after", "synced after"]
-    rows = [["member", "host", *waits, "owns", "gained", "lost"]]
+    are_known = any(part.sync_ms is not None for part in parts)
+    rows = [["member", "host", *(waits if are_known else []), "owns", "gained", "lost"]]
     for part in parts[:MEMBERS_SHOWN]:
         waited = (part.sync_ms,) if generation.is_epoch else (part.join_ms, part.sync_ms)
+        if not are_known:
+            waited = ()
         times = ["?" if each is None else duration(each) for each in waited]
         counts = list(_counts(part)) if part.is_assigned else ["?"] * 3
         rows.append([names.of(part.member), part.member.client_host.removeprefix("/"), *times, *counts])

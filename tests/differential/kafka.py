@@ -31,20 +31,25 @@ class KafkaMissing(RuntimeError):
 
 def kafka_jars(version: str = VERSION) -> Path:
     """The folder with the jars; the first time Maven fetches them (some 60 MB). Raises KafkaMissing."""
+    return fetched_jars(version, f"kafka_2.13-{version}.jar", POM, f"-Dkafka.version={version}")
+
+
+def fetched_jars(name: str, a_jar: str, pom: Path, *options: str) -> Path:
+    """A folder of the cache with the jars that a POM names; Maven fetches them if `a_jar` is not there."""
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
-    folder = cache / "kafka-jars" / version
-    if any(folder.glob(f"kafka_2.13-{version}.jar")):
+    folder = cache / "kafka-jars" / name
+    if any(folder.glob(a_jar)):
         return folder
     maven = shutil.which("mvn")
     if maven is None:
         raise KafkaMissing(
             "Maven is missing: install it (Debian and Ubuntu: apt-get install maven; macOS: brew install maven)"
         )
-    goal = ["dependency:copy-dependencies", f"-DoutputDirectory={folder}", f"-Dkafka.version={version}"]
-    fetched = subprocess.run([maven, "-q", "-B", "-f", str(POM), *goal], stdout=subprocess.PIPE, text=True, check=False)
+    goal = ["dependency:copy-dependencies", f"-DoutputDirectory={folder}", *options]
+    fetched = subprocess.run([maven, "-q", "-B", "-f", str(pom), *goal], stdout=subprocess.PIPE, text=True, check=False)
     if fetched.returncode:
         last = fetched.stdout.strip().splitlines()[-1:] or ["no output"]
-        raise KafkaMissing(f"Maven could not fetch Kafka {version}: {last[0]}")
+        raise KafkaMissing(f"Maven could not fetch Kafka {name}: {last[0]}")
     return folder
 
 
@@ -61,6 +66,7 @@ class RunningKafka:
         port: int | None = None,
         jvm_options: Sequence[str] = (),
         version: str = VERSION,
+        jars_before: Sequence[Path] = (),
     ) -> None:
         """With no `threads`, Kafka has its own defaults. Raises KafkaMissing when Java or the jars are not there.
 
@@ -73,7 +79,7 @@ class RunningKafka:
             self._java = require_java()
         except JavaMissing as missing:
             raise KafkaMissing(str(missing)) from None
-        self._class_path = f"{kafka_jars(version)}/*"
+        self._class_path = ":".join(f"{each}/*" for each in (*jars_before, kafka_jars(version)))
         self._folder = folder
         self._settings = {**threads, **settings}
         self._process: subprocess.Popen[bytes] | None = None

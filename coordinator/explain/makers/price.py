@@ -58,8 +58,6 @@ def moved(generation: Generation) -> Iterator[Claim]:
 def unowned(context: Context) -> Iterator[Claim]:
     """What nobody consumed: since the rebalance began, and what was without an owner before."""
     generation = context.generation
-    if context.history.is_observed and not generation.is_epoch:
-        return  # nothing tells when its members gave up what they had for the rebalance
     if not generation.absences:
         yield from _unowned_in_sum(generation)
         return
@@ -68,7 +66,8 @@ def unowned(context: Context) -> Iterator[Claim]:
     for each in generation.absences:
         # What the generation before revoked, for this one to assign, is part of the same cooperative rebalance.
         (since if each.is_revoked or each.stopped_ms >= generation.disturbed_ms else earlier).append(each)
-    if since:
+    # When members of another Kafka's classic group gave up what they had for the rebalance is not seen.
+    if since and (generation.is_epoch or not context.history.is_observed):
         yield _unowned_since(context, since)
     if earlier:
         yield _unowned_before(context, earlier)
