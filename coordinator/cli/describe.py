@@ -8,6 +8,8 @@ from typing import Final
 import click
 
 from coordinator.audit.schema import MemberRef
+from coordinator.cli.logged_groups import print_logged_groups
+from coordinator.cli.observed import with_log_options
 from coordinator.cli.server_options import server_option
 from coordinator.cli.terminal import (
     UTC_OPTION,
@@ -33,15 +35,22 @@ from coordinator.explain.makers.findings.progress import go_on
 from coordinator.explain.positions import notes
 from coordinator.explain.sentences.described import returned
 from coordinator.explain.words import Names, counted, duration, plain
+from coordinator.observe.sources import LogOptions
 
 LAG_WIDTH: Final = 80
 
 
 @click.command("list")
+@with_log_options
 @server_option
+@UTC_OPTION
 @output_option
-def list_command(bootstrap: Bootstrap, output: str) -> None:
-    """Print all groups with their states and their lag."""
+def list_command(bootstrap: Bootstrap, logs: LogOptions, utc: bool, output: str) -> None:
+    """Print all groups with their states and their lag; with --broker-log those that the logs tell of."""
+    if logs.paths:
+        with one_line_errors():
+            print_logged_groups(logs, output, utc=utc)
+        return
     with one_line_errors():
         groups = [asdict(each) | {"lag": lag} for each, lag in list_groups(bootstrap)]
     columns = ("group_id", "state", "protocol_type", "lag")

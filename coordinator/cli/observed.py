@@ -3,9 +3,10 @@
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta, timezone, tzinfo
+from functools import wraps
 from typing import Any, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -22,6 +23,8 @@ from coordinator.observe.words import how_known
 
 BAR_AFTER_SECONDS: Final = 2.0
 AUTO: Final = "auto"
+
+Command = Callable[..., Any]
 
 
 class Zone(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click only
@@ -73,6 +76,21 @@ def logs_of(broker_logs: tuple[str, ...], log_format: str, log_zone: tzinfo | No
     if not broker_logs and (log_zone is not None or log_format != AUTO):
         raise click.ClickException("--log-zone and --log-format say how to read logs: give these with --broker-log")
     return LogOptions(broker_logs, log_format, log_zone)
+
+
+def with_log_options(command: Command) -> Command:
+    """The options of logs, for a command with the parameter `logs`, a LogOptions."""
+
+    @wraps(command)
+    def with_logs(
+        *args: Any, broker_logs: tuple[str, ...], log_format: str, log_zone: tzinfo | None, **others: Any
+    ) -> Any:
+        return command(*args, logs=logs_of(broker_logs, log_format, log_zone), **others)
+
+    found: Command = with_logs
+    for option in reversed(LOG_OPTIONS):
+        found = option(found)
+    return found
 
 
 @contextmanager

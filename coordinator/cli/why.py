@@ -302,10 +302,8 @@ def members_table(generation: Generation) -> Iterator[str]:
     are_known = any(part.sync_ms is not None for part in parts)
     rows = [["member", "host", *(waits if are_known else []), "owns", "gained", "lost"]]
     for part in parts[:MEMBERS_SHOWN]:
-        waited = (part.sync_ms,) if generation.is_epoch else (part.join_ms, part.sync_ms)
-        if not are_known:
-            waited = ()
-        times = ["?" if each is None else duration(each) for each in waited]
+        waited = [part.sync_ms] if generation.is_epoch else [part.join_ms, part.sync_ms]
+        times = ["?" if each is None else duration(each) for each in waited if are_known]
         counts = list(_counts(part)) if part.is_assigned else ["?"] * 3
         rows.append([names.of(part.member), part.member.client_host.removeprefix("/"), *times, *counts])
     lines = list(table(rows, frozenset(range(2, len(rows[0])))))

@@ -15,7 +15,7 @@ from coordinator.observe.group import observed_events
 from coordinator.observe.history import ObservedHistory
 from coordinator.observe.logs import statements as said
 from coordinator.observe.logs.reader import read_broker_logs
-from coordinator.observe.logs.statements import Statement
+from coordinator.observe.logs.statements import OfGroup, Statement
 from coordinator.observe.poll import PresentGroup, poll_group, wall_clock_ms
 from coordinator.observe.records.reader import read_offsets_partition
 from coordinator.observe.topic_ids import TopicIds
@@ -107,7 +107,8 @@ def _statements(
     )
     notes += read.notes
     by_records = aligned(records, read.statements)
-    if read.zone_is_assumed and logs.zone is None and not by_records.shifts_ms:
+    of_group = any(isinstance(each, OfGroup) and each.group_id == group_id for each in read.statements)
+    if of_group and read.zone_is_assumed and logs.zone is None and not by_records.shifts_ms:
         notes.append("the times of the log have no zone; they are read in that of this machine (see --log-zone)")
     found = list(credible(records, by_records.statements))
     left_out = len(by_records.statements) - len(found)

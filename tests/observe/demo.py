@@ -131,6 +131,8 @@ def main() -> None:
             future.result()
         print(f"Apache Kafka {version} at {kafka.bootstrap}\n", flush=True)
         for group, protocol, play in PLAYS:
+            if protocol == "consumer" and version.startswith("3."):
+                continue  # a preview there, which is not on
             play(Players(kafka, stack, group, protocol))
 
 

@@ -161,7 +161,9 @@ def _stable(history: FoldedGroup, event: schema.GenerationStable) -> None:
     if generation.reconciliations is not None:
         generation.reconciliations.ended()
     history.ended.append(generation)
-    names_all = not generation.has_gap and not any(part.unnamed_partitions for part in generation.members.values())
+    # Logs of another Kafka's brokers name no partitions.
+    are_told = not generation.has_gap and event.partitions is not None
+    names_all = are_told and not any(part.unnamed_partitions for part in generation.members.values())
     if not names_all:
         history.owners.forget()
     taken = history.owners.take(history.members)
