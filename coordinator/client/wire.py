@@ -207,21 +207,23 @@ class WireConnection:
         return {each.api_key: (each.min_version, each.max_version) for each in response.api_keys}
 
     def _read_exactly(self, size: int) -> bytes:
-        data = bytearray()
-        while len(data) < size:
+        # Memory that nothing is written to is not taken, whatever size a frame claims to have.
+        data = bytearray(size)
+        left = memoryview(data)
+        while left:
             try:
-                part = self.socket.recv(size - len(data))
+                count = self.socket.recv_into(left)
             except TimeoutError as problem:
                 seconds = self.socket.gettimeout()
                 raise ClientError(f"{self.bootstrap} did not respond within {seconds:g} s") from problem
             except ConnectionResetError:
-                part = b""
+                count = 0
             except ssl.SSLError as problem:
                 # With TLS 1.3 the server may refuse a client when the handshake is over for the client.
                 raise ConnectionClosed(f"no TLS connection to {self.bootstrap}: {tls_problem(problem)}") from problem
-            if not part:
+            if not count:
                 raise ConnectionClosed(f"{self.bootstrap} closed the connection")
-            data += part
+            left = left[count:]
         return bytes(data)
 
 

@@ -139,8 +139,11 @@ class OffsetsFollower:
             for connection, sent in self._ready():
                 answer = connection.receive(sent)
                 raise_for_error(answer.error_code, f"cannot fetch from {OFFSETS_TOPIC}")
-                for each in answer.responses[0].partitions:
-                    problem = self._take(each, found) or problem
+                if not answer.responses:
+                    self._topic.wait_for_quota(answer)
+                for topic in answer.responses:
+                    for each in topic.partitions:
+                        problem = self._take(each, found) or problem
         except (CannotObserve, ErrorAnswer):
             raise
         except ClientError as lost:

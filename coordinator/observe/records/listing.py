@@ -1,4 +1,7 @@
-"""The groups of a Kafka as all its records tell them, where ListGroups does not: since when, and how many commits."""
+"""The groups of a Kafka as all its records tell them, with what ListGroups does not: when they were last heard of.
+
+100,000 classic groups take 60 MiB, their list included.
+"""
 
 import msgspec
 

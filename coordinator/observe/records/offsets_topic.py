@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, Self
 
 from _wire.errors import ErrorCode
-from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
+from _wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
 from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from coordinator.client.bootstrap import Server, bootstrap_of
@@ -30,6 +30,9 @@ ANSWER_SECONDS: Final = 10
 FETCH_BYTES: Final = 16 << 20
 """Of one answer; a batch that is larger comes whole (KIP-74)."""
 ATTEMPTS_MAX: Final = 30
+THROTTLED_MAX: Final = 100
+"""Answers without anything in a row."""
+THROTTLE_SECONDS_MAX: Final = 60
 Answers = Iterable[tuple[int, Any]]
 """Partitions, and what their leader answers for each."""
 
@@ -46,7 +49,7 @@ class OffsetsTopic:
         *,
         timeout_seconds: float = ANSWER_SECONDS,
         attempts_max: int = ATTEMPTS_MAX,
-        pause: Callable[[float], None] = time.sleep,
+        pause: Callable[[float], object] = time.sleep,
     ) -> None:
         """Connect to HOST:PORT and learn where the partitions are.
 
@@ -115,9 +118,13 @@ class OffsetsTopic:
         request = fetch_request([(partition, offset)], wait_ms)
 
         def ask(leader: WireConnection, own: list[int]) -> Answers:
-            answer = leader.send_latest(request, FETCH_VERSION_MAX)
-            raise_for_error(answer.error_code, f"cannot fetch from {OFFSETS_TOPIC}-{partition}")
-            return [(partition, answer.responses[0].partitions[0])]
+            for _ in range(THROTTLED_MAX):
+                answer = leader.send_latest(request, FETCH_VERSION_MAX)
+                raise_for_error(answer.error_code, f"cannot fetch from {OFFSETS_TOPIC}-{partition}")
+                if answer.responses:
+                    return [(partition, answer.responses[0].partitions[0])]
+                self.wait_for_quota(answer)
+            raise OffsetsUnavailable(partition, "a quota of the cluster does not let it be read")
 
         found: PartitionData = self._asked([partition], ask)[partition]
         return found
@@ -176,6 +183,10 @@ class OffsetsTopic:
         if error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
             raise MayNotReadOffsets(self.server)
         raise_for_error(error_code, what)
+
+    def wait_for_quota(self, answer: FetchResponse) -> None:
+        """Wait as long as an answer without partitions says: a client beyond its quota gets such (KIP-219)."""
+        self._pause(min(max(answer.throttle_time_ms / 1_000, PAUSE_SECONDS[0]), THROTTLE_SECONDS_MAX))
 
     def wait_before(self, attempt: int) -> None:
         """Pause before an attempt, counted from 0, is made again."""

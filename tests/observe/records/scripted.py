@@ -72,6 +72,8 @@ class ScriptedBroker:
         self.hangs_up: list[int] = []
         """API keys whose next request closes the connection."""
         self.empty_fetches = 0
+        self.throttled_ms: list[int] = []
+        """Fetches that are answered with a time to wait alone."""
         self.asked: list[tuple[int, Any]] = []
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.bootstrap = f"127.0.0.1:{self._listener.getsockname()[1]}"
@@ -151,6 +153,8 @@ class ScriptedBroker:
         return ListOffsetsResponse(topics=[ListOffsetsTopicResponse(name=OFFSETS_TOPIC, partitions=found)])
 
     def _fetch(self, request: Any) -> FetchResponse:
+        if self.throttled_ms:
+            return FetchResponse(throttle_time_ms=self.throttled_ms.pop(0), responses=[])
         found, left = [], request.max_bytes
         for each in request.topics[0].partitions:
             log, error = self.logs[each.partition], self._error(FETCH)

@@ -1,5 +1,6 @@
 """Records and polls of real groups on real Kafkas."""
 
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, TypeVar
@@ -21,6 +22,7 @@ from coordinator.observe.errors import MayNotDescribeGroup, MayNotReadOffsets, N
 from coordinator.observe.poll import list_present, poll_group, poll_groups
 from coordinator.observe.records.following import OffsetsFollower
 from coordinator.observe.records.listing import list_groups_of_records
+from coordinator.observe.records.offsets_topic import PAUSE_SECONDS, OffsetsTopic
 from coordinator.observe.records.reader import OffsetsReading, read_offsets_partition
 from coordinator.observe.records.stored import (
     ClassicGroup,
@@ -29,16 +31,25 @@ from coordinator.observe.records.stored import (
     GroupEpoch,
     TargetEpoch,
 )
+from coordinator.observe.records.stored_groups import ListedByRecords
 from coordinator.observe.topic_ids import TopicIds
-from tests.differential.kafka import VERSION, KafkaMissing, RunningKafka
+from coordinator.pipeline.java import require_java
+from tests.differential.kafka import VERSION, KafkaMissing, RunningKafka, kafka_jars
 from tests.e2e.members import Member, steady, stop_all
 from tests.pipeline.rdkafka_member import RdkafkaMember
+from tests.server.quota_client import QuotaClient
 from tests.waiting import wait_for
 
 pytestmark = [pytest.mark.realtime, pytest.mark.timeout(240)]
 
 TOPIC: Final = "orders"
 PARTITIONS: Final = 4
+SHARE_CONSUMER: Final = "org.apache.kafka.tools.consumer.ConsoleShareConsumer"
+SHARE_STATE: Final = {
+    "share.coordinator.state.topic.num.partitions": "1",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+}
 AUTHORIZER: Final = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "allow.everyone.if.no.acl.found": "true",
@@ -48,7 +59,12 @@ AUTHORIZER: Final = {
 
 @pytest.fixture(scope="module", params=[VERSION, "3.9.1"])
 def kafka(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningKafka]:
-    settings = {"group.initial.rebalance.delay.ms": "0", "group.min.session.timeout.ms": "500", **AUTHORIZER}
+    settings = {
+        "group.initial.rebalance.delay.ms": "0",
+        "group.min.session.timeout.ms": "500",
+        **AUTHORIZER,
+        **SHARE_STATE,
+    }
     try:
         running = RunningKafka(tmp_path_factory.mktemp("kafka"), settings, {}, version=request.param)
     except KafkaMissing as missing:
@@ -152,6 +168,60 @@ def test_a_consumer_group(kafka: RunningKafka, tmp_path: Path, request: pytest.F
     assert (polled.epoch, polled.members) == (present.epoch, present.members)
     (listed,) = (each for each in listing.groups if each.group_id == "modern")
     assert (listed.type, listed.state, listed.generation, listed.members) == ("consumer", "Stable", held.epoch, 1)
+
+
+def test_a_share_group(kafka: RunningKafka, request: pytest.FixtureRequest):
+    """Its records are counted, and what they have in common with others is read."""
+    if request.node.callspec.params["kafka"] != VERSION:
+        pytest.skip("3.9 has no share groups")
+    command = [str(require_java()), "-cp", f"{kafka_jars()}/*", SHARE_CONSUMER]
+    command += ["--bootstrap-server", kafka.bootstrap, "--topic", TOPIC, "--group", "shared"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as consumer:
+        try:
+            listed = wait_for(lambda: with_a_member(kafka.bootstrap, "shared"), 60, "a member of the share group")
+            present = poll_group(kafka.bootstrap, "shared")
+        finally:
+            consumer.kill()
+    assert listed is not None
+    assert (listed.type, listed.state) == (present.type, present.state) == ("share", "Stable")
+    assert (present.is_described, present.place.name) == (False, "ListGroups")
+    with read_offsets_partition(kafka.bootstrap, "shared") as reading:
+        assert list(reading) == []
+    assert {10, 11} <= reading.undecoded.keys()
+    assert reading.notes == []
+
+
+def with_a_member(bootstrap: str, group_id: str) -> ListedByRecords | None:
+    groups = list_groups_of_records(bootstrap).groups
+    return next((each for each in groups if each.group_id == group_id and each.members), None)
+
+
+def test_a_quota_slows_it_down(kafka: RunningKafka):
+    """A client beyond its quota is told to wait. Here it does not: the broker mutes it then, as long."""
+    pauses: list[float] = []
+    member = Member(kafka.bootstrap, TOPIC, "slow", client_id="pod-1")
+    try:
+        steady([member], PARTITIONS, "one member")
+    finally:
+        member.stop()
+    expected = classic(kafka.bootstrap, "slow")
+    with QuotaClient(kafka.bootstrap) as client:
+        client.set("coordinator-observe", consumer_byte_rate=500.0)
+        try:
+            wait_for(
+                lambda: read_slowly(kafka.bootstrap, pauses.append) == expected and bool(pauses),
+                60,
+                "the quota to hold",
+            )
+        finally:
+            client.set("coordinator-observe", consumer_byte_rate=None)
+    assert max(pauses) > PAUSE_SECONDS[0]
+
+
+def read_slowly(bootstrap: str, pause: Callable[[float], object]) -> list[object]:
+    topic = OffsetsTopic(bootstrap, pause=pause)
+    reading = OffsetsReading(topic, "slow")
+    return [each for _, each in reading]
 
 
 def test_a_group_is_followed(kafka: RunningKafka):

@@ -163,6 +163,16 @@ def test_a_damaged_batch_at_the_end():
     assert sum(len(part.notes) for part in parts) == 1
 
 
+def test_a_quota_is_waited_for():
+    paused: list[float] = []
+    with ScriptedBroker([log(1)]) as broker:
+        topic = OffsetsTopic(broker.bootstrap, pause=paused.append)
+        with OffsetsFollower(broker.bootstrap, wait_ms=10, topic=topic) as following:
+            broker.throttled_ms = [250, 500]
+            assert numbers(until(following.follow({0: 0}), 1)) == [1]
+    assert paused == [0.25, 0.5]
+
+
 def test_rights_that_are_taken_away():
     with ScriptedBroker([log(1)]) as broker, follower(broker) as following:
         followed = following.follow({0: 0})

@@ -138,6 +138,22 @@ def test_an_empty_answer_is_not_the_end():
         assert read(broker) == ([0, 1, 2, 3, 4], [])
 
 
+def test_a_quota_is_waited_for():
+    paused: list[float] = []
+    with ScriptedBroker([Log(*generations(0, 4))]) as broker:
+        broker.throttled_ms = [700, 0, 3_600_000, 20_000, 100, 100]
+        topic = OffsetsTopic(broker.bootstrap, pause=paused.append)
+        assert [place.position for place, _ in OffsetsReading(topic, G)] == [0, 1, 2, 3, 4]
+    assert paused == [0.7, 0.05, 60, 20, 0.1, 0.1]
+
+
+def test_a_quota_that_does_not_let_it_be_read():
+    with ScriptedBroker([Log(*generations(0, 4))]) as broker:
+        broker.throttled_ms = [1] * 1_000
+        with pytest.raises(OffsetsUnavailable, match="a quota of the cluster does not let it be read"):
+            list(unpaused(broker))
+
+
 @pytest.mark.parametrize("api", [FETCH, LIST_OFFSETS])
 def test_the_leader_changes(api: int):
     log = Log(*generations(0, 3))
