@@ -2,7 +2,7 @@
 decided when all is known."""
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
 
@@ -123,18 +123,17 @@ class Collector:
         return not reading.groups or any(each in self._groups for each in reading.groups)
 
     def _made(self, entry: Entry, place: Place, reading: Reading, is_doubtful: bool) -> Statement:
+        kind = cast(type[Statement], reading.rule.statement)
         fields: dict[str, Any] = reading.fields
         if reading.list_text is not None:
             members, is_sure = self._known.split(reading.list_text)
             fields = {**fields, "member_ids": members}
             is_doubtful = is_doubtful or not is_sure
-            if "text" in reading.rule.statement.__struct_fields__ and "text" not in fields:
+            if "text" in kind.__struct_fields__ and "text" not in fields:
                 fields["text"] = reading.list_text
         if entry.offsets_partition is not None:
             fields.setdefault("offsets_partition", entry.offsets_partition)
-        return reading.rule.statement(
-            place=place, is_doubtful=is_doubtful, is_zone_assumed=entry.is_zone_assumed, **self._shared(fields)
-        )
+        return kind(place=place, is_doubtful=is_doubtful, is_zone_assumed=entry.is_zone_assumed, **self._shared(fields))
 
     def _shared(self, fields: dict[str, Any]) -> dict[str, Any]:
         """The same ids again and again are one text in memory."""

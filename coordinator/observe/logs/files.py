@@ -97,6 +97,7 @@ class LogFile(NamedTuple):
     name: str
     size: int
     open: Callable[[], tuple[BinaryIO, Callable[[], int]]]
+    is_standard_input: bool = False
 
 
 def log_files(paths: Sequence[str], notes: list[str]) -> list[LogFile]:
@@ -104,7 +105,7 @@ def log_files(paths: Sequence[str], notes: list[str]) -> list[LogFile]:
     found: dict[str, LogFile] = {}
     for path in paths:
         if path == "-":
-            found["-"] = LogFile("standard input", 0, _standard_input)
+            found["-"] = LogFile("standard input", 0, _standard_input, True)
             continue
         files = list(_expanded(path))
         if not files:
@@ -163,7 +164,7 @@ def as_text(file: BinaryReader) -> BinaryReader:
 
 def _first_time(file: LogFile) -> tuple[bytes, str]:
     """The first time in the file as it is written, so that rotated files come in order; those without one come last."""
-    if file.open is _standard_input:
+    if file.is_standard_input:
         return b"~", file.name
     try:
         opened, _ = file.open()

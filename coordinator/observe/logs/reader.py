@@ -1,28 +1,29 @@
-"""Logs of brokers → what they state, in order of time."""
+"""Logs of brokers and of clients → what they state, in order of time."""
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import tzinfo
 from typing import Final
 
 import msgspec
 
+from coordinator.observe.logs.client_reader import BEGINS, ClientScanner, without_doubles
+from coordinator.observe.logs.client_statements import ClientStatement
 from coordinator.observe.logs.collector import Collector
-from coordinator.observe.logs.documents import Document, is_document
-from coordinator.observe.logs.files import BinaryReader, LogFile, Peeked, as_text, begin_of, log_files
-from coordinator.observe.logs.scanner import Counts, Scanner
+from coordinator.observe.logs.counts import Counts
+from coordinator.observe.logs.files import BinaryReader, LogFile, log_files
+from coordinator.observe.logs.scanner import Scanner
 from coordinator.observe.logs.statements import Statement
+from coordinator.observe.logs.texts import LogText
 from coordinator.observe.logs.times import LocalTimes
-from coordinator.observe.logs.unwrapping import FORMATS, Unwrapping, unwrapping
+from coordinator.observe.logs.unwrapping import FORMATS
 from coordinator.observe.logs.wanted import wanted
-from coordinator.observe.logs.windows import windows
-
-SAMPLE_BYTES: Final = 512 << 10
-NO_FORMAT: Final = Unwrapping([()], has_loggers=False, has_heads=False)
-"""Of a file in which no line begins in a known way."""
 
 Progress = Callable[[int, int], None]
 """Called with the bytes that are read, and all bytes (0: not known)."""
+
+CLIENT_STATEMENTS_MAX: Final = 200_000
 
 
 class LogStatements(msgspec.Struct, frozen=True):
@@ -31,13 +32,15 @@ class LogStatements(msgspec.Struct, frozen=True):
     statements: list[Statement]
     notes: list[str]
     zone_is_assumed: bool
-    """Lines without a zone were read in the zone of the caller or of this machine."""
+    """Lines without a zone were read in the zone of the caller or of this machine: `is_zone_assumed` of each."""
 
 
-class _HowToRead(msgspec.Struct, frozen=True):
-    groups: frozenset[str] | None
-    log_format: str
-    zone: tzinfo | None
+class ClientLogStatements(msgspec.Struct, frozen=True):
+    """As `LogStatements`."""
+
+    statements: list[ClientStatement]
+    notes: list[str]
+    zone_is_assumed: bool
 
 
 def read_broker_logs(
@@ -53,56 +56,89 @@ def read_broker_logs(
     `log_format` is one of `FORMATS`. What cannot be read is noted; ValueError only if there is no such format.
     """
     notes: list[str] = []
-    files = log_files(paths, notes)
-    if log_format not in FORMATS:
-        raise ValueError(f"{log_format!r} is none of the formats {', '.join(FORMATS)}")
     collector = Collector(groups)
-    all_bytes, done_bytes = sum(each.size for each in files), 0
-    for file in files:
-
-        def report(position: int, before: int = done_bytes) -> None:
-            if progress is not None:
-                progress(before + position, all_bytes)
-
-        _read(file, collector, _HowToRead(groups, log_format, zone), notes, report)
-        done_bytes += file.size
+    for file, opened, report in _opened(paths, log_format, notes, progress):
+        collector.begin(file.name)
+        counts = Counts()
+        with _noting_defects(file, notes):
+            text = LogText(opened, log_format)
+            is_wanted = None if text.unwrap.has_numbers else wanted(groups)
+            scanner = Scanner(text.unwrap, LocalTimes(zone), is_wanted)
+            counts = scanner.counts
+            for window in text.windows():
+                for entry in scanner.entries(window):
+                    collector.add(entry._replace(line=text.line(entry.line)))
+                report()
+            if text.defect:
+                notes.append(f"{file.name}: {text.defect}")
+        collector.end()
+        notes += counts.notes(file.name)
     statements = collector.statements()
     notes += collector.notes()
     return LogStatements(statements, notes, any(each.is_zone_assumed for each in statements))
 
 
-def _read(
-    file: LogFile,
-    collector: Collector,
-    read: _HowToRead,
-    notes: list[str],
-    report: Callable[[int], None],
-) -> None:
-    collector.begin(file.name)
-    document: Document | None = None
-    counts = Counts()
-    try:
-        opened, position = file.open()
-        with opened:
-            text = as_text(opened)
-            sample = begin_of(text, SAMPLE_BYTES)
-            lines: BinaryReader = Peeked(sample, text)
-            if is_document(sample):
-                lines = document = Document(lines)
-                sample = begin_of(document, SAMPLE_BYTES)
-                lines = Peeked(sample, document)
-            unwrap = unwrapping(sample.splitlines(), read.log_format) or NO_FORMAT
-            is_wanted = None if unwrap.has_numbers else wanted(read.groups)
-            scanner = Scanner(unwrap, LocalTimes(read.zone), is_wanted)
+def read_client_logs(
+    paths: Sequence[str],
+    *,
+    groups: frozenset[str] | None = None,
+    log_format: str = "auto",
+    zone: tzinfo | None = None,
+    progress: Progress | None = None,
+) -> ClientLogStatements:
+    """Read the logs of Java's client, librdkafka, kafka-python and franz-go. As `read_broker_logs`.
+
+    A statement whose group is not known is kept whatever `groups` are.
+    """
+    notes: list[str] = []
+    found: list[ClientStatement] = []
+    for file, opened, report in _opened(paths, log_format, notes, progress):
+        counts = Counts()
+        with _noting_defects(file, notes):
+            text = LogText(opened, log_format, BEGINS)
+            scanner = ClientScanner(file.name, text, LocalTimes(zone), groups)
             counts = scanner.counts
-            for window in windows(lines):
-                for entry in scanner.entries(window):
-                    place = entry if document is None else entry._replace(line=document.numbers[entry.line - 1])
-                    collector.add(place)
-                report(position())
+            for window in text.windows():
+                found += scanner.statements(window)
+                if len(found) > CLIENT_STATEMENTS_MAX:
+                    counts.add(f"more than {CLIENT_STATEMENTS_MAX} statements, the oldest were left out", 0)
+                    found = without_doubles(found)[-CLIENT_STATEMENTS_MAX // 2 :]
+                report()
+        notes += counts.notes(file.name)
+    statements = without_doubles(found)
+    return ClientLogStatements(statements, notes, any(each.is_zone_assumed for each in statements))
+
+
+def _opened(
+    paths: Sequence[str], log_format: str, notes: list[str], progress: Progress | None
+) -> Iterator[tuple[LogFile, BinaryReader, Callable[[], None]]]:
+    """Each file, and a function that reports how much of all is read."""
+    if log_format not in FORMATS:
+        raise ValueError(f"{log_format!r} is none of the formats {', '.join(FORMATS)}")
+    files = log_files(paths, notes)
+    all_bytes, done_bytes = sum(each.size for each in files), 0
+    for file in files:
+        try:
+            opened, position = file.open()
+        except OSError as error:
+            notes.append(f"{file.name}: {error.strerror}")
+            continue
+
+        def report(position: Callable[[], int] = position, before: int = done_bytes) -> None:
+            if progress is not None:
+                progress(before + position(), all_bytes)
+
+        yield file, opened, report
+        if not file.is_standard_input:
+            opened.close()
+        done_bytes += file.size
+    if progress is not None and all_bytes:
+        progress(all_bytes, all_bytes)
+
+
+@contextmanager
+def _noting_defects(file: LogFile, notes: list[str]) -> Iterator[None]:
+    try:
+        yield
     except (OSError, EOFError, zlib.error) as error:
         notes.append(f"{file.name}: {error}; what comes before was read")
-    collector.end()
-    if document is not None and document.error:
-        notes.append(f"{file.name}: {document.error}")
-    notes += counts.notes(file.name)

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from coordinator.observe.logs.statements import Statement
+import msgspec
+
 from coordinator.observe.logs.templates import Kind, Template, Values
 
 
@@ -15,7 +16,7 @@ class Rule:
 
     __slots__ = ("_converters", "constants", "groups", "members", "statement", "template")
 
-    def __init__(self, text: str, statement: type[Statement], /, **constants: Any) -> None:
+    def __init__(self, text: str, statement: type[msgspec.Struct], /, **constants: Any) -> None:
         self.template = Template(text)
         self.statement = statement
         self.constants = constants

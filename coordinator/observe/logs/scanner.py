@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
+from coordinator.observe.logs.counts import Counts
 from coordinator.observe.logs.layouts import HEAD, INNER_LOGGER, is_coordinator, split_logger
 from coordinator.observe.logs.lines import LINE_BYTES_MAX, Line
 from coordinator.observe.logs.messages import PREFIX, Reading, message_of, readings
@@ -46,21 +47,6 @@ class Entry(NamedTuple):
     is_zone_assumed: bool
     is_doubtful: bool
     is_out_of_order: bool
-
-
-class Counts:
-    """What of a file could not be read, with the first line of each."""
-
-    def __init__(self) -> None:
-        self._first: dict[str, tuple[int, int]] = {}
-
-    def add(self, what: str, line: int) -> None:
-        first, number = self._first.get(what, (line, 0))
-        self._first[what] = (first, number + 1)
-
-    def notes(self, name: str) -> Iterator[str]:
-        for what, (line, number) in self._first.items():
-            yield f"{name}: {what}: {number} (first: line {line})"
 
 
 class Scanner:

@@ -57,6 +57,8 @@ _NUMBERS: Final = (
     "rebalance_timeout_ms",
     "metadata_hash",
     "topics",
+    "interval_ms",
+    "exceeded_ms",
     "number",
 )
 

@@ -81,13 +81,13 @@ def taken(text: str, chain: Chain) -> Line | None:
     return Line(text, stream, received_ms, is_part=is_part)
 
 
-def recognised(text: str, allowed: tuple[str, ...] | None) -> tuple[Chain, Line] | None:
-    """What is to be taken off a line until a head, or a coordinator's message, begins it. None: there is neither."""
+def recognised(text: str, allowed: tuple[str, ...] | None, begins: re.Pattern[str] = HEAD) -> tuple[Chain, Line] | None:
+    """What is to be taken off until what `begins` a line, or a coordinator's message, is there. None: neither."""
     chain: Chain = ()
     for _ in range(STEPS_MAX + 1):
         line = taken(text, chain)
         assert line is not None, chain
-        if line.is_whole or HEAD.match(line.text) or (chain and PREFIX.match(line.text)):
+        if line.is_whole or begins.match(line.text) or (chain and PREFIX.match(line.text)):
             return chain, line
         names = STEPS if allowed is None else [each for each in STEPS if each in allowed]
         step = next((name for name in names if STEPS[name](line.text) is not None), None)
@@ -97,7 +97,7 @@ def recognised(text: str, allowed: tuple[str, ...] | None) -> tuple[Chain, Line]
     return None
 
 
-def unwrapping(sample: Iterable[bytes], log_format: str = "auto") -> Unwrapping | None:
+def unwrapping(sample: Iterable[bytes], log_format: str = "auto", begins: re.Pattern[str] = HEAD) -> Unwrapping | None:
     """Recognise the format of a file by its first lines. None: no line has a known one."""
     allowed = FORMATS[log_format]
     found: dict[Chain, int] = {}
@@ -106,7 +106,7 @@ def unwrapping(sample: Iterable[bytes], log_format: str = "auto") -> Unwrapping 
     for number, data in enumerate(sample):
         if number >= SAMPLE_LINES:
             break
-        one = recognised(decoded(data), allowed)
+        one = recognised(decoded(data), allowed, begins)
         if one is None:
             continue
         chain, line = one

@@ -241,7 +241,7 @@ def test_a_gzip_that_ends_early(tmp_path: Path) -> None:
     packed = gzip.compress(KILL9.log)
     found = read(tmp_path, packed[: len(packed) * 4 // 5])
     assert found.statements != []
-    assert ["what comes before was read" in each for each in found.notes] == [True]
+    assert any("the compressed file is cut; what comes before was read" in each for each in found.notes)
 
 
 def test_a_mixed_file_is_read_and_its_other_lines_are_doubtful(tmp_path: Path) -> None:
