@@ -56,5 +56,7 @@ class InferredCause(StrEnum):
     """Members and subscriptions are the same: one of them joined again, or another one came and went meanwhile."""
     REJOINED_OR_CHANGED = "member_rejoined_or_metadata_changed"
     """A member joined again with other bytes: what it subscribes to changed, or only what it says that it owns."""
+    LEADER_REJOINED_OR_CHANGED = "leader_rejoined_or_metadata_changed"
+    """The same of the leader, which begins a rebalance also with the same bytes."""
     TOPICS_OR_SUBSCRIPTION_CHANGED = "topics_changed_or_metadata_changed"
     """In a consumer group (KIP-848): topics appeared, vanished or grew, or a member subscribes to others."""

@@ -222,7 +222,7 @@ class _Rebalance:
         if REVOKED in reason:
             return Cause.MEMBER_REJOINED
         if self._record is None and not _reason(reason):
-            return InferredCause.REJOINED_OR_CHANGED
+            return InferredCause.LEADER_REJOINED_OR_CHANGED if is_leader else InferredCause.REJOINED_OR_CHANGED
         return Cause.LEADER_REJOINED if is_leader else Cause.MEMBER_REJOINED
 
     def _has_other_topics(self, member_id: str | None) -> bool:

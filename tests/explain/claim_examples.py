@@ -111,6 +111,7 @@ STORY: Final[tuple[Claim, ...]] = (
     causes.Undecided(cause=InferredCause.STATIC_REPLACED_OR_BACK, member=ONE),
     causes.Undecided(cause=InferredCause.NO_CHANGE_SEEN),
     causes.Undecided(cause=InferredCause.REJOINED_OR_CHANGED, member=ONE),
+    causes.Undecided(cause=InferredCause.LEADER_REJOINED_OR_CHANGED, member=ONE),
     causes.Undecided(cause=InferredCause.TOPICS_OR_SUBSCRIPTION_CHANGED),
     causes.Untold(count=2),
     SILENT,

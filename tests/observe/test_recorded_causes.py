@@ -20,6 +20,7 @@ LEAVES_OPEN: Final[dict[InferredCause, frozenset[str]]] = {
     InferredCause.MEMBER_LEFT_OR_EXPIRED: GONE,
     InferredCause.STATIC_REPLACED_OR_BACK: frozenset({Cause.STATIC_REPLACED, Cause.NEW_MEMBER}),
     InferredCause.REJOINED_OR_CHANGED: ANOTHER_WAY,
+    InferredCause.LEADER_REJOINED_OR_CHANGED: ANOTHER_WAY,
     InferredCause.TOPICS_OR_SUBSCRIPTION_CHANGED: frozenset({Cause.METADATA_CHANGED, Cause.TOPICS_CHANGED}),
 }
 """What is true of a member whose cause is not decided."""

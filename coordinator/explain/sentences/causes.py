@@ -216,6 +216,8 @@ def _undecided(claim: Undecided, telling: Telling) -> str:
             return "a member joined again, or another one came and went; its members and their topics are the same"
         case InferredCause.REJOINED_OR_CHANGED:
             return f"{who} joined again: with another subscription, or only with other owned partitions"
+        case InferredCause.LEADER_REJOINED_OR_CHANGED:
+            return f"the leader, {who}, joined again: to ask for a new assignment, or with another subscription"
     return "its topics changed, or a member subscribed to others"
 
 
