@@ -55,6 +55,13 @@ LOG_OPTIONS: Final = (
         help="Logs of Kafka's brokers: a file, a folder, a pattern, or - for the standard input. May be repeated.",
     ),
     click.option(
+        "--client-log",
+        "client_logs",
+        multiple=True,
+        metavar="PATH",
+        help="Logs of clients (Java, librdkafka, kafka-python, franz-go), which say why they left. May be repeated.",
+    ),
+    click.option(
         "--log-format",
         default=AUTO,
         show_default=True,
@@ -71,11 +78,13 @@ LOG_OPTIONS: Final = (
 """Their parameters are those of `logs_of`."""
 
 
-def logs_of(broker_logs: tuple[str, ...], log_format: str, log_zone: tzinfo | None) -> LogOptions:
+def logs_of(
+    broker_logs: tuple[str, ...], client_logs: tuple[str, ...], log_format: str, log_zone: tzinfo | None
+) -> LogOptions:
     """Raises ClickException."""
-    if not broker_logs and (log_zone is not None or log_format != AUTO):
+    if not (broker_logs or client_logs) and (log_zone is not None or log_format != AUTO):
         raise click.ClickException("--log-zone and --log-format say how to read logs: give these with --broker-log")
-    return LogOptions(broker_logs, log_format, log_zone)
+    return LogOptions(broker_logs, client_logs, log_format, log_zone)
 
 
 def with_log_options(command: Command) -> Command:
@@ -83,9 +92,14 @@ def with_log_options(command: Command) -> Command:
 
     @wraps(command)
     def with_logs(
-        *args: Any, broker_logs: tuple[str, ...], log_format: str, log_zone: tzinfo | None, **others: Any
+        *args: Any,
+        broker_logs: tuple[str, ...],
+        client_logs: tuple[str, ...],
+        log_format: str,
+        log_zone: tzinfo | None,
+        **others: Any,
     ) -> Any:
-        return command(*args, logs=logs_of(broker_logs, log_format, log_zone), **others)
+        return command(*args, logs=logs_of(broker_logs, client_logs, log_format, log_zone), **others)
 
     found: Command = with_logs
     for option in reversed(LOG_OPTIONS):

@@ -61,7 +61,7 @@ class Source:
         if self.tables is not None:
             history = _folded(group_id, self._table_records(group_id, with_coordinator=True))
             return Told(history, history.last_ms or 0)
-        if self.bootstrap is not None and not self.logs.paths:
+        if self.bootstrap is not None and not self.logs.any_paths:
             try:
                 with AuditTopic(self.bootstrap) as topic:
                     return Told(_folded(group_id, topic.events_about(group_id)), time.time_ns() // 1_000_000)
@@ -125,14 +125,15 @@ def source_options(command: Command) -> Command:
         command_config: Path | None,
         tables: Path | None,
         broker_logs: tuple[str, ...],
+        client_logs: tuple[str, ...],
         log_format: str,
         log_zone: tzinfo | None,
         **others: Any,
     ) -> Any:
-        logs = logs_of(broker_logs, log_format, log_zone)
-        if tables is not None and logs.paths:
-            raise click.ClickException("--tables and --broker-log cannot be combined")
-        is_alone = bool(logs.paths) and bootstrap is None and command_config is None
+        logs = logs_of(broker_logs, client_logs, log_format, log_zone)
+        if tables is not None and logs.any_paths:
+            raise click.ClickException("--tables cannot be combined with logs")
+        is_alone = logs.any_paths and bootstrap is None and command_config is None
         server = None if is_alone else server_of(bootstrap, command_config)
         return command(*args, source=Source(server, tables, logs), **others)
 

@@ -242,7 +242,7 @@ def _screen(
         yield from told
         if isinstance(history, ObservedHistory):
             yield from evidence_lines(history, generation, at)
-        if len(generation.members) > 1:
+        if len(generation.members) > 1 and any(part.is_assigned for part in generation.members.values()):
             yield ""
             yield from members_table(generation)
     for each in found:

@@ -126,7 +126,7 @@ class _Rebalance:
     # ---- changes of the members
 
     def _change(self, statement: OfGroup) -> None:
-        _at(self._telling, statement.place)
+        _at(self._telling, statement.place, *statement.also)
         match statement:
             case said.MemberAdded() if statement.member_id not in self._known_members:
                 self._join(statement.member_id, statement.group_instance_id)

@@ -1,7 +1,7 @@
 """What was seen of one group, in order of time → its events, each with the places where it was seen."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from coordinator.core.causes import Cause
@@ -80,11 +80,18 @@ class GroupObserver:
     """Makes the events of a group. `events` are those that nothing seen later changes."""
 
     def __init__(
-        self, group_id: str, name_of: TopicNames, members: Members, *, has_records: bool, is_whole: bool = True
+        self,
+        group_id: str,
+        name_of: TopicNames,
+        members: Members,
+        *,
+        has_records: bool,
+        is_whole: bool = True,
+        explained: Mapping[str, Removed] | None = None,
     ) -> None:
         """`name_of`: topic id → name. `has_records`: whether the records of the group can be seen, too.
 
-        `is_whole`: no line was left out.
+        `is_whole`: no line was left out. `explained`: member id → how it went, where no line of a broker says it.
         """
         self.group_id = group_id
         self.events: list[ObservedEvent] = []
@@ -95,7 +102,7 @@ class GroupObserver:
         self._waiting: list[OfGroup] = []
         """What changed the members of a classic group while no rebalance was in progress."""
         self._current: Gathered | None = None
-        self._explained: dict[str, Removed] = {}
+        self._explained = dict(explained or {})
         self._lines = ConsumerLines(is_whole=is_whole)
 
     def take(self, seen: Seen) -> None:
@@ -255,10 +262,13 @@ def observed_events(
     *,
     has_records: bool | None = None,
     is_whole: bool = True,
+    explained: Mapping[str, Removed] | None = None,
 ) -> Iterator[ObservedEvent]:
     """All events of a group, of all that was seen of it; `is_whole`: no line was left out."""
     has = bool(records) if has_records is None else has_records
-    observer = GroupObserver(group_id, name_of, members_of(records), has_records=has, is_whole=is_whole)
+    observer = GroupObserver(
+        group_id, name_of, members_of(records), has_records=has, is_whole=is_whole, explained=explained
+    )
     for seen in in_order(records, statements):
         observer.take(seen)
     observer.end()

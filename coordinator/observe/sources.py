@@ -1,6 +1,6 @@
 """All that can be seen of a group of a Kafka that others run: its records, its brokers' logs, its admin APIs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import tzinfo
 from typing import Final
 
@@ -10,11 +10,15 @@ from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.group_description import NoSuchGroup
 from coordinator.client.wire import ClientError
 from coordinator.observe.alignment import Records, aligned, credible
+from coordinator.observe.clients_said import aligned_clients, explained, goodbyes, removed_by_clients
+from coordinator.observe.consumer import TopicNames
 from coordinator.observe.errors import CannotObserve, NoRight
 from coordinator.observe.group import observed_events
 from coordinator.observe.history import ObservedHistory
+from coordinator.observe.known import Removed
 from coordinator.observe.logs import statements as said
-from coordinator.observe.logs.reader import read_broker_logs
+from coordinator.observe.logs.client_statements import ClientStatement
+from coordinator.observe.logs.reader import read_broker_logs, read_client_logs
 from coordinator.observe.logs.statements import OfGroup, Statement
 from coordinator.observe.poll import PresentGroup, poll_group, wall_clock_ms
 from coordinator.observe.records.reader import read_offsets_partition
@@ -28,11 +32,16 @@ RECORDS: Final = "records"
 
 
 class LogOptions(msgspec.Struct, frozen=True):
-    """Which logs are read, and how. `zone` is of times without one; None: this machine's."""
+    """Which logs are read, and how: `paths` those of brokers. `zone` is of times without one; None: this machine's."""
 
     paths: tuple[str, ...] = ()
+    client_paths: tuple[str, ...] = ()
     log_format: str = "auto"
     zone: tzinfo | None = None
+
+    @property
+    def any_paths(self) -> bool:
+        return bool(self.paths or self.client_paths)
 
 
 class ObservedGroup(msgspec.Struct):
@@ -63,8 +72,11 @@ def observe_group(
     notes: list[str] = []
     records = [] if server is None else _records(server, group_id, notes, progress)
     statements, is_whole = _statements(group_id, records, logs, notes, progress)
+    found = goodbyes(_clients(group_id, statements, logs, notes, progress), group_id)
+    statements = explained(statements, found)
     present = None if server is None else _present(server, group_id, notes)
-    history = _history(group_id, records, statements, server, is_whole=is_whole)
+    seen = _Seen(group_id, records, statements, is_whole, removed_by_clients(found))
+    history = _history(seen, server)
     if history.last_seq < 0 and present is None:
         told = "; ".join(notes)
         raise NothingSeen(f"nothing tells of group {group_id}{': ' if told else ''}{told}")
@@ -117,6 +129,23 @@ def _statements(
     return sorted(found, key=lambda each: each.place.time_ms), not left_out
 
 
+def _clients(
+    group_id: str, statements: Sequence[Statement], logs: LogOptions, notes: list[str], progress: Progress | None
+) -> list[ClientStatement]:
+    if not logs.client_paths:
+        return []
+
+    def report(done: int, whole: int) -> None:
+        if progress is not None:
+            progress(LOGS, done, whole)
+
+    read = read_client_logs(
+        logs.client_paths, groups=frozenset({group_id}), log_format=logs.log_format, zone=logs.zone, progress=report
+    )
+    notes += read.notes
+    return aligned_clients(read.statements, statements)
+
+
 def _present(server: Bootstrap, group_id: str, notes: list[str]) -> PresentGroup | None:
     try:
         return poll_group(server, group_id)
@@ -127,17 +156,27 @@ def _present(server: Bootstrap, group_id: str, notes: list[str]) -> PresentGroup
         return None
 
 
-def _history(
-    group_id: str, records: Records, statements: Sequence[Statement], server: Bootstrap | None, *, is_whole: bool
-) -> ObservedHistory:
+class _Seen(msgspec.Struct, frozen=True):
+    group_id: str
+    records: Records
+    statements: Sequence[Statement]
+    is_whole: bool
+    explained: Mapping[str, Removed]
+
+    def history(self, name_of: TopicNames = str) -> ObservedHistory:
+        events = observed_events(
+            self.group_id, self.records, self.statements, name_of, is_whole=self.is_whole, explained=self.explained
+        )
+        return ObservedHistory.of_observed(self.group_id, events)
+
+
+def _history(seen: _Seen, server: Bootstrap | None) -> ObservedHistory:
     if server is None:
-        events = observed_events(group_id, records, statements, is_whole=is_whole)
-        history = ObservedHistory.of_observed(group_id, events)
+        history = seen.history()
     else:
         with TopicIds(server) as names:
-            events = observed_events(group_id, records, statements, names, is_whole=is_whole)
-            history = ObservedHistory.of_observed(group_id, events)
-    history.reasons_are_seen = any(tells_reason(each) for each in statements)
+            history = seen.history(names)
+    history.reasons_are_seen = any(tells_reason(each) for each in seen.statements)
     return history
 
 

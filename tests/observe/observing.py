@@ -2,7 +2,7 @@
 
 import struct
 from collections.abc import Sequence
-from datetime import UTC
+from datetime import UTC, tzinfo
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -36,21 +36,21 @@ def records_of(recording: Recording, group: str) -> list[tuple[Place, GroupRecor
     return found
 
 
-def statements_of(recording: Recording, group: str) -> Sequence[Statement]:
+def statements_of(recording: Recording, group: str, zone: tzinfo = UTC) -> Sequence[Statement]:
     """What the logs of all brokers of the recording state about a group."""
     both = [recording] if recording.other_broker is None else [recording, recording.other_broker]
-    return _statements(tuple((each.version, each.log) for each in both), group)
+    return _statements(tuple((each.version, each.log) for each in both), group, zone)
 
 
 @cache
-def _statements(logs: tuple[tuple[str, bytes], ...], group: str) -> Sequence[Statement]:
+def _statements(logs: tuple[tuple[str, bytes], ...], group: str, zone: tzinfo) -> Sequence[Statement]:
     with TemporaryDirectory() as folder:
         paths = []
         for version, log in logs:
             path = Path(folder) / f"{version}.log"
             path.write_bytes(log)
             paths.append(str(path))
-        return read_broker_logs(paths, groups=frozenset({group}), zone=UTC).statements
+        return read_broker_logs(paths, groups=frozenset({group}), zone=zone).statements
 
 
 def observed(recording: Recording, group: str, source: str) -> ObservedHistory:

@@ -18,6 +18,8 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What all have. `offsets_partition` is the partition of `__consumer_offsets` that the line names."""
 
     place: Place
+    also: tuple[Place, ...] = ()
+    """Other places that say more of the same: the log of the client."""
     offsets_partition: int | None = None
     is_doubtful: bool = False
     """The line may be forged or cut: text after its logger, a line before it without one, a time out of order. Or it
