@@ -8,9 +8,10 @@ from typing import Final
 import click
 
 from coordinator.audit.schema import MemberRef
-from coordinator.cli.logged_groups import print_logged_groups
+from coordinator.cli.logged_groups import described, described_lines, print_logged_groups
 from coordinator.cli.observed import with_log_options
 from coordinator.cli.server_options import server_option
+from coordinator.cli.source import Source, server_or_logs
 from coordinator.cli.terminal import (
     UTC_OPTION,
     Clock,
@@ -25,6 +26,7 @@ from coordinator.cli.terminal import (
     width,
 )
 from coordinator.cli.what_if_report import runs
+from coordinator.cli.why import head_notes
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.group_description import AGES_MAX, DescribedGroup, PartitionLag, describe_group, list_groups
 from coordinator.client.group_members import DescribedMember
@@ -34,6 +36,7 @@ from coordinator.client.told_lately import Lately, told_lately
 from coordinator.explain.makers.findings.progress import go_on
 from coordinator.explain.positions import notes
 from coordinator.explain.sentences.described import returned
+from coordinator.explain.story import story_of
 from coordinator.explain.words import Names, counted, duration, plain
 from coordinator.observe.sources import LogOptions
 
@@ -59,10 +62,10 @@ def list_command(bootstrap: Bootstrap, logs: LogOptions, utc: bool, output: str)
 
 @click.command("describe")
 @click.argument("group_id", metavar="GROUP")
-@server_option
+@server_or_logs
 @UTC_OPTION
 @json_option
-def describe_command(group_id: str, bootstrap: Bootstrap, utc: bool, as_json: bool) -> None:
+def describe_command(group_id: str, source: Source, utc: bool, as_json: bool) -> None:
     """Print the members of a group, what each owns, and the lag of each partition, the largest lag first.
 
     Lag is the log end offset minus the committed offset: below 0 if that is beyond the end of the log, and 0 if only
@@ -75,8 +78,15 @@ def describe_command(group_id: str, bootstrap: Bootstrap, utc: bool, as_json: bo
 
     Of a static member that came back elsewhere, DescribeGroups tells the host and client id before. Where the server
     has an audit, those that it has now are shown; in JSON they are in came_back.
+
+    With --broker-log, why it rebalanced last is said, too; with logs alone, who is in it as far as they tell.
     """
     with one_line_errors():
+        if source.logs.any_paths:
+            _describe_with_logs(source, group_id, clock(utc), as_json)
+        if source.bootstrap is None:
+            return
+        bootstrap = source.bootstrap
         group = describe_group(bootstrap, group_id)
         group = replace(group, members=with_newest_clients(bootstrap, group_id, group.members))
         if as_json:
@@ -92,6 +102,25 @@ def describe_command(group_id: str, bootstrap: Bootstrap, utc: bool, as_json: bo
         lately = told_lately(bootstrap) if group.members else Lately()
         for each in notes(group, now_ms, clock(utc), go_on(lately.denials, now_ms), lately.heard_since_ms):
             click.echo(paragraph(f"! {each}", "  ", ""))
+
+
+def _describe_with_logs(source: Source, group_id: str, at: Clock, as_json: bool) -> None:
+    """Why it rebalanced last; without a server, who is in it, too. JSON is for a server, or for logs alone."""
+    told = source.read(group_id)
+    history = told.history
+    if as_json:
+        if source.bootstrap is None:
+            print_json(described(history))
+        return
+    for line in head_notes(told):
+        click.echo(line)
+    if source.bootstrap is None:
+        for line in described_lines(history):
+            click.echo(line)
+    latest = history.latest
+    if latest is not None:
+        click.echo(paragraph(f"last rebalance: {story_of(history, latest, at).headline}.", "  ", ""))
+    click.echo("")
 
 
 def _now_ms() -> int:

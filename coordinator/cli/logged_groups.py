@@ -1,16 +1,22 @@
-"""`coordinator groups list --broker-log`: the groups that logs of brokers tell of, without a cluster."""
+"""`coordinator groups list` and `describe` with logs alone: the groups that they tell of, and who is in one."""
+
+from collections.abc import Iterator
+from typing import Any, Final
 
 import click
 import msgspec
 
 from coordinator.cli.observed import bars
-from coordinator.cli.terminal import clock, paragraph, print_records
+from coordinator.cli.terminal import clock, paragraph, print_records, table
+from coordinator.cli.why import number_word
+from coordinator.explain.history import GroupHistory
+from coordinator.explain.words import Names, counted, plain
 from coordinator.observe.log_groups import logged_groups
 from coordinator.observe.logs.reader import read_broker_logs
 from coordinator.observe.sources import LOGS, LogOptions
 from coordinator.printable import printable
 
-COLUMNS = ("group_id", "group_type", "rebalances", "first", "last")
+COLUMNS: Final = ("group_id", "group_type", "rebalances", "first", "last")
 
 
 def print_logged_groups(logs: LogOptions, output: str, *, utc: bool) -> None:
@@ -35,3 +41,27 @@ def print_logged_groups(logs: LogOptions, output: str, *, utc: bool) -> None:
     if left_out:
         click.echo(f"! {left_out:,} groups are named by lines alone that may be forged or cut: left out", err=True)
     print_records(rows, COLUMNS, output, "the logs tell of no group")
+
+
+def described(history: GroupHistory) -> dict[str, Any]:
+    """A group as its lines tell it, for JSON."""
+    return {
+        "group_id": history.group_id,
+        "state": history.state,
+        "group_type": history.group_type,
+        "generation_id": history.generation_id,
+        "members": [msgspec.to_builtins(each.member) for each in history.members.values()],
+    }
+
+
+def described_lines(history: GroupHistory) -> Iterator[str]:
+    members = [each.member for each in history.members.values()]
+    yield paragraph(
+        f"group {plain(history.group_id)}: {history.state}, {number_word(history)} {history.generation_id},"
+        f" {counted(len(members), 'member')} by its lines"
+    )
+    if members:
+        yield ""
+        names = Names(members)
+        yield from table([["member", "id"], *([names.of(each), plain(each.member_id)] for each in members)])
+        yield ""

@@ -4,7 +4,7 @@ Or, of a Kafka without audit topic, its records, its brokers' logs, and its admi
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from functools import wraps
@@ -117,17 +117,26 @@ def source_options(command: Command) -> Command:
 
     With logs the server of this machine is not asked, unless a server is named.
     """
+    return _source_options(command, (TABLES_OPTION,))
+
+
+def server_or_logs(command: Command) -> Command:
+    """As `source_options`, without `--tables`."""
+    return _source_options(command, ())
+
+
+def _source_options(command: Command, more: Sequence[Callable[[Command], Command]]) -> Command:
 
     @wraps(command)
     def with_source(
         *args: Any,
         bootstrap: str | None,
         command_config: Path | None,
-        tables: Path | None,
         broker_logs: tuple[str, ...],
         client_logs: tuple[str, ...],
         log_format: str,
         log_zone: tzinfo | None,
+        tables: Path | None = None,
         **others: Any,
     ) -> Any:
         logs = logs_of(broker_logs, client_logs, log_format, log_zone)
@@ -138,6 +147,12 @@ def source_options(command: Command) -> Command:
         return command(*args, source=Source(server, tables, logs), **others)
 
     found: Command = with_source
-    for option in (*reversed(LOG_OPTIONS), TABLES_OPTION, COMMAND_CONFIG_OPTION, BOOTSTRAP_OPTION):
+    options: tuple[Callable[[Command], Command], ...] = (
+        *reversed(LOG_OPTIONS),
+        *more,
+        COMMAND_CONFIG_OPTION,
+        BOOTSTRAP_OPTION,
+    )
+    for option in options:
         found = option(found)
     return found
