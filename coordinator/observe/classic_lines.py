@@ -77,11 +77,12 @@ def gathered_events(
 ) -> None:
     """Tell a rebalance whose lines are gathered. `until` is where the next one begins; None: there is none yet."""
     known = telling.known
+    seen = _Rebalance(telling, rebalance, record, members)
     if known.protocol != CLASSIC or rebalance.generation_before < known.generation_id:
-        telling.remove()
         _at(telling, _first_place(rebalance))
+        telling.remove()
         telling.create(CLASSIC, "" if record is None else record.protocol_type)
-    _Rebalance(telling, rebalance, record, members).tell(until)
+    seen.tell(until)
 
 
 def _first_place(rebalance: Gathered) -> Place:
