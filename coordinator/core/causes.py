@@ -51,7 +51,7 @@ class InferredCause(StrEnum):
     MEMBER_LEFT_OR_EXPIRED = "member_left_or_expired"
     """A member is gone. Records do not tell whether it left or its session expired."""
     STATIC_REPLACED_OR_BACK = "static_replaced_or_new_member"
-    """A client with the instance id of a member that is gone joined: it took its place, or came after it was removed."""
+    """A client with the instance id of a member that is gone joined: it took its place, or came after a removal."""
     NO_CHANGE_SEEN = "no_change_seen"
     """Members and subscriptions are the same: one of them joined again, or another one came and went meanwhile."""
     REJOINED_OR_CHANGED = "member_rejoined_or_metadata_changed"
