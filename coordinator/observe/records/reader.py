@@ -8,14 +8,18 @@ from _wire.embedded import prefix_of
 from _wire.errors import ErrorCode, MalformedMessage
 from _wire.group_records import CommitCounts, GroupRecordScan
 from coordinator.client.bootstrap import Server
+from coordinator.client.wire import ClientError
 from coordinator.observe.places import Place, Source
 from coordinator.observe.records.offsets_topic import OffsetsTopic
 from coordinator.observe.records.partition_scan import Notes, PartitionScan
 from coordinator.observe.records.stored import MALFORMED, GroupRecord, group_record
+from coordinator.printable import printable
 
 Progress = Callable[[int, int], None]
 """Called with the offsets that are done, and all of them."""
 
+GROUP_ID_BYTES_MAX: Final = 32_767
+"""Of a string in Kafka's protocol."""
 EMPTY_WAIT_MS: Final = 500
 """How long a broker may wait when it had nothing to answer before the end of the partition."""
 
@@ -37,8 +41,9 @@ def read_offsets_partition(
     Raises:
         NoOffsetsTopic, MayNotReadOffsets: as their names say; what is iterated raises the latter too.
         OffsetsUnavailable: the partition has no leader that answers; what is iterated raises it too.
-        ClientError: the server cannot be reached.
+        ClientError: the server cannot be reached, or no group can have this id.
     """
+    encoded_id(group_id)
     topic = OffsetsTopic(bootstrap)
     try:
         return OffsetsReading(topic, group_id, progress, start, until, offsets_max)
@@ -65,7 +70,7 @@ class OffsetsReading(Iterator[tuple[Place, GroupRecord]]):
         """Record type → records of the group that no `GroupRecord` is made of: share and streams groups, newer ones."""
         first, end = topic.ends(self.partition)
         first, end = max(first, start or 0), end if until is None else min(end, until)
-        scan = GroupRecordScan(group_id.encode(), offsets_max=offsets_max)
+        scan = GroupRecordScan(encoded_id(group_id), offsets_max=offsets_max)
         self._scan = PartitionScan(self.partition, scan, self.notes, first, max(first, end))
         self._topic = topic
         self._progress = progress
@@ -130,6 +135,17 @@ class OffsetsReading(Iterator[tuple[Place, GroupRecord]]):
     def _tell_progress(self) -> None:
         if self._progress is not None:
             self._progress(self._scan.position - self._scan.start, self._scan.end - self._scan.start)
+
+
+def encoded_id(group_id: str) -> bytes:
+    """As it is in keys. Raises ClientError: it cannot be in any."""
+    try:
+        found = group_id.encode()
+    except UnicodeEncodeError:
+        raise ClientError(f"no group can have the id {printable(group_id)}: it is no Unicode text") from None
+    if len(found) > GROUP_ID_BYTES_MAX:
+        raise ClientError(f"no group can have an id of {len(found)} bytes")
+    return found
 
 
 def read_part(topic: OffsetsTopic, scan: PartitionScan) -> Iterator[list[Record]]:

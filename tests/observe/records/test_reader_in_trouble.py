@@ -222,6 +222,12 @@ def test_a_topic_that_is_being_made():
             read_offsets_partition(broker.bootstrap, G)
 
 
+@pytest.mark.parametrize(("group_id", "why"), [("g" * 40_000, "an id of 40000 bytes"), ("g\udcff", "no Unicode text")])
+def test_ids_that_no_group_can_have(group_id: str, why: str):
+    with pytest.raises(ClientError, match=why):
+        read_offsets_partition("127.0.0.1:1", group_id)
+
+
 @pytest.mark.parametrize("api", [METADATA, LIST_OFFSETS, FETCH])
 def test_no_right_to_read(api: int):
     with ScriptedBroker([Log(*generations(0, 3))]) as broker:
