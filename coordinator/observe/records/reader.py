@@ -159,7 +159,7 @@ def read_part(topic: OffsetsTopic, scan: PartitionScan) -> Iterator[list[Record]
 
 
 def decoded_record(record: Record, name: str, notes: Notes, undecoded: dict[int, int]) -> GroupRecord | None:
-    """What a record states; None if it is of another type, which is counted, or damaged, which is noted."""
+    """What a record states; None if its type is another, which is counted, or it cannot be read, which is noted."""
     key = record.key or b""
     record_type = prefix_of(key)
     try:
@@ -168,7 +168,7 @@ def decoded_record(record: Record, name: str, notes: Notes, undecoded: dict[int,
         undecoded[record_type] = undecoded.get(record_type, 0) + 1
     except MALFORMED as problem:
         what = f"{problem.message}: {problem.why}" if isinstance(problem, MalformedMessage) else str(problem)
-        notes.add(f"{name}: the record at offset {record.offset} is damaged: {what}")
+        notes.add(f"{name}: the record at offset {record.offset} cannot be read: {what}")
     return None
 
 

@@ -250,7 +250,7 @@ def test_damaged_and_newer_records_of_the_group():
         reading = unpaused(broker)
         assert [place.position for place, _ in reading] == [4]
     assert reading.undecoded == {77: 1, 17: 1}
-    assert [note.partition(" is damaged: ")[0] for note in reading.notes] == [
+    assert [note.partition(" cannot be read: ")[0] for note in reading.notes] == [
         "__consumer_offsets-0: the record at offset 0",
         "__consumer_offsets-0: the record at offset 3",
     ]
