@@ -11,13 +11,15 @@ from coordinator.client.bootstrap import Server
 from coordinator.client.wire import ClientError
 from coordinator.observe.places import Place, Source
 from coordinator.observe.records.offsets_topic import OffsetsTopic
-from coordinator.observe.records.partition_scan import Notes, PartitionScan
+from coordinator.observe.records.partition_scan import NO_END, Notes, PartitionScan
 from coordinator.observe.records.stored import MALFORMED, GroupRecord, group_record
 from coordinator.printable import printable
 
 Progress = Callable[[int, int], None]
 """Called with the offsets that are done, and all of them."""
 
+NONE_AS_NEW: Final = -1
+"""The offset of ListOffsets where no record is as new as a time."""
 GROUP_ID_BYTES_MAX: Final = 32_767
 """Of a string in Kafka's protocol."""
 EMPTY_WAIT_MS: Final = 500
@@ -31,12 +33,14 @@ def read_offsets_partition(
     progress: Progress | None = None,
     start: int | None = None,
     until: int | None = None,
+    since_ms: int | None = None,
     offsets_max: int = 0,
 ) -> "OffsetsReading":
     """All records of a group, in order of their offsets, up to the end that the partition has now.
 
-    They are read from offset `start` on, and before `until`, if these are given. The last committed offset is kept for
-    `offsets_max` partitions.
+    They are read from offset `start` on, and before `until`, if these are given; with `since_ms` (since the epoch),
+    from the first record of the partition on that is as new. The last committed offset is kept for `offsets_max`
+    partitions.
 
     Raises:
         NoOffsetsTopic, MayNotReadOffsets: as their names say; what is iterated raises the latter too.
@@ -46,6 +50,10 @@ def read_offsets_partition(
     encoded_id(group_id)
     topic = OffsetsTopic(bootstrap)
     try:
+        if since_ms is not None:
+            partition = topic.partition_of(group_id)
+            found = topic.offsets([partition], max(since_ms, 0))[partition]
+            start = max(start or 0, NO_END if found == NONE_AS_NEW else found)
         return OffsetsReading(topic, group_id, progress, start, until, offsets_max)
     except BaseException:
         topic.close()
@@ -69,7 +77,8 @@ class OffsetsReading(Iterator[tuple[Place, GroupRecord]]):
         self.undecoded: dict[int, int] = {}
         """Record type → records of the group that no `GroupRecord` is made of: share and streams groups, newer ones."""
         first, end = topic.ends(self.partition)
-        first, end = max(first, start or 0), end if until is None else min(end, until)
+        end = end if until is None else min(end, until)
+        first = max(first, min(start or 0, end))
         scan = GroupRecordScan(encoded_id(group_id), offsets_max=offsets_max)
         self._scan = PartitionScan(self.partition, scan, self.notes, first, max(first, end))
         self._topic = topic
