@@ -93,8 +93,9 @@ def seeds() -> Iterator[bytes]:
         build_batch([(b"\0\0\0\1", bytes(6))], is_control=True, is_transactional=True, **producer),  # type: ignore[arg-type]
     ]
     for batch in batches:
-        for how in range(2 * len(COMPRESSIONS)):
-            yield bytes((how,)) + batch
+        for damaged in (batch, batch[:-9], batch[:70] + b"\xff\x7f" + batch[72:], batch[:57] + bytes(4) + batch[61:]):
+            for how in range(2 * len(COMPRESSIONS)):
+                yield bytes((how,)) + damaged
 
 
 if __name__ == "__main__":
