@@ -55,6 +55,8 @@ class GroupRecordScan:
         Raises:
             ValueError: `position` lies outside of `data`.
         """
+    def go_back_to(self, offset: int) -> None:
+        """Take offsets from this one on again, as other records may have them by now."""
     @property
     def next_offset(self) -> int:
         """The offset after all that was scanned."""

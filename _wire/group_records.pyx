@@ -150,6 +150,9 @@ cdef class GroupRecordScan:
     def types_of_group(self):
         return {each: self.of_group_by_type[each] for each in range(TYPES) if self.of_group_by_type[each]}
 
+    def go_back_to(self, int64_t offset):
+        self.next_offset = min(self.next_offset, offset)
+
     def scan(
         self, data, Py_ssize_t position=0, int64_t from_offset=0, int64_t end_offset=INT64_MAX,
         int64_t high_watermark=INT64_MAX,

@@ -1,7 +1,7 @@
 """Groups as any Kafka server describes them: a list, and members, assignment, committed offsets and lag of each."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
@@ -170,13 +170,15 @@ class DescribedGroups:
     groups_left_out: int
 
 
-def group_lags(cluster: Cluster, groups_max: int) -> Iterator[DescribedGroups]:
-    """Members and lag of all groups of a cluster, `GROUPS_AT_ONCE` at a time; the first `groups_max` of each broker.
+def group_lags(
+    cluster: Cluster, groups_max: int, wanted: Callable[[ListedGroup], bool] = lambda group: True
+) -> Iterator[DescribedGroups]:
+    """Members and lag of the groups that are wanted, `GROUPS_AT_ONCE` at a time; the first `groups_max` of each broker.
 
     A group that cannot be described has no members here. The ages of records are not looked up.
     """
     for broker in cluster.brokers():
-        listed = sorted(listed_groups(broker), key=lambda each: each.group_id)
+        listed = sorted(filter(wanted, listed_groups(broker)), key=lambda each: each.group_id)
         left_out = len(listed[groups_max:])
         for start in range(0, len(listed) - left_out, GROUPS_AT_ONCE):
             part = listed[start : min(start + GROUPS_AT_ONCE, groups_max)]

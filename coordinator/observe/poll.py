@@ -38,6 +38,8 @@ DESCRIBE_BIT: Final = 1 << 8
 CONSUMER_GROUP_DESCRIBE: Final = "ConsumerGroupDescribe"
 DESCRIBE_GROUPS: Final = "DescribeGroups"
 LIST_GROUPS: Final = "ListGroups"
+OTHER_TYPES: Final = ("share", "streams")
+"""Groups that have APIs of their own to describe them."""
 
 
 def wall_clock_ms() -> int:
@@ -109,12 +111,22 @@ def poll_groups(
     Raises:
         ClientError: a broker cannot be reached, or does not answer.
     """
+    others: list[ListedGroup] = []
+
+    def is_described(group: ListedGroup) -> bool:
+        if groups is not None and group.group_id not in groups:
+            return False
+        if group.group_type in OTHER_TYPES:
+            others.append(group)
+            return False
+        return True
+
     with Cluster(server, CLIENT_ID, ANSWER_SECONDS) as cluster:
-        for part in group_lags(cluster, GROUPS_MAX):
+        for part in group_lags(cluster, GROUPS_MAX, is_described):
             at_ms = now_ms()
-            for each in part.groups:
-                if groups is None or each.group_id in groups:
-                    yield _present(each, at_ms)
+            yield from (_present(each, at_ms) for each in part.groups)
+        at_ms = now_ms()
+        yield from (_listed(each, at_ms) for each in others)
 
 
 class ListedGroups(msgspec.Struct):
@@ -167,15 +179,20 @@ def _of_another_type(server: Server, group_id: str, now_ms: Callable[[], int]) -
         coordinator = cluster.coordinator(group_id)
         if coordinator.latest_version(ListGroupsRequest.API_KEY) < OF_TYPES:
             return None
-        response = coordinator.send_latest(ListGroupsRequest(types_filter=["share", "streams"]))
+        response = coordinator.send_latest(ListGroupsRequest(types_filter=list(OTHER_TYPES)))
         raise_for_error(response.error_code, f"cannot list the groups of {coordinator.bootstrap}")
-        place = Place(Source.POLL, LIST_GROUPS, now_ms())
     for each in response.groups:
         if each.group_id == group_id:
-            return PresentGroup(
-                place, group_id, each.group_type, each.group_state, each.protocol_type, "", None, [], []
-            )
+            listed = ListedGroup(group_id, each.protocol_type, each.group_state, each.group_type)
+            return _listed(listed, now_ms())
     return None
+
+
+def _listed(group: ListedGroup, at_ms: int) -> PresentGroup:
+    place = Place(Source.POLL, LIST_GROUPS, at_ms)
+    return PresentGroup(
+        place, group.group_id, group.group_type, group.state, group.protocol_type, "", None, members=[], partitions=[]
+    )
 
 
 def _may_describe_cluster(connection: WireConnection) -> bool:

@@ -2,10 +2,11 @@
 
 import pytest
 
-from tests.fuzz import fuzz_frames, fuzz_messages, fuzz_produced_batches, fuzz_records
+from tests.fuzz import fuzz_frames, fuzz_group_records, fuzz_messages, fuzz_produced_batches, fuzz_records
 
 TARGETS = {
     "frames": fuzz_frames,
+    "group records": fuzz_group_records,
     "messages": fuzz_messages,
     "produced batches": fuzz_produced_batches,
     "records": fuzz_records,

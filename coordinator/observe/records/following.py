@@ -176,7 +176,7 @@ class OffsetsFollower:
                 # What was read least comes first: an answer is filled in the order of the request.
                 own.sort(key=lambda each: self._scans[each].found.records)
                 positions = [(each, self._scans[each].position) for each in own]
-                request = fetch_request(positions, self._wait_ms, BYTES_MIN, PARTITION_BYTES)
+                request = fetch_request(positions, self._wait_ms, bytes_min=BYTES_MIN, partition_bytes=PARTITION_BYTES)
                 connection = self._topic.connection(address)
                 version = connection.latest_version(request.API_KEY, FETCH_VERSION_MAX)
                 self._sent[address] = connection, connection.send(request, version)

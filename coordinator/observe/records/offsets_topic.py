@@ -28,7 +28,10 @@ from coordinator.observe.errors import (
 CLIENT_ID: Final = "coordinator-observe"
 ANSWER_SECONDS: Final = 10
 FETCH_BYTES: Final = 16 << 20
-"""Of one answer; a batch that is larger comes whole (KIP-74)."""
+"""Of one answer at most; a batch that is larger comes whole (KIP-74)."""
+FETCH_BYTES_MIN: Final = 1 << 20
+FETCH_SECONDS: Final = (0.5, 2.0)
+"""An answer that comes sooner is followed by a larger one, one that comes later by a smaller one: to tell progress."""
 ATTEMPTS_MAX: Final = 30
 THROTTLED_MAX: Final = 100
 """Answers without anything in a row."""
@@ -50,6 +53,7 @@ class OffsetsTopic:
         timeout_seconds: float = ANSWER_SECONDS,
         attempts_max: int = ATTEMPTS_MAX,
         pause: Callable[[float], object] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Connect to HOST:PORT and learn where the partitions are.
 
@@ -61,6 +65,8 @@ class OffsetsTopic:
         self._timeout_seconds = timeout_seconds
         self._attempts_max = attempts_max
         self._pause = pause
+        self._clock = clock
+        self._fetch_bytes = FETCH_BYTES_MIN
         self._connections: dict[str, WireConnection] = {}
         self._leaders: dict[int, str] = {}
         """Partition → address. A partition without a leader has none."""
@@ -115,19 +121,28 @@ class OffsetsTopic:
             MayNotReadOffsets: the right to read was taken away.
             ClientError: the server answers with another error.
         """
-        request = fetch_request([(partition, offset)], wait_ms)
+        request = fetch_request([(partition, offset)], wait_ms, fetch_bytes=self._fetch_bytes)
 
         def ask(leader: WireConnection, own: list[int]) -> Answers:
             for _ in range(THROTTLED_MAX):
+                asked_at = self._clock()
                 answer = leader.send_latest(request, FETCH_VERSION_MAX)
                 raise_for_error(answer.error_code, f"cannot fetch from {OFFSETS_TOPIC}-{partition}")
                 if answer.responses:
+                    self._learn_pace(self._clock() - asked_at)
                     return [(partition, answer.responses[0].partitions[0])]
                 self.wait_for_quota(answer)
             raise OffsetsUnavailable(partition, "a quota of the cluster does not let it be read")
 
         found: PartitionData = self._asked([partition], ask)[partition]
         return found
+
+    def _learn_pace(self, seconds: float) -> None:
+        soon, late = FETCH_SECONDS
+        if seconds < soon:
+            self._fetch_bytes = min(FETCH_BYTES, 2 * self._fetch_bytes)
+        elif seconds > late:
+            self._fetch_bytes = max(FETCH_BYTES_MIN, self._fetch_bytes // 2)
 
     def find_leaders(self) -> None:
         """Look up the leaders of all partitions. Raises as the constructor."""
@@ -229,7 +244,12 @@ class OffsetsTopic:
 
 
 def fetch_request(
-    positions: Iterable[tuple[int, int]], wait_ms: int, bytes_min: int = 1, partition_bytes: int = FETCH_BYTES
+    positions: Iterable[tuple[int, int]],
+    wait_ms: int,
+    *,
+    bytes_min: int = 1,
+    partition_bytes: int = FETCH_BYTES,
+    fetch_bytes: int = FETCH_BYTES,
 ) -> FetchRequest:
     """Ask one leader for partitions from these offsets on. It answers when it has `bytes_min`, or after `wait_ms`."""
     wanted = [
@@ -239,6 +259,6 @@ def fetch_request(
     return FetchRequest(
         max_wait_ms=wait_ms,
         min_bytes=bytes_min,
-        max_bytes=FETCH_BYTES,
+        max_bytes=fetch_bytes,
         topics=[FetchTopic(topic=OFFSETS_TOPIC, partitions=wanted)],
     )

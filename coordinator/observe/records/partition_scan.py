@@ -82,6 +82,7 @@ class PartitionScan:
             self._notes.add(f"{self.name} was cut back to offset {end} while it was read up to {self.position}")
             self.end = self.end if self.end == NO_END else end
             self.position = end
+            self.found.go_back_to(end)
 
     def give_up_if_empty(self) -> None:
         """End it if several answers had nothing, although the partition goes on."""

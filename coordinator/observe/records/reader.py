@@ -8,14 +8,20 @@ from _wire.embedded import prefix_of
 from _wire.errors import ErrorCode, MalformedMessage
 from _wire.group_records import CommitCounts, GroupRecordScan
 from coordinator.client.bootstrap import Server
+from coordinator.client.wire import ClientError
 from coordinator.observe.places import Place, Source
 from coordinator.observe.records.offsets_topic import OffsetsTopic
-from coordinator.observe.records.partition_scan import Notes, PartitionScan
+from coordinator.observe.records.partition_scan import NO_END, Notes, PartitionScan
 from coordinator.observe.records.stored import MALFORMED, GroupRecord, group_record
+from coordinator.printable import printable
 
 Progress = Callable[[int, int], None]
 """Called with the offsets that are done, and all of them."""
 
+NONE_AS_NEW: Final = -1
+"""The offset of ListOffsets where no record is as new as a time."""
+GROUP_ID_BYTES_MAX: Final = 32_767
+"""Of a string in Kafka's protocol."""
 EMPTY_WAIT_MS: Final = 500
 """How long a broker may wait when it had nothing to answer before the end of the partition."""
 
@@ -27,20 +33,27 @@ def read_offsets_partition(
     progress: Progress | None = None,
     start: int | None = None,
     until: int | None = None,
+    since_ms: int | None = None,
     offsets_max: int = 0,
 ) -> "OffsetsReading":
     """All records of a group, in order of their offsets, up to the end that the partition has now.
 
-    They are read from offset `start` on, and before `until`, if these are given. The last committed offset is kept for
-    `offsets_max` partitions.
+    They are read from offset `start` on, and before `until`, if these are given; with `since_ms` (since the epoch),
+    from the first record of the partition on that is as new. The last committed offset is kept for `offsets_max`
+    partitions.
 
     Raises:
         NoOffsetsTopic, MayNotReadOffsets: as their names say; what is iterated raises the latter too.
         OffsetsUnavailable: the partition has no leader that answers; what is iterated raises it too.
-        ClientError: the server cannot be reached.
+        ClientError: the server cannot be reached, or no group can have this id.
     """
+    encoded_id(group_id)
     topic = OffsetsTopic(bootstrap)
     try:
+        if since_ms is not None:
+            partition = topic.partition_of(group_id)
+            found = topic.offsets([partition], max(since_ms, 0))[partition]
+            start = max(start or 0, NO_END if found == NONE_AS_NEW else found)
         return OffsetsReading(topic, group_id, progress, start, until, offsets_max)
     except BaseException:
         topic.close()
@@ -64,8 +77,9 @@ class OffsetsReading(Iterator[tuple[Place, GroupRecord]]):
         self.undecoded: dict[int, int] = {}
         """Record type → records of the group that no `GroupRecord` is made of: share and streams groups, newer ones."""
         first, end = topic.ends(self.partition)
-        first, end = max(first, start or 0), end if until is None else min(end, until)
-        scan = GroupRecordScan(group_id.encode(), offsets_max=offsets_max)
+        end = end if until is None else min(end, until)
+        first = max(first, min(start or 0, end))
+        scan = GroupRecordScan(encoded_id(group_id), offsets_max=offsets_max)
         self._scan = PartitionScan(self.partition, scan, self.notes, first, max(first, end))
         self._topic = topic
         self._progress = progress
@@ -132,6 +146,17 @@ class OffsetsReading(Iterator[tuple[Place, GroupRecord]]):
             self._progress(self._scan.position - self._scan.start, self._scan.end - self._scan.start)
 
 
+def encoded_id(group_id: str) -> bytes:
+    """As it is in keys. Raises ClientError: it cannot be in any."""
+    try:
+        found = group_id.encode()
+    except UnicodeEncodeError:
+        raise ClientError(f"no group can have the id {printable(group_id)}: it is no Unicode text") from None
+    if len(found) > GROUP_ID_BYTES_MAX:
+        raise ClientError(f"no group can have an id of {len(found)} bytes")
+    return found
+
+
 def read_part(topic: OffsetsTopic, scan: PartitionScan) -> Iterator[list[Record]]:
     """Fetch once, and go on in the partition. Raises as `OffsetsTopic.fetch`."""
     answer = topic.fetch(scan.partition, scan.position, EMPTY_WAIT_MS if scan.empty_answers else 0)
@@ -143,7 +168,7 @@ def read_part(topic: OffsetsTopic, scan: PartitionScan) -> Iterator[list[Record]
 
 
 def decoded_record(record: Record, name: str, notes: Notes, undecoded: dict[int, int]) -> GroupRecord | None:
-    """What a record states; None if it is of another type, which is counted, or damaged, which is noted."""
+    """What a record states; None if its type is another, which is counted, or it cannot be read, which is noted."""
     key = record.key or b""
     record_type = prefix_of(key)
     try:
@@ -152,7 +177,7 @@ def decoded_record(record: Record, name: str, notes: Notes, undecoded: dict[int,
         undecoded[record_type] = undecoded.get(record_type, 0) + 1
     except MALFORMED as problem:
         what = f"{problem.message}: {problem.why}" if isinstance(problem, MalformedMessage) else str(problem)
-        notes.add(f"{name}: the record at offset {record.offset} is damaged: {what}")
+        notes.add(f"{name}: the record at offset {record.offset} cannot be read: {what}")
     return None
 
 

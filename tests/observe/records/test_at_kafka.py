@@ -180,11 +180,13 @@ def test_a_share_group(kafka: RunningKafka, request: pytest.FixtureRequest):
         try:
             listed = wait_for(lambda: with_a_member(kafka.bootstrap, "shared"), 60, "a member of the share group")
             present = poll_group(kafka.bootstrap, "shared")
+            (among_all,) = poll_groups(kafka.bootstrap, {"shared"})
         finally:
             consumer.kill()
     assert listed is not None
     assert (listed.type, listed.state) == (present.type, present.state) == ("share", "Stable")
     assert (present.is_described, present.place.name) == (False, "ListGroups")
+    assert (among_all.type, among_all.state, among_all.is_described) == ("share", "Stable", False)
     with read_offsets_partition(kafka.bootstrap, "shared") as reading:
         assert list(reading) == []
     assert {10, 11} <= reading.undecoded.keys()

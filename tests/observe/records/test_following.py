@@ -150,6 +150,19 @@ def test_a_log_that_is_cut_back_goes_on_at_its_end():
     ]
 
 
+def test_what_replaces_a_part_that_was_read_is_told():
+    """An unclean election: other records get the offsets of those that are lost."""
+    with ScriptedBroker([log(1, 2)]) as broker, follower(broker) as following:
+        followed = following.follow({0: 0})
+        parts = until(followed, 2)
+        broker.logs[0].batches, broker.logs[0].end = broker.logs[0].batches[:1], 2
+        while not parts[-1].notes:
+            parts.append(next(followed))
+        broker.logs[0].append(batch(3, 1))
+        parts += until(followed, 1)
+    assert numbers(parts) == [1, 2, 3]
+
+
 def test_a_damaged_batch_at_the_end():
     bad = batch(2, 1)[:-2] + b"\xee\xee"
     with ScriptedBroker([Log(batch(1, 0), bad)]) as broker, follower(broker) as following:

@@ -73,3 +73,14 @@ def test_a_part_of_the_partition(server, neighbours):
     place: Place = whole[-1][0]
     assert list(read_offsets_partition(server.bootstrap, group_id, start=place.position)) == whole[-1:]
     assert list(read_offsets_partition(server.bootstrap, group_id, until=place.position)) == whole[:-1]
+
+
+def test_since_a_time(server, neighbours):
+    group_id, _ = neighbours
+    whole = list(read_offsets_partition(server.bootstrap, group_id))
+    place: Place = whole[-1][0]
+    assert list(read_offsets_partition(server.bootstrap, group_id, since_ms=place.time_ms))[-1:] == whole[-1:]
+    assert list(read_offsets_partition(server.bootstrap, group_id, since_ms=0)) == whole
+    later = read_offsets_partition(server.bootstrap, group_id, since_ms=place.time_ms + 3_600_000)
+    assert list(later) == []
+    assert later.start == later.end

@@ -10,6 +10,7 @@ from _wire.records import build_batch
 from coordinator.client.wire import ClientError
 from coordinator.core.partitioning import partition_for
 from coordinator.observe.errors import MayNotReadOffsets, NoOffsetsTopic, OffsetsUnavailable
+from coordinator.observe.records import offsets_topic
 from coordinator.observe.records.offsets_topic import OffsetsTopic
 from coordinator.observe.records.reader import OffsetsReading, read_offsets_partition
 from coordinator.observe.records.stored import ClassicGroup
@@ -94,11 +95,31 @@ def test_a_long_batch_whose_length_cannot_be():
 
 
 def test_a_batch_that_is_cut_short_comes_with_the_next_answer(monkeypatch):
-    monkeypatch.setattr("coordinator.observe.records.offsets_topic.FETCH_BYTES", 150)
-    monkeypatch.setattr("coordinator.observe.records.offsets_topic.fetch_request.__defaults__", (1, 150))
+    monkeypatch.setattr(offsets_topic, "FETCH_BYTES", 150)
+    monkeypatch.setattr(offsets_topic, "FETCH_BYTES_MIN", 150)
     with ScriptedBroker([Log(*generations(0, 9))]) as broker:
         assert read(broker) == ([*range(10)], [])
     assert sum(key == FETCH for key, _ in broker.asked) > 5
+
+
+def test_answers_are_as_large_as_they_come_soon(monkeypatch):
+    """So that progress can be told on a slow line too."""
+    took = iter([0.1, 0.1, 0.1, 0.1, 0.1, 1.0, 3.0, 3.0, 0.4, 0.1])
+    now = [0.0]
+
+    def clock() -> float:
+        """Called before each Fetch and after it."""
+        now[1:] = [*now[1:], 0.0]
+        if len(now) % 2:
+            now[0] += next(took)
+        return now[0]
+
+    with ScriptedBroker([Log(*generations(0, 9))]) as broker:
+        broker.logs[0].read = lambda offset, bytes_max: broker.logs[0].batches[offset]  # type: ignore[method-assign]
+        topic = OffsetsTopic(broker.bootstrap, clock=clock)
+        assert len(list(OffsetsReading(topic, G))) == 10
+    sizes = [request.max_bytes >> 20 for key, request in broker.asked if key == FETCH]
+    assert sizes == [1, 2, 4, 8, 16, 16, 16, 8, 4, 8]
 
 
 def test_retention_moves_the_start():
@@ -112,7 +133,8 @@ def test_retention_moves_the_start():
 
 def test_a_new_leader_has_less(monkeypatch):
     """As after an unclean election. What was read of the rest is gone, and told all the same."""
-    monkeypatch.setattr("coordinator.observe.records.offsets_topic.fetch_request.__defaults__", (1, 150))
+    monkeypatch.setattr(offsets_topic, "FETCH_BYTES", 150)
+    monkeypatch.setattr(offsets_topic, "FETCH_BYTES_MIN", 150)
     with ScriptedBroker([Log(*generations(0, 9))]) as broker:
         reading = unpaused(broker)
         found = [next(reading)[0].position for _ in range(6)]
@@ -222,6 +244,12 @@ def test_a_topic_that_is_being_made():
             read_offsets_partition(broker.bootstrap, G)
 
 
+@pytest.mark.parametrize(("group_id", "why"), [("g" * 40_000, "an id of 40000 bytes"), ("g\udcff", "no Unicode text")])
+def test_ids_that_no_group_can_have(group_id: str, why: str):
+    with pytest.raises(ClientError, match=why):
+        read_offsets_partition("127.0.0.1:1", group_id)
+
+
 @pytest.mark.parametrize("api", [METADATA, LIST_OFFSETS, FETCH])
 def test_no_right_to_read(api: int):
     with ScriptedBroker([Log(*generations(0, 3))]) as broker:
@@ -244,7 +272,7 @@ def test_damaged_and_newer_records_of_the_group():
         reading = unpaused(broker)
         assert [place.position for place, _ in reading] == [4]
     assert reading.undecoded == {77: 1, 17: 1}
-    assert [note.partition(" is damaged: ")[0] for note in reading.notes] == [
+    assert [note.partition(" cannot be read: ")[0] for note in reading.notes] == [
         "__consumer_offsets-0: the record at offset 0",
         "__consumer_offsets-0: the record at offset 3",
     ]
