@@ -7,7 +7,7 @@ from coordinator.explain.claims import price as claims
 from coordinator.explain.claims.claim import Claim
 from tests.world.checkers.context import Check, Context
 from tests.world.checkers.gaps import Gap, all_gaps, assigned_at_the_end, assigned_in, gaps, longest
-from tests.world.checkers.tolerances import BEAT_MS, INSTANT_MS, NETWORK_MS, SYNC_MS
+from tests.world.checkers.tolerances import BEAT_MS, IDLE_MS, INSTANT_MS, NETWORK_MS, SYNC_MS
 from tests.world.topics import RECORDS_PER_SECOND, Partition
 from tests.world.truth import Truth
 
@@ -26,7 +26,7 @@ def unowned(claim: claims.Unowned, truth: Truth, context: Context) -> str | None
     slack_ms = NETWORK_MS + (SYNC_MS if context.is_epoch else 0)
     if not claim.is_at_least and claim.longest_ms + slack_ms < at_least:
         return f"it was {at_least} ms at least"
-    idle = sum(each.most > INSTANT_MS for each in known)
+    idle = sum(each.most > IDLE_MS for each in known)
     if claim.partitions > idle:
         return f"only {idle} such partitions had no owner for a time"
     shortest = sorted((each.most for each in known), reverse=True)[claim.partitions - 1]
