@@ -12,7 +12,6 @@ from coordinator.explain.claims.claim import Claim
 from tests.world.checkers import advice as advice_checks
 from tests.world.checkers.checks import CHECKS, strangers
 from tests.world.checkers.context import Check, Context, Contradiction
-from tests.world.checkers.silences import own_fault
 from tests.world.checkers.tolerances import BEAT_MS, NETWORK_MS
 from tests.world.spans import overlap, without
 from tests.world.truth import Ended, ProcessTruth, Truth
@@ -205,6 +204,3 @@ def reports_agree(truth: Truth) -> Iterator[str]:
         )
         if next(known, None) is None and not truth.was_away(since_ms - 10 * NETWORK_MS, since_ms):
             yield f"{holding.member_id} said that it has {holding.partition[0]}-{holding.partition[2]}"
-
-
-__all__ = ["check", "is_checked", "own_fault", "reports_agree"]

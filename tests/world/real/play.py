@@ -1,6 +1,6 @@
-"""Plays one script, in a process of its own: `python -m tests.world.real.play SEED KINDS`. Its report is one line of JSON.
+"""Plays one script, in a process of its own: `python -m tests.world.real.play SEED KINDS`.
 
-`tests.world.real.__main__` starts it, with the tolerances of real clients.
+Its report is one line of JSON. `tests.world.real.__main__` starts it, with the tolerances of real clients.
 """
 
 import json
@@ -22,7 +22,9 @@ from tests.world.real.playing import Player
 from tests.world.real.script import HEARTBEAT_MS, MAX_POLL_MS, SESSION_MS, Script, script_of
 from tests.world.real.witness import truth_of
 from tests.world.shrinking import kind_of
+from tests.world.spans import FOREVER, Span
 from tests.world.telling import FalseClaim
+from tests.world.truth import ProcessTruth
 
 
 def history_of(script: Script) -> History:
@@ -91,14 +93,16 @@ def played(script: Script, folder: Path) -> dict[str, object]:
     }
 
 
-def _said(truth: object, begin_ms: int) -> str:
+def _said(truth: ProcessTruth, begin_ms: int) -> str:
     """A process in one line."""
-    spans = {
-        name: [(start - begin_ms, min(end - begin_ms, 10**6)) for start, end in getattr(truth, name).all]
-        for name in ("suspended", "blocked", "out")
-    }
-    lived = truth.started_ms - begin_ms, min(truth.ended_ms - begin_ms, 10**6)  # type: ignore[attr-defined]
-    return f"{truth.client_id} {truth.kind.software} {truth.instance_id} {lived} {truth.ended} {spans}"  # type: ignore[attr-defined]
+
+    def since_begin(span: Span) -> Span:
+        return span[0] - begin_ms, span[1] - begin_ms if span[1] < FOREVER else -1
+
+    hindered = {"stopped": truth.suspended, "kept from poll()": truth.blocked, "closed": truth.out}
+    spans = {name: [since_begin(each) for each in found.all] for name, found in hindered.items() if found.all}
+    end = truth.ended or "lives"
+    return f"{truth.client_id} {truth.kind.software} {truth.instance_id} {since_begin(truth.lived)} {end} {spans}"
 
 
 def main() -> None:

@@ -7,9 +7,8 @@ from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent
 from interop.driver import Event
 from tests.world.real.playing import TOPIC_ID, Player, Process, now
-from tests.world.spans import FOREVER
 from tests.world.topics import Partition
-from tests.world.truth import Holding, Membership, Plan, ProcessTruth, Truth
+from tests.world.truth import Holding, Plan, ProcessTruth, Truth
 
 LATE_MS: Final = 1_500
 """A request of a process that has ended may be read so much later."""
@@ -82,7 +81,8 @@ def process_at(truth: Truth, client_id: str, at_ms: int) -> ProcessTruth | None:
     theirs = [each for each in truth.processes if each.client_id == client_id and each.started_ms <= at_ms]
     running = [each for each in theirs if at_ms <= each.ended_ms]
     late = [each for each in theirs if at_ms - each.ended_ms <= LATE_MS]
-    return (running or late or [None])[-1]
+    found = running or late
+    return found[-1] if found else None
 
 
 def _take_holdings(truth: Truth, process: Process) -> None:
@@ -124,10 +124,3 @@ def member_at(truth: Truth, process: ProcessTruth, at_ms: int) -> str:
 def _name_departures(truth: Truth, process: ProcessTruth) -> None:
     """A departure is of the member that the process was then."""
     process.departures = [each._replace(member_id=member_at(truth, process, each.at_ms)) for each in process.departures]
-
-
-def members_of(truth: Truth, process: ProcessTruth) -> list[Membership]:
-    return [each for each in truth.all_memberships() if each.process is process]
-
-
-__all__ = ["FOREVER", "members_of", "truth_of"]
