@@ -67,9 +67,8 @@ def _generation_started(history: FoldedGroup, event: schema.GenerationStarted) -
         generation.rebalance_started_ms = event.time_ms - (event.join_ms or 0)
     generation.generation_started_ms = event.time_ms
     generation.triggers = list(event.triggers) or generation.triggers
-    for topic in event.recreated_topics:
-        if topic not in generation.recreated_topics:
-            history.owners.deleted(topic, 0)
+    for topic in event.gone_topics:
+        history.owners.deleted(topic, 0)
     generation.unnamed_triggers = event.unnamed_triggers
     generation.pending_members = list(event.pending_members)
     generation.protocol_type, generation.protocol_name = event.protocol_type, event.protocol_name
