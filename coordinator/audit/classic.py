@@ -193,7 +193,7 @@ def _generation_started(
     state.start_generation(event.at_ms)
     triggers, unnamed_triggers = state.pop_triggers()
     slowest, slowest_ms = state.slowest_to_join(group.generation_id)
-    recreated = world.recreated_topics(state.topics)
+    gone = world.gone_topics(state.topics)
     state.topics = world.topics(state.subscribed_topics())
     return {
         "protocol_type": group.protocol_type or "",
@@ -207,7 +207,7 @@ def _generation_started(
         "slowest_member": slowest,
         "slowest_join_ms": slowest_ms,
         "target_epoch": None,
-        "recreated_topics": recreated,
+        "gone_topics": gone,
     }
 
 

@@ -126,7 +126,7 @@ def _generation_started(
         "slowest_member": None,
         "slowest_join_ms": 0,
         "target_epoch": event.epoch,
-        "recreated_topics": [],
+        "gone_topics": [],
     }
 
 

@@ -171,6 +171,12 @@ class World:
         """The topics that existed before, and that others of the same names have replaced."""
         return [name for name, topic in before.items() if topic != NO_TOPIC and self._is_another(name, topic)]
 
+    def gone_topics(self, before: Mapping[str, Topic]) -> list[str]:
+        """The topics that existed before and do not any more, whether or not there are others of the same names."""
+        return [
+            name for name, topic in before.items() if topic != NO_TOPIC and self._topic(name).topic_id != topic.topic_id
+        ]
+
     def _is_another(self, name: str, topic: Topic) -> bool:
         now = self._topic(name)
         return now != NO_TOPIC and now.topic_id != topic.topic_id

@@ -101,6 +101,8 @@ class Owners(msgspec.Struct, gc=False):
     """Of those that have an owner again, and had none for a time since the group was stable."""
     gone: set[str] = set()
     """Topics that were deleted since they were assigned: of what is created again nobody is known to be the owner."""
+    rejoins_told: bool = False
+    """Whether events say when members that rejoin were heard before; older ones do not."""
     claiming: set[str] = set()
     """Protocols whose members were seen to keep what they own while they rebalance, whatever their names."""
     is_known: bool = True

@@ -294,3 +294,22 @@ def test_an_assignor_of_their_own_is_cooperative_if_its_members_claim_what_they_
     told = sentence(history, latest)
     assert "None of 4 partitions moved." in told
     assert ("All 4 partitions had no owner for 700 ms." in told) is not claims
+
+
+def test_a_member_that_says_that_it_owns_nothing_had_lost_what_it_is_assigned_again():
+    """As clients do whose coordinator was away for some time, also those of a cooperative assignor."""
+    sim = Simulation()
+    a, b = sim.stable_with("a", "b")
+    owned = {a: {"t": [0, 1]}, b: {"t": [2, 3]}}
+    rejoin(sim)
+    sync(sim, owned)
+    rejoin(sim, owned)
+    sync(sim, owned)
+    sim.advance(2_000)
+    rejoin(sim, {a: {"t": [0, 1]}})
+    sim.advance(700)
+    sync(sim, owned)
+    history = GroupHistory.of(GROUP_ID, sim.audited())
+    latest = history.latest
+    assert latest is not None
+    assert "2 of 4 partitions had no owner for at least 700 ms." in sentence(history, latest)

@@ -92,6 +92,9 @@ LATER: Final[dict[str, History]] = {
         until_ms=90_000,
         max_size=3,
     ),
+    "a topic is gone in a join phase, and made again later": history(
+        [COOPERATIVE] * 3, Action(6_647, "delete_topic", 0, 28_863), until_ms=40_000, max_size=2
+    ),
     "a topic is made again before its leader assigns it": history(
         [JAVA],
         Action(19_013, "lose_host", 0, 312),
@@ -205,6 +208,15 @@ LATER: Final[dict[str, History]] = {
     # ---- what clients do
     "a subscription changes while its client has no connection": history(
         [ConsumerSetup(session_timeout_ms=15_000)], Action(32_623, "proxy", 0, 7_612), Action(34_643, "subscribe", 0, 3)
+    ),
+    "a member syncs late, which renews no session": history(
+        [
+            ConsumerSetup("kafka-python", ("sticky",), session_timeout_ms=15_000),
+            *[ConsumerSetup(assignors=("sticky",), max_poll_interval_ms=20_000)] * 2,
+        ],
+        Action(15_608, "block", 0, 17_381),
+        max_size=2,
+        seed=8_201_143,
     ),
     "a goodbye arrives after its process has ended": history(
         [MODERN], Action(37_476, "cut", 0, 17_042), Action(38_110, "close")

@@ -46,8 +46,8 @@ class GenerationStarted(AuditEvent, frozen=True, kw_only=True, tag="generation.s
     target before it. `target_epoch` is that group epoch: the target of a large group is computed beside the requests,
     and if it comes after the epoch has risen again, `target_epoch` is less than `generation_id`. Then `join_ms` and
     `triggers` are those of `target_epoch`, and the group goes on waiting for the target of `generation_id`. In a
-    classic group, and in older events, `target_epoch` is null. `recreated_topics` are those that were deleted and
-    created again since the last generation, of a classic group: its leader assigns what there is by now.
+    classic group, and in older events, `target_epoch` is null. `gone_topics` are those that were deleted since the
+    last generation, of a classic group: what its leader assigns of these names was created again.
 
     `triggers` are those of `rebalance.started` and all that happened in the join phase, in order: members joined, left,
     expired or came too late. At most `TRIGGERS_NAMED_MAX` are named; `unnamed_triggers` counts the others.
@@ -67,7 +67,7 @@ class GenerationStarted(AuditEvent, frozen=True, kw_only=True, tag="generation.s
     slowest_member: MemberRef | None = None
     slowest_join_ms: int = 0
     target_epoch: int | None = None
-    recreated_topics: list[str] = []
+    gone_topics: list[str] = []
 
 
 class MemberAssigned(AuditEvent, frozen=True, kw_only=True, tag="member.assigned"):

@@ -56,18 +56,19 @@ def _rejoined(history: FoldedGroup, event: schema.MemberRejoined) -> None:
     known.rejoin(event)
     if history.group_type != CONSUMER and not _keeps_what_it_owns(history, known):
         history.owners.gave_up(
-            event.member.member_id, event.time_ms, is_unsure=_came_late(event, was_loaded=was_loaded)
+            event.member.member_id, event.time_ms, is_unsure=_came_late(history, event, was_loaded=was_loaded)
         )
     _note_join(history, event.member, event.join_ms, event.time_ms)
 
 
-def _came_late(event: schema.MemberRejoined, *, was_loaded: bool) -> bool:
+def _came_late(history: FoldedGroup, event: schema.MemberRejoined, *, was_loaded: bool) -> bool:
     """Whether its JoinGroup may have waited: clients send three heartbeats in a session timeout, or more.
 
     Of one that was not heard since a load that is not known.
     """
     if event.last_heard_ms is None or not event.session_timeout_ms:
-        return was_loaded
+        return was_loaded or history.owners.rejoins_told
+    history.owners.rejoins_told = True
     return LATE * (event.time_ms - event.last_heard_ms) > event.session_timeout_ms
 
 

@@ -67,9 +67,8 @@ def _generation_started(history: FoldedGroup, event: schema.GenerationStarted) -
         generation.rebalance_started_ms = event.time_ms - (event.join_ms or 0)
     generation.generation_started_ms = event.time_ms
     generation.triggers = list(event.triggers) or generation.triggers
-    for topic in event.recreated_topics:
-        if topic not in generation.recreated_topics:
-            history.owners.deleted(topic, 0)
+    for topic in event.gone_topics:
+        history.owners.deleted(topic, 0)
     generation.unnamed_triggers = event.unnamed_triggers
     generation.pending_members = list(event.pending_members)
     generation.protocol_type, generation.protocol_name = event.protocol_type, event.protocol_name
@@ -111,14 +110,23 @@ def _assigned(history: FoldedGroup, event: schema.MemberAssigned) -> None:
     if known is None:
         known = history.members[member.member_id] = KnownMember(member)
     known.partitions, known.unnamed_partitions, known.worker = partitions, event.unnamed_partitions, event.worker
-    if event.claimed and event.claimed >= sum(map(len, event.kept.values())):
-        # Its assignor is cooperative, whatever its name: it had given up nothing before it got its assignment.
-        history.owners.went_on(member.member_id)
-        if history.latest is not None and history.latest.protocol_name:
-            history.owners.claiming.add(history.latest.protocol_name)
+    _take_claims(history, event, known)
     history.owners.assigned(member, partitions, event.time_ms)
     if event.lost:
         history.owners.revoked(member.member_id, event.lost, event.time_ms)
+
+
+def _take_claims(history: FoldedGroup, event: schema.MemberAssigned, known: KnownMember) -> None:
+    """What a member said that it still owns when it rejoined tells what it had given up, whatever its assignor."""
+    owners = history.owners
+    protocol_name = "" if history.latest is None else history.latest.protocol_name
+    if event.claimed and event.claimed >= sum(map(len, event.kept.values())):
+        # Its assignor is cooperative, whatever its name: it had given up nothing before it got its assignment.
+        owners.went_on(event.member.member_id)
+        owners.claiming.update(filter(None, [protocol_name]))
+    elif event.claimed == 0 and event.kept and protocol_name in owners.claiming and known.joined_ms is not None:
+        # It had lost all that before it rejoined, as clients do that find no coordinator for some time.
+        owners.gave_up(event.member.member_id, known.joined_ms, is_unsure=True)
 
 
 def _reconciled(history: FoldedGroup, event: schema.MemberReconciled) -> None:

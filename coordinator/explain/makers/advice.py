@@ -142,13 +142,16 @@ def _has_room(back: Back, context: Context) -> bool:
 def _kept_place_ms(removal: Removal, back: Back, context: Context) -> int | None:
     """Which session timeout keeps the place of a member until it is back; None: not known.
 
-    A rebalance does not wait longer than the rebalance timeout for it, whatever its session timeout.
+    A rebalance does not wait longer than the rebalance timeout for it, whatever its session timeout. See
+    `_outlasting_ms` for signs of life that renew no session.
     """
     if removal.last_heard_ms is None:
         return None
     limit_ms = None if context.generation.is_epoch else removal.rebalance_timeout_ms
     since_ms = min(removal.last_heard_ms, context.generation.disturbed_ms)
-    return back.back_ms - removal.last_heard_ms if limit_ms is None or back.back_ms - since_ms < limit_ms else None
+    above_ms = back.back_ms - removal.last_heard_ms
+    is_known = above_ms > (removal.session_timeout_ms or 0) and (limit_ms is None or back.back_ms - since_ms < limit_ms)
+    return above_ms if is_known else None
 
 
 def _was_refused(removal: Removal, back: Back, context: Context) -> bool:
@@ -162,8 +165,11 @@ def _was_refused(removal: Removal, back: Back, context: Context) -> bool:
 
 
 def _outlasting_ms(removal: Removal, again_ms: int) -> int | None:
-    """Which session timeout would have been long enough; None: not known, or its rebalance timeout would end first."""
-    if removal.last_heard_ms is None:
+    """Which session timeout would have been long enough; None: not known, or its rebalance timeout would end first.
+
+    A SyncGroup after the group is stable is a sign of life that renews no session, as on Kafka.
+    """
+    if removal.last_heard_ms is None or again_ms - removal.last_heard_ms <= (removal.session_timeout_ms or 0):
         return None
     silent_ms, limit_ms = again_ms - removal.last_heard_ms, removal.rebalance_timeout_ms
     return silent_ms if limit_ms is None or silent_ms < limit_ms else None

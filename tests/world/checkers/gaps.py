@@ -82,6 +82,8 @@ class Gap(NamedTuple):
     """The member that had it before."""
     is_over: bool = True
     """It was assigned to a process that lived; else it goes on, and is told where somebody has it again."""
+    stopped_ms: int = 0
+    """When its owner processed it for the last time, as far as that is known."""
     hidden: int = 0
     """For how much of the least nobody coordinated, who could have noticed it."""
     was_released: bool = False
@@ -116,7 +118,7 @@ def _steps(truth: Truth, context: Context) -> Iterator[tuple[Partition, int, str
     The last says whether the one before had been told to give it up.
     """
     owners: dict[Partition, str] = {}
-    steps: dict[Partition, list[tuple[str, int, str | None, bool]]] = {}
+    steps: dict[Partition, list[tuple[str, int, str | None, bool, int]]] = {}
     released: set[Partition] = set()
     last_ms = context.begin_ms
     for plan in plans_until(truth, context):
@@ -130,13 +132,14 @@ def _steps(truth: Truth, context: Context) -> Iterator[tuple[Partition, int, str
                 before, owners[each] = owners.get(each), member_id
                 known = steps.setdefault(each, [])
                 # The members of the eager protocol give up what they have, to be assigned it again.
-                is_new = not known or known[-1][0] != member_id or each in released or is_eager
+                is_new = not known or known[-1][0] != member_id or each in released
+                is_new |= is_eager and bool(known) and known[-1][4] != plan.generation_id
                 was_released = each in released
                 released.discard(each)
                 if is_since_then(plan, context) and is_new:
-                    known.append((member_id, plan.at_ms, before, was_released))
+                    known.append((member_id, plan.at_ms, before, was_released, plan.generation_id))
     for partition, known in steps.items():
-        for member_id, at_ms, before, was_released in known:
+        for member_id, at_ms, before, was_released, _ in known:
             if before is not None:
                 yield partition, at_ms, before, member_id, was_released
 
@@ -155,7 +158,7 @@ def _gap(truth: Truth, partition: Partition, at_ms: int, owner: str) -> Gap:
     told = truth.arrivals(owner, stopped_ms - NETWORK_MS, stopped_ms + NETWORK_MS)
     least = at_ms - stopped_ms - (0 if any(each.fate is Fate.HANDLED for each in told) else BEAT_MS)
     most = at_ms - min(first_ms if surely is None else surely, at_ms if heard is None else heard)
-    return Gap(max(0, least), most, owner, hidden=truth.was_away(stopped_ms, at_ms))
+    return Gap(max(0, least), most, owner, stopped_ms=stopped_ms, hidden=truth.was_away(stopped_ms, at_ms))
 
 
 def _gave_up(truth: Truth, partition: Partition, at_ms: int) -> int:

@@ -1,13 +1,13 @@
 """What a rebalance cost: true by who processed what when, and by what leaders assigned."""
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 from coordinator.explain.claims import price as claims
 from coordinator.explain.claims.claim import Claim
 from tests.world.checkers.context import Check, Context
 from tests.world.checkers.gaps import Gap, all_gaps, assigned_at_the_end, assigned_in, gaps, longest
-from tests.world.checkers.tolerances import BEAT_MS, INSTANT_MS, NETWORK_MS, SYNC_MS
+from tests.world.checkers.tolerances import BEAT_MS, IDLE_MS, INSTANT_MS, NETWORK_MS, SYNC_MS
 from tests.world.topics import RECORDS_PER_SECOND, Partition
 from tests.world.truth import Truth
 
@@ -17,16 +17,18 @@ FORGETS: Final = frozenset({"delete offsets", "delete group"})
 def unowned(claim: claims.Unowned, truth: Truth, context: Context) -> str | None:
     """There is one claim for the partitions of members that had stopped before, by name, and one for the rest."""
     every = list(all_gaps(truth, context))
-    found, known = longest(every), _meant(claim, every, truth, context)
+    found, meant = longest(every), _meant(claim, every, truth, context)
+    known = meant.perhaps
     if not known:
         return "no such partition had an owner before"
-    at_least, at_most = max(each.least for each in known), max(each.most for each in known)
+    at_least = max((each.least for each in meant.surely), default=0)
+    at_most = max(each.most for each in known)
     if claim.longest_ms > at_most + BEAT_MS:
         return f"it was {at_most} ms at most"
     slack_ms = NETWORK_MS + (SYNC_MS if context.is_epoch else 0)
     if not claim.is_at_least and claim.longest_ms + slack_ms < at_least:
         return f"it was {at_least} ms at least"
-    idle = sum(each.most > INSTANT_MS for each in known)
+    idle = sum(each.most > IDLE_MS for each in known)
     if claim.partitions > idle:
         return f"only {idle} such partitions had no owner for a time"
     shortest = sorted((each.most for each in known), reverse=True)[claim.partitions - 1]
@@ -37,22 +39,35 @@ def unowned(claim: claims.Unowned, truth: Truth, context: Context) -> str | None
     return f"{missing} partitions had no owner, and {told} are told of" if told < missing else None
 
 
-def _meant(claim: claims.Unowned, every: Iterable[tuple[Partition, Gap]], truth: Truth, context: Context) -> list[Gap]:
-    """The longest gaps of the partitions that a claim is about, by their last owners."""
+class Meant(NamedTuple):
+    """The longest gaps of the partitions that a claim is about."""
+
+    surely: list[Gap]
+    perhaps: list[Gap]
+    """Those that another claim may be about, too."""
+
+
+def _meant(claim: claims.Unowned, every: Iterable[tuple[Partition, Gap]], truth: Truth, context: Context) -> Meant:
+    """Owners are named where they had stopped before the rebalance began; the other claim is about all others.
+
+    What was taken from an owner that has gone since may be told of with either.
+    """
     named = {
         truth.identity(owner.member_id)
         for each in context.told
         if isinstance(each, claims.Unowned) and (each is claim or not claim.owners)
         for owner in each.owners
     }
-    is_named = bool(claim.owners)
-    # What was taken from an owner that was removed later may be told of with either.
-    meant = (
-        (which, gap)
-        for which, gap in every
-        if (truth.identity(gap.owner) in named) == is_named or (gap.was_released and not is_named)
-    )
-    return list(longest(meant).values())
+    surely: list[tuple[Partition, Gap]] = []
+    perhaps: list[tuple[Partition, Gap]] = []
+    for which, gap in every:
+        is_named = truth.identity(gap.owner) in named
+        is_either = is_named and (gap.was_released or gap.stopped_ms >= context.disturbed_ms - BEAT_MS)
+        if is_named == bool(claim.owners) or is_either:
+            perhaps.append((which, gap))
+            if not is_either:
+                surely.append((which, gap))
+    return Meant(list(longest(surely).values()), list(longest(perhaps).values()))
 
 
 def unowned_in_sum(claim: claims.UnownedInSum, truth: Truth, context: Context) -> str | None:
