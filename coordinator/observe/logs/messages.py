@@ -5,6 +5,7 @@ which names the broker, then come the words of one of the rules.
 """
 
 import re
+from itertools import chain
 from typing import Any, Final
 
 from coordinator.observe.logs.classic_rules import CLASSIC_RULES
@@ -25,6 +26,8 @@ PREFIX: Final = re.compile(
 
 FIRST_WORD: Final = re.compile(r"[^\s{=]+")
 END_CHARS: Final = 6
+BEGIN_CHARS: Final = 10
+"""A shorter beginning is not worth a doubt."""
 
 
 class RulesOfWord:
@@ -37,6 +40,10 @@ class RulesOfWord:
     def add(self, rule: Rule) -> None:
         end = rule.template.last[-END_CHARS:]
         (self._open if len(end) < END_CHARS else self._by_end.setdefault(end, [])).append(rule)
+
+    def begin(self, text: str) -> bool:
+        rules = chain(self._open, *self._by_end.values())
+        return any(len(each.template.first) >= BEGIN_CHARS and text.startswith(each.template.first) for each in rules)
 
     def that_may_read(self, text: str) -> list[Rule]:
         closed = self._by_end.get(text[-END_CHARS:])
@@ -100,6 +107,13 @@ def message_of(text: str) -> Message | None:
         None if broker is None else int(broker),
         None if partition is None else int(partition),
     )
+
+
+def begins_as_known(text: str) -> bool:
+    """Whether a message begins with the words of a rule, up to its first field."""
+    word = FIRST_WORD.match(text)
+    rules = None if word is None else RULES.get(word.group())
+    return rules is not None and rules.begin(text)
 
 
 def readings(text: str) -> list[Reading]:

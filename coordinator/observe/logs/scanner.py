@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from coordinator.observe.logs.counts import Counts
 from coordinator.observe.logs.layouts import HEAD, INNER_LOGGER, is_coordinator, split_logger
 from coordinator.observe.logs.lines import LINE_BYTES_MAX, Line
-from coordinator.observe.logs.messages import PREFIX, Reading, message_of, readings
+from coordinator.observe.logs.messages import PREFIX, Reading, begins_as_known, message_of, readings
 from coordinator.observe.logs.templates import TooManyReadings
 from coordinator.observe.logs.times import LocalTimes, fraction_ms, in_zone_of, offset_ms, utc_ms
 from coordinator.observe.logs.unwrapping import Unwrapping, recognised
@@ -21,6 +21,8 @@ from coordinator.observe.logs.wrappings import ISO
 PLAIN_HEAD: Final = re.compile(rb"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] [A-Z]+ ")
 PLAIN_TAIL: Final = re.compile(rb" \((?:kafka|org\.apache\.kafka|state\.change)\.[\w.$]+\)\n\Z")
 """How nearly all lines around begin and end. It saves looking at them in detail."""
+COORDINATOR: Final = b"kafka.coordinator.group.Group"
+BEGINS: Final = (b"[Group", b"Loaded member ", b"Group leader ")
 ANYWHERE: Final = re.compile(
     r"\[Group(?:Coordinator (?:id=)?|MetadataManager brokerId=)-?\d|Loaded member MemberMetadata\("
 )
@@ -55,12 +57,18 @@ class Scanner:
     def __init__(self, unwrap: Unwrapping, times: LocalTimes, is_wanted: Callable[[bytes], bool] | None = None) -> None:
         self._unwrap, self._times, self._is_wanted = unwrap, times, is_wanted
         self._latest_ms: dict[str, int] = {}
+        self._is_broken = False
+        self._read_until = -1
+        """Where the line after the last one that was read begins, in the window."""
         self.counts = Counts()
         self._data = b""
 
     def entries(self, window: Window) -> Iterator[Entry]:
         data = self._data = window.data
         done, counted, number = window.begin, 0, window.first_line
+        self._read_until = -1
+        pending: Entry | None = None
+        pending_until = -1
         for match in self._unwrap.needle.finditer(data, window.begin, window.stop):
             at = match.start()
             if at < done:
@@ -71,9 +79,13 @@ class Scanner:
                 continue
             number += data.count(b"\n", counted, start)
             counted = start
+            self._is_broken = False
             entry = self._entry(start, done, number)
-            if entry is not None:
-                yield entry
+            if pending is not None:
+                yield pending._replace(is_doubtful=True) if self._is_broken and start == pending_until else pending
+            pending, pending_until = entry, done + 1
+        if pending is not None:
+            yield pending
 
     def _end(self, at: int) -> int:
         end = self._data.find(b"\n", at)
@@ -96,7 +108,9 @@ class Scanner:
             return None
         text, found, is_doubtful = self._message(line, line.text[head.end() :], end, number)
         if not found:
+            self._is_broken = is_broken(line.text, head.end())
             return None
+        self._read_until = end + 1
         try:
             time_ms, is_zone_assumed = self._time(head, line)
         except ValueError:
@@ -199,9 +213,14 @@ class Scanner:
         return text, found, True
 
     def _has_late_end(self, end: int, stream: str) -> bool:
-        """Whether the next line is no entry, and ends like one: this one was split, and its end is of a client."""
-        if PLAIN_HEAD.match(self._data, end + 1):
-            return False
+        """Whether the next line ends like one of a coordinator, and does not begin so: this one may be in the middle."""
+        head = PLAIN_HEAD.match(self._data, end + 1)
+        if head is not None:
+            if self._data.startswith(BEGINS, head.end()):
+                return False
+            stop = self._end(head.end())
+            tail = PLAIN_TAIL.search(self._data, max(head.end(), stop - 120), stop + 1)
+            return tail is not None and COORDINATOR in tail.group()
         following = next(self._following(end, stream, 1), None)
         return (
             following is not None and HEAD.match(following.text) is None and split_logger(following.text)[1] is not None
@@ -230,12 +249,14 @@ class Scanner:
             return True
         if not self._unwrap.has_loggers:
             return True
-        if not stream and PLAIN_TAIL.search(self._data, max(0, start - 120), start):
+        tail = None if stream else PLAIN_TAIL.search(self._data, max(0, start - 120), start)
+        if tail is not None and (start == self._read_until or COORDINATOR not in tail.group()):
             return True
         for line in self._preceding(start, stream, LINES_BEFORE_MAX):
+            head = HEAD.match(line.text)
             if line.is_whole or split_logger(line.text)[1] is not None:
-                return True
-            if HEAD.match(line.text):
+                return head is None or not is_broken(line.text, head.end())
+            if head is not None:
                 return False
         return False
 
@@ -293,3 +314,15 @@ def _is_set_back(time_ms: int, before_ms: int, after: list[int]) -> bool:
     if before_ms - time_ms <= HOUR_MS:
         return time_ms - ORDER_MS <= after[0] < before_ms - ORDER_MS
     return max(after) < before_ms - ORDER_MS
+
+
+def is_broken(text: str, begin: int) -> bool:
+    """Whether an entry that has the logger of a coordinator begins as a known message, and cannot be read as one."""
+    body, logger = split_logger(text[begin:])
+    message = message_of(body) if logger is not None and is_coordinator(logger) else None
+    if message is None or not begins_as_known(message.text):
+        return False
+    try:
+        return not readings(message.text)
+    except TooManyReadings:
+        return True

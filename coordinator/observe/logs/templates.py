@@ -118,6 +118,11 @@ class Template:
         self._patterns = [pattern for _, pattern, _ in self._fields]
 
     @property
+    def first(self) -> str:
+        """The literal text at the beginning."""
+        return self._first
+
+    @property
     def last(self) -> str:
         """The literal text at the end."""
         return self._last
