@@ -100,6 +100,8 @@ class Collector:
             if statement is None:
                 assert kept.entry is not None
                 reading, is_sure = choose(kept.entry.readings, self._known)
+                if not is_sure and not self._is_wanted(reading):
+                    reading, _ = choose([each for each in kept.entry.readings if self._is_wanted(each)], self._known)
                 if not self._is_wanted(reading):
                     continue
                 statement = self._made(kept.entry, kept.place, reading, kept.entry.is_doubtful or not is_sure)

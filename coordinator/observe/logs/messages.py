@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from coordinator.observe.logs.classic_rules import CLASSIC_RULES
 from coordinator.observe.logs.consumer_rules import CONSUMER_RULES
-from coordinator.observe.logs.coordinator_rules import COORDINATOR_RULES
+from coordinator.observe.logs.coordinator_rules import COORDINATOR_RULES, UNINTERESTING
 from coordinator.observe.logs.reasons import ReasonReading, reason_readings
 from coordinator.observe.logs.rules import Rule, elements
 from coordinator.observe.logs.statements import RebalancePrepared
@@ -27,7 +27,7 @@ PREFIX: Final = re.compile(
 FIRST_WORD: Final = re.compile(r"[^\s{=]+")
 END_CHARS: Final = 6
 BEGIN_CHARS: Final = 10
-"""A shorter beginning is not worth a doubt."""
+"""A message with a shorter beginning and a full stop may be one of a version that is not known."""
 
 
 class RulesOfWord:
@@ -42,8 +42,8 @@ class RulesOfWord:
         (self._open if len(end) < END_CHARS else self._by_end.setdefault(end, [])).append(rule)
 
     def begin(self, text: str) -> bool:
-        rules = chain(self._open, *self._by_end.values())
-        return any(len(each.template.first) >= BEGIN_CHARS and text.startswith(each.template.first) for each in rules)
+        firsts = {each.template.first for each in chain(self._open, *self._by_end.values())}
+        return any(text.startswith(each) and (len(each) >= BEGIN_CHARS or not text.endswith(".")) for each in firsts)
 
     def that_may_read(self, text: str) -> list[Rule]:
         closed = self._by_end.get(text[-END_CHARS:])
@@ -110,10 +110,10 @@ def message_of(text: str) -> Message | None:
 
 
 def begins_as_known(text: str) -> bool:
-    """Whether a message begins with the words of a rule, up to its first field."""
+    """Whether a message begins with the words of a rule, up to its first field, and is none that is left out."""
     word = FIRST_WORD.match(text)
     rules = None if word is None else RULES.get(word.group())
-    return rules is not None and rules.begin(text)
+    return rules is not None and rules.begin(text) and not any(each.readings(text) for each in UNINTERESTING)
 
 
 def readings(text: str) -> list[Reading]:
@@ -123,6 +123,8 @@ def readings(text: str) -> list[Reading]:
     found: list[Reading] = []
     for rule in () if rules is None else rules.that_may_read(text):
         for values in rule.template.readings(text):
+            if values.get("again", values.get("member_id")) != values.get("member_id"):
+                continue  # the message names the member twice
             if "reason" in values and rule.statement is RebalancePrepared:
                 text_of_reason = values.pop("reason")
                 is_java = rule.template.text.endswith(").")

@@ -56,7 +56,8 @@ WITHOUT: Final = tuple(
 )
 
 
-_BARE: Final = next(template for template, _ in WITHOUT if template.text == "Adding new member {member_id}")
+_LAST: Final = ("Adding new member {member_id}", "Group's selectedProtocol will change because static member {rest}")
+"""Read as nothing else, because the words of other versions go on after these."""
 
 
 class ReasonReading:
@@ -108,8 +109,7 @@ def reason_readings(text: str, is_java: bool) -> list[ReasonReading]:
         if len(found) > 64:
             raise TooManyReadings(text)
         at = text.find(CLIENT, at + 1)
-    if len(found) > 1:  # what has an instance id is of a version that writes one
-        found = [each for each in found if each.template is not _BARE] or found
+    found = [each for each in found if each.template is None or each.template.text not in _LAST] or found
     return found or [ReasonReading(Reason.OTHER, text, {}, None)]
 
 

@@ -22,6 +22,7 @@ PLAIN_HEAD: Final = re.compile(rb"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] [A-Z]
 PLAIN_TAIL: Final = re.compile(rb" \((?:kafka|org\.apache\.kafka|state\.change)\.[\w.$]+\)\n\Z")
 """How nearly all lines around begin and end. It saves looking at them in detail."""
 COORDINATOR: Final = b"kafka.coordinator.group.Group"
+ENDS: Final = b")}\r"
 BEGINS: Final = (b"[Group", b"Loaded member ", b"Group leader ")
 ANYWHERE: Final = re.compile(
     r"\[Group(?:Coordinator (?:id=)?|MetadataManager brokerId=)-?\d|Loaded member MemberMetadata\("
@@ -75,11 +76,11 @@ class Scanner:
                 continue
             start = data.rfind(b"\n", 0, at) + 1
             done = self._end(at)
-            if self._is_wanted is not None and not self._is_wanted(data[start:done]):
+            if self._is_wanted is not None and _is_whole(data, done) and not self._is_wanted(data[start:done]):
                 continue
             number += data.count(b"\n", counted, start)
             counted = start
-            self._is_broken = False
+            self._is_broken = False  # the line, as far as it goes
             entry = self._entry(start, done, number)
             if pending is not None:
                 yield pending._replace(is_doubtful=True) if self._is_broken and start == pending_until else pending
@@ -108,7 +109,6 @@ class Scanner:
             return None
         text, found, is_doubtful = self._message(line, line.text[head.end() :], end, number)
         if not found:
-            self._is_broken = is_broken(line.text, head.end())
             return None
         self._read_until = end + 1
         try:
@@ -187,21 +187,29 @@ class Scanner:
             found = self._readings(text, number)
             if found:
                 return text, found, INNER_LOGGER.search(text) is not None or self._has_late_end(end, line.stream)
+        is_whole = logger is not None and not is_broken(line.text, len(line.text) - len(body))
+        text, found = self._joined(line, body, end, is_whole, number)
+        if found:
+            return text, found, HEAD.search(text) is not None or INNER_LOGGER.search(text) is not None
+        if is_whole:
+            return body, [], True  # of no interest
+        self._is_broken = True
+        return self._cut(body, number)
+
+    def _joined(self, line: Line, body: str, end: int, is_whole: bool, number: int) -> tuple[str, list[Reading]]:
+        """The message of several lines that begins in this one. `is_whole`: it ends before the next head."""
         joined, is_part = body, line.is_part
         for following in self._following(end, line.stream, LINES_JOINED_MAX):
-            if logger is not None and HEAD.match(following.text):
-                break  # the entry has ended, and is of no interest
+            if (is_whole and HEAD.match(following.text)) or len(joined) > LINE_BYTES_MAX:
+                break
             joined = f"{joined}{following.text}" if is_part else f"{joined}\n{following.text}"
             is_part = following.is_part
-            if len(joined) > LINE_BYTES_MAX:
-                break
-            text, last = split_logger(joined)
-            if last is None or not is_coordinator(last):
-                continue
-            found = self._readings(text, number)
-            if found:
-                return text, found, HEAD.search(text) is not None or INNER_LOGGER.search(text) is not None
-        return self._cut(body, number) if logger is None else (body, [], True)
+            text, logger = split_logger(joined)
+            if logger is not None and is_coordinator(logger):
+                found = self._readings(text, number)
+                if found:
+                    return text, found
+        return "", []
 
     def _cut(self, body: str, number: int) -> tuple[str, list[Reading], bool]:
         """A line without its end, or one that a client made to look like a whole one."""
@@ -209,11 +217,11 @@ class Scanner:
         text = body if inner is None else body[: inner.start()]
         found = self._readings(text, number)
         if not found:
-            self.counts.add("lines of coordinators that are cut", number)
+            self.counts.add("lines of coordinators that are cut, or hold what clients wrote", number)
         return text, found, True
 
     def _has_late_end(self, end: int, stream: str) -> bool:
-        """Whether the next line ends like one of a coordinator, and does not begin so: this one may be in the middle."""
+        """Whether the next line ends like a coordinator's, and does not begin so: this one may be in the middle."""
         head = PLAIN_HEAD.match(self._data, end + 1)
         if head is not None:
             if self._data.startswith(BEGINS, head.end()):
@@ -316,13 +324,18 @@ def _is_set_back(time_ms: int, before_ms: int, after: list[int]) -> bool:
     return max(after) < before_ms - ORDER_MS
 
 
+def _is_whole(data: bytes, end: int) -> bool:
+    """Whether a line may end with its logger. If not, the group's id may be in the next one."""
+    return data[end - 1] in ENDS or (data[end - 1] == 0x5D and data.rfind(b") [", end - 120, end) >= 0)
+
+
 def is_broken(text: str, begin: int) -> bool:
-    """Whether an entry that has the logger of a coordinator begins as a known message, and cannot be read as one."""
+    """Whether an entry begins as a known message of a coordinator, and cannot be read as one."""
     body, logger = split_logger(text[begin:])
-    message = message_of(body) if logger is not None and is_coordinator(logger) else None
-    if message is None or not begins_as_known(message.text):
+    message = message_of(body)
+    if message is None or text[:begin].rstrip().endswith(("DEBUG", "TRACE")) or not begins_as_known(message.text):
         return False
     try:
-        return not readings(message.text)
+        return logger is None or not is_coordinator(logger) or not readings(message.text)
     except TooManyReadings:
         return True
