@@ -46,8 +46,9 @@ class RulesOfWord:
         return any(text.startswith(each) and (len(each) >= BEGIN_CHARS or not text.endswith(".")) for each in firsts)
 
     def that_may_read(self, text: str) -> list[Rule]:
+        found = [each for each in self._open if each.template.probe in text]
         closed = self._by_end.get(text[-END_CHARS:])
-        return self._open if closed is None else [*closed, *self._open]
+        return found if closed is None else [*closed, *found]
 
 
 def _by_first_word() -> dict[str, RulesOfWord]:

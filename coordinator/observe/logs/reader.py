@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from coordinator.garbage import no_collections
 from coordinator.observe.logs.client_reader import BEGINS, ClientScanner, without_doubles
 from coordinator.observe.logs.client_statements import ClientStatement
 from coordinator.observe.logs.collector import Collector
@@ -66,8 +67,9 @@ def read_broker_logs(
             scanner = Scanner(text.unwrap, LocalTimes(zone), is_wanted)
             counts = scanner.counts
             for window in text.windows():
-                for entry in scanner.entries(window):
-                    collector.add(entry._replace(line=text.line(entry.line)))
+                with no_collections():  # a statement has no reference cycle
+                    for entry in scanner.entries(window):
+                        collector.add(entry if text.is_plain else entry._replace(line=text.line(entry.line)))
                 report()
             if text.defect:
                 notes.append(f"{file.name}: {text.defect}")

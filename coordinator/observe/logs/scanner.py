@@ -96,27 +96,29 @@ class Scanner:
         if end - start > LINE_BYTES_MAX:
             self.counts.add(f"lines of more than {LINE_BYTES_MAX >> 20} MiB, cut", number)
         line = self._unwrap(self._data[start:end])
-        if not line.is_whole and not HEAD.match(line.text):
+        head = None if line.is_whole else HEAD.match(line.text)
+        if head is None and not line.is_whole:
             line = self._of_other_format(line)
+            head = None if line.is_whole else HEAD.match(line.text)
         if line.is_foreign:
             self.counts.add("lines in another format than the rest, doubtful", number)
         if line.is_whole:
             return self._whole(line, number)
-        head = HEAD.match(line.text)
         if head is None:
             return self._headless(line, number)
         if PREFIX.match(line.text, head.end()) is None:
             return None
         text, found, is_doubtful = self._message(line, line.text[head.end() :], end, number)
+        follows_one = start == self._read_until
+        self._read_until = -1 if self._is_broken else end + 1
         if not found:
             return None
-        self._read_until = end + 1
         try:
             time_ms, is_zone_assumed = self._time(head, line)
         except ValueError:
             self.counts.add("times that there are not", number)
             return None
-        is_doubtful = is_doubtful or line.is_foreign or not self._is_ended_before(start, line.stream)
+        is_doubtful = is_doubtful or line.is_foreign or not self._is_ended_before(start, line.stream, follows_one)
         is_out_of_order = self._is_out_of_order(time_ms, start, end, line)
         return self._made(text, time_ms, number, found, is_zone_assumed, is_doubtful, is_out_of_order)
 
@@ -193,7 +195,7 @@ class Scanner:
             return text, found, HEAD.search(text) is not None or INNER_LOGGER.search(text) is not None
         if is_whole:
             return body, [], True  # of no interest
-        self._is_broken = True
+        self._is_broken = logger is not None
         return self._cut(body, number)
 
     def _joined(self, line: Line, body: str, end: int, is_whole: bool, number: int) -> tuple[str, list[Reading]]:
@@ -251,14 +253,17 @@ class Scanner:
                 most -= 1
                 yield line
 
-    def _is_ended_before(self, start: int, stream: str) -> bool:
-        """Whether the entry before has its logger. If not, this line may be in the middle of it."""
+    def _is_ended_before(self, start: int, stream: str, follows_one: bool) -> bool:
+        """Whether the entry before has its logger. If not, this line may be in the middle of it.
+
+        `follows_one`: the line before is an entry of a coordinator that was read.
+        """
         if start == 0:
             return True
         if not self._unwrap.has_loggers:
             return True
         tail = None if stream else PLAIN_TAIL.search(self._data, max(0, start - 120), start)
-        if tail is not None and (start == self._read_until or COORDINATOR not in tail.group()):
+        if tail is not None and (follows_one or COORDINATOR not in tail.group()):
             return True
         for line in self._preceding(start, stream, LINES_BEFORE_MAX):
             head = HEAD.match(line.text)

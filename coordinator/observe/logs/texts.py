@@ -32,6 +32,11 @@ class LogText:
     def windows(self) -> Iterator[Window]:
         return windows(self._lines)
 
+    @property
+    def is_plain(self) -> bool:
+        """Its lines are those of the file."""
+        return self._document is None
+
     def line(self, number: int) -> int:
         """The line of the file at which line `number` of its windows begins."""
         return number if self._document is None else self._document.numbers[number - 1]
