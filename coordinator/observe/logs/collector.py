@@ -14,6 +14,8 @@ from coordinator.observe.places import Place, Source
 
 STATEMENTS_MAX: Final = 500_000
 """About 400 bytes each. The oldest are left out."""
+SEEN_MAX: Final = 4_000_000
+"""Lines that are remembered, to leave out those that are there twice: 64 bytes each."""
 BACK_MAX_MS: Final = 90 * 60_000
 """Clocks are set back by an hour at most; a file whose times go back further has two parts."""
 OUT_OF_ORDER_SHARE: Final = 0.1
@@ -36,7 +38,7 @@ class Collector:
         self._groups, self._max = groups, statements_max
         self._known = KnownIds(groups or ())
         self._kept: list[_Kept] = []
-        self._seen: set[tuple[int, str]] = set()
+        self._seen: set[int] = set()
         self._texts: dict[str, str] = {}
         self._doubled = self._dropped = 0
         self._dropped_until_ms = 0
@@ -58,7 +60,7 @@ class Collector:
             kept.is_out_of_order = False
 
     def add(self, entry: Entry) -> None:
-        key = (entry.time_ms, entry.text)
+        key = hash((entry.time_ms, entry.text))
         if key in self._seen:
             self._doubled += 1
             return
@@ -76,6 +78,8 @@ class Collector:
             statement = self._made(entry, place, reading, entry.is_doubtful)
         elif not any(map(self._is_wanted, entry.readings)):
             return
+        if len(self._seen) >= SEEN_MAX:
+            self._seen.clear()
         self._seen.add(key)
         kept_entry = entry if statement is None else None
         self._kept.append(_Kept(order, kept_entry, place, statement, entry.is_out_of_order))

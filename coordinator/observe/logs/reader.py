@@ -3,7 +3,7 @@
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from typing import Final
 
 import msgspec
@@ -77,7 +77,8 @@ def read_broker_logs(
         notes += counts.notes(file.name)
     statements = collector.statements()
     notes += collector.notes()
-    return LogStatements(statements, notes, any(each.is_zone_assumed for each in statements))
+    is_assumed = any(each.is_zone_assumed for each in statements)
+    return LogStatements(statements, [*notes, *_note_of_zone(zone, is_assumed)], is_assumed)
 
 
 def read_client_logs(
@@ -108,7 +109,14 @@ def read_client_logs(
                 report()
         notes += counts.notes(file.name)
     statements = without_doubles(found)
-    return ClientLogStatements(statements, notes, any(each.is_zone_assumed for each in statements))
+    is_assumed = any(each.is_zone_assumed for each in statements)
+    return ClientLogStatements(statements, [*notes, *_note_of_zone(zone, is_assumed)], is_assumed)
+
+
+def _note_of_zone(zone: tzinfo | None, is_assumed: bool) -> list[str]:
+    if zone is not None or not is_assumed:
+        return []
+    return [f"times without a zone were read in that of this machine ({datetime.now().astimezone():%Z, UTC%z})"]
 
 
 def _opened(
