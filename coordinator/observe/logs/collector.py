@@ -12,8 +12,8 @@ from coordinator.observe.logs.scanner import Entry
 from coordinator.observe.logs.statements import GroupsDeleted, Statement
 from coordinator.observe.places import Place, Source
 
-STATEMENTS_MAX: Final = 500_000
-"""About 400 bytes each. The oldest are left out."""
+STATEMENTS_MAX: Final = 300_000
+"""About 700 bytes each. The oldest are left out."""
 SEEN_MAX: Final = 4_000_000
 """Lines that are remembered, to leave out those that are there twice: 64 bytes each."""
 BACK_MAX_MS: Final = 90 * 60_000
@@ -50,6 +50,11 @@ class Collector:
         """The entries that follow are of this file."""
         self._name, self._file, self._latest_ms = name, self._file + 1, 0
         self._first_of_file, self._entries, self._out_of_order = len(self._kept), 0, 0
+
+    @property
+    def has_found(self) -> bool:
+        """The file has an entry that says something."""
+        return self._entries > 0
 
     def end(self) -> None:
         """The file has ended."""

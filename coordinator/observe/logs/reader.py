@@ -24,6 +24,8 @@ from coordinator.observe.logs.wanted import wanted
 Progress = Callable[[int, int], None]
 """Called with the bytes that are read, and all bytes (0: not known)."""
 
+NOTHING: Final = "no line of a known format, and nothing about groups"
+
 CLIENT_STATEMENTS_MAX: Final = 200_000
 
 
@@ -73,6 +75,8 @@ def read_broker_logs(
                 report()
             if text.defect:
                 notes.append(f"{file.name}: {text.defect}")
+            if text.is_unknown and not collector.has_found:
+                notes.append(f"{file.name}: {NOTHING}")
         collector.end()
         notes += counts.notes(file.name)
     statements = collector.statements()
@@ -96,7 +100,7 @@ def read_client_logs(
     notes: list[str] = []
     found: list[ClientStatement] = []
     for file, opened, report in _opened(paths, log_format, notes, progress):
-        counts = Counts()
+        counts, before = Counts(), len(found)
         with _noting_defects(file, notes):
             text = LogText(opened, log_format, BEGINS)
             scanner = ClientScanner(file.name, text, LocalTimes(zone), groups)
@@ -107,6 +111,8 @@ def read_client_logs(
                     counts.add(f"more than {CLIENT_STATEMENTS_MAX} statements, the oldest were left out", 0)
                     found = without_doubles(found)[-CLIENT_STATEMENTS_MAX // 2 :]
                 report()
+            if text.is_unknown and len(found) == before:
+                notes.append(f"{file.name}: {NOTHING}")
         notes += counts.notes(file.name)
     statements = without_doubles(found)
     is_assumed = any(each.is_zone_assumed for each in statements)

@@ -96,7 +96,7 @@ def reason_readings(text: str, is_java: bool) -> list[ReasonReading]:
         ReasonReading(reason, text, values, None, template)
         for template, reason in whole
         for values in template.readings(text)
-        if _is_dialect(template, is_java)
+        if is_dialect(template, is_java)
     ]
     while at >= 0:
         own, client_reason = text[:at], text[at + len(CLIENT) :]
@@ -104,7 +104,7 @@ def reason_readings(text: str, is_java: bool) -> list[ReasonReading]:
             ReasonReading(reason, own, values, client_reason, template)
             for template, reason in WITH_CLIENT_REASON
             for values in template.readings(own)
-            if _is_dialect(template, is_java)
+            if is_dialect(template, is_java)
         ]
         if len(found) > 64:
             raise TooManyReadings(text)
@@ -113,8 +113,10 @@ def reason_readings(text: str, is_java: bool) -> list[ReasonReading]:
     return found or [ReasonReading(Reason.OTHER, text, {}, None)]
 
 
-def _is_dialect(template: Template, is_java: bool) -> bool:
-    """The one coordinator writes `Some(I)`, the other one `I`."""
+def is_dialect(template: Template, is_java: bool) -> bool:
+    """The one coordinator writes `Some(I)` and `joining`, the other one `I` and `is joining`."""
+    if template.text.endswith(" joining group during {state_during}"):
+        return template.text.startswith("Member {member_id} is ") == is_java
     other = Kind.SCALA_INSTANCE if is_java else Kind.JAVA_INSTANCE
     return template.kinds.get("group_instance_id") is not other
 

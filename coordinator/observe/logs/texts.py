@@ -27,7 +27,10 @@ class LogText:
             self._document = Document(self._lines)
             sample = begin_of(self._document, SAMPLE_BYTES)
             self._lines = Peeked(sample, self._document)
-        self.unwrap = unwrapping(sample.splitlines(), log_format, begins) or NO_FORMAT
+        found = unwrapping(sample.splitlines(), log_format, begins)
+        self.unwrap = found or NO_FORMAT
+        self.is_unknown = found is None and bool(sample.strip())
+        """No line at the beginning has a format that is known."""
 
     def windows(self) -> Iterator[Window]:
         return windows(self._lines)

@@ -236,6 +236,8 @@ def test_a_file_of_another_kind_gives_no_statements(tmp_path: Path) -> None:
         tmp_path, noise, b"", "{}", '{"a": 1}\n{"b": 2}\n', "[]", "Just text with [GroupCoordinator 1]: in it\n"
     )
     assert found.statements == []
+    assert sum("no line of a known format" in each for each in found.notes) == 4  # two of the files are empty
+    assert sum("without a time: 1" in each for each in found.notes) == 1
     missing = read_broker_logs([str(tmp_path / "no-such-*")])
     assert missing.notes == [f"{tmp_path / 'no-such-*'}: no such file"]
 
