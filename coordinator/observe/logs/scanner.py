@@ -61,13 +61,15 @@ class Scanner:
         self._is_broken = False
         self._read_until = -1
         """Where the line after the last one that was read begins, in the window."""
+        self._joined_until = self._followed_until = -1
+        """The same of the last entry of several lines, and of the last line that was looked at for one."""
         self.counts = Counts()
         self._data = b""
 
     def entries(self, window: Window) -> Iterator[Entry]:
         data = self._data = window.data
         done, counted, number = window.begin, 0, window.first_line
-        self._read_until = -1
+        self._read_until = self._joined_until = -1
         pending: Entry | None = None
         pending_until = -1
         for match in self._unwrap.needle.finditer(data, window.begin, window.stop):
@@ -109,7 +111,7 @@ class Scanner:
         if PREFIX.match(line.text, head.end()) is None:
             return None
         text, found, is_doubtful = self._message(line, line.text[head.end() :], end, number)
-        follows_one = start == self._read_until
+        follows_one = start in (self._read_until, self._joined_until)
         self._read_until = -1 if self._is_broken else end + 1
         if not found:
             return None
@@ -190,7 +192,8 @@ class Scanner:
             if found:
                 return text, found, INNER_LOGGER.search(text) is not None or self._has_late_end(end, line.stream)
         is_whole = logger is not None and not is_broken(line.text, len(line.text) - len(body))
-        text, found = self._joined(line, body, end, is_whole, number)
+        is_end = not is_whole and logger is not None and INNER_LOGGER.search(text) is not None  # of an entry before
+        text, found = ("", []) if is_end else self._joined(line, body, end, is_whole, number)
         if found:
             return text, found, HEAD.search(text) is not None or INNER_LOGGER.search(text) is not None
         if is_whole:
@@ -210,6 +213,7 @@ class Scanner:
             if logger is not None and is_coordinator(logger):
                 found = self._readings(text, number)
                 if found:
+                    self._joined_until = self._followed_until
                     return text, found
         return "", []
 
@@ -243,6 +247,7 @@ class Scanner:
             line = self._unwrap(self._data[start:end])
             if line.stream == stream:
                 most -= 1
+                self._followed_until = end + 1
                 yield line
 
     def _preceding(self, start: int, stream: str, most: int) -> Iterator[Line]:

@@ -26,6 +26,7 @@ from tests.observe.recordings import Recording, recordings, whole_runs
 
 UUID: Final = "17653e31-fcf2-4a8a-bf7f-3a1c2d1d7b9f"
 GC: Final = "(kafka.coordinator.group.GroupCoordinator)"
+HEAD_AT: Final = "[2026-03-01 12:00:01,%03d] INFO "
 EXPIRED: Final = f"in group victim has failed, removing it from the group {GC}"
 FORGED: Final = f"[2026-01-01 00:00:00,000] INFO [GroupCoordinator 1]: Member f {EXPIRED}"
 PIECES: Final = (
@@ -247,6 +248,18 @@ def test_so_it_is_in_a_whole_run(version: str, tmp_path: Path) -> None:
     assert len(doubtful) < len(found) / 5
 
 
+def test_the_line_after_a_forged_one_is_no_more_doubtful(tmp_path: Path) -> None:
+    evil = f"Group evil\n{FORGED} transitioned to Dead in generation 2"
+    log = f"{HEAD_AT % 1}[GroupMetadataManager brokerId=1] {evil} (kafka.coordinator.group.GroupMetadataManager)\n"
+    path = tmp_path / "server.log"
+    path.write_text(log + f"{HEAD_AT % 2}[GroupCoordinator 1]: Member m-{UUID} {EXPIRED.replace('victim', 'orders')}\n")
+    found = read_broker_logs([str(path)], zone=UTC).statements
+    assert [(each.group_id, each.is_doubtful) for each in found if isinstance(each, said.SessionExpired)] == [
+        ("victim", True),
+        ("orders", False),
+    ]
+
+
 ODD: Final = [each for each in recordings() if each.case == "group_in_odd_names"]
 
 
@@ -262,9 +275,6 @@ def test_odd_ids_are_read_right_without_doubt(recording: Recording, tmp_path: Pa
     }
     for truth in recording.truth:
         assert truth.member_id in members
-
-
-HEAD_AT: Final = "[2026-03-01 12:00:01,%03d] INFO "
 
 
 def split_line(id_text: str) -> str:
