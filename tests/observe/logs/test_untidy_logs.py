@@ -76,7 +76,10 @@ def test_a_line_that_rotation_cut_in_two_is_doubtful_or_noted(tmp_path: Path) ->
     assert members(found) == [("a", False), ("b", True), ("c", False)]
     found = read(tmp_path, log[: cut - 30], log[cut - 30 :] + f"{at(3)} {failed('c')}\n")
     assert members(found) == [("a", False), ("c", False)]
-    assert any("lines of coordinators that are cut: 1 (first: line 3)" in each for each in found.notes)
+    assert any(
+        "lines of coordinators that are cut, or hold what clients wrote: 1 (first: line 3)" in each
+        for each in found.notes
+    )
 
 
 def test_standard_input_plain_and_compressed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,6 +236,8 @@ def test_a_file_of_another_kind_gives_no_statements(tmp_path: Path) -> None:
         tmp_path, noise, b"", "{}", '{"a": 1}\n{"b": 2}\n', "[]", "Just text with [GroupCoordinator 1]: in it\n"
     )
     assert found.statements == []
+    assert sum("no line of a known format" in each for each in found.notes) == 4  # two of the files are empty
+    assert sum("without a time: 1" in each for each in found.notes) == 1
     missing = read_broker_logs([str(tmp_path / "no-such-*")])
     assert missing.notes == [f"{tmp_path / 'no-such-*'}: no such file"]
 
