@@ -3,12 +3,13 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any, Final
 
 import click
 import msgspec
 
-from coordinator.cli.observed import evidence_lines, evidence_of
+from coordinator.cli.observed import evidence_lines, evidence_of, present_lines
 from coordinator.cli.source import Source, Told, source_options
 from coordinator.cli.terminal import (
     UTC_OPTION,
@@ -109,12 +110,18 @@ def command(
         page = _page(dashboard, group_id, None if story is None else story.generation_id)
         if as_json:
             document = _document(history, recent, story, found) | {"not_looked_at": hidden + told_of_group.notes}
+            if told_of_group.present is not None:
+                document["present"] = msgspec.to_builtins(told_of_group.present, enc_hook=asdict)
             print_json(document | ({} if page is None else {"page": page}))
             return
         told = None if story is None else list(story_lines(story) if in_full else story_in_short(story))
         for line in head_notes(told_of_group):
             click.echo(line)
-        for line in _screen(history, generation, told, recent if last_ms is not None else None, found, at):
+        if told_of_group.present is not None and history.last_seq < 0:
+            screen = present_lines(told_of_group.present)
+        else:
+            screen = _screen(history, generation, told, recent if last_ms is not None else None, found, at)
+        for line in screen:
             click.echo(line)
         if told_of_group.unknown:
             click.echo(f"\n{paragraph(told_of_group.unknown)}")

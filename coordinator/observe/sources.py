@@ -27,6 +27,8 @@ from coordinator.observe.topic_ids import TopicIds
 Progress = Callable[[str, int, int], None]
 """Called with what is read (LOGS or RECORDS), how much of it is done, and all of it."""
 
+ZONE_NOTE: Final = "times without a zone"
+"""How the note begins that holds only if no record tells the zone."""
 LOGS: Final = "logs"
 RECORDS: Final = "records"
 
@@ -117,7 +119,7 @@ def _statements(
     read = read_broker_logs(
         logs.paths, groups=frozenset({group_id}), log_format=logs.log_format, zone=logs.zone, progress=report
     )
-    notes += read.notes
+    notes += [each for each in read.notes if not each.startswith(ZONE_NOTE)]
     by_records = aligned(records, read.statements)
     of_group = any(isinstance(each, OfGroup) and each.group_id == group_id for each in read.statements)
     if of_group and read.zone_is_assumed and logs.zone is None and not by_records.shifts_ms:
