@@ -39,7 +39,7 @@ MUTANTS: Final = (
     Mutant(
         "an assignor of an unknown name is eager, whatever its members claim",
         "_take_claims",
-        "owners.went_on(event.member.member_id)",
+        "owners.went_on(event.member.member_id) owners.claiming.update(filter(None, [protocol_name]))",
         "pass",
     ),
     Mutant(
@@ -57,7 +57,8 @@ MUTANTS: Final = (
     Mutant(
         "a static member whose restart took too long is gone for good",
         "_for_removal",
-        "if back is not None and takes_place and _has_room(back, context) and not _was_refused(removal, back, context):",
+        "if back is not None and takes_place and _has_room(back, context)"
+        " and not _was_refused(removal, back, context):",
         "if False:",
     ),
     Mutant(
@@ -201,7 +202,7 @@ MUTANTS: Final = (
     Mutant(
         "a member that claims nothing kept what it is assigned again",
         "_take_claims",
-        "owners.gave_up(event.member.member_id, known.joined_ms, is_unsure=True)",
+        "owners.gave_up(event.member.member_id, known.joined_ms or 0, is_unsure=True)",
         "pass",
     ),
     Mutant(
