@@ -85,6 +85,8 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
     """When its group was loaded last before that; None: not in what is known of it."""
     is_back: bool = False
     """Its client joined as another member at once after the pause of the coordinator in which its connection closed."""
+    rejected: str = ""
+    """The error with which its last heartbeat in its silence was answered."""
     left_ms: int | None = None
     """When it left for a moment as a static member (KIP-848), and did not come back; None: it did not."""
 

@@ -263,6 +263,13 @@ LATER: Final[dict[str, History]] = {
         consumer_heartbeat_ms=1_000,
         seed=8_100_311,
     ),
+    "a group that is lost rejects the heartbeats of its members": history(
+        [JAVA, MODERN],
+        Action(44_393, "crash_loop", 0, 5),
+        Action(47_525, "kill", 1),
+        until_ms=90_000,
+        consumer_session_ms=15_000,
+    ),
 }
 
 FOUND: Final[dict[str, History]] = FIRST | LATER

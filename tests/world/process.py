@@ -33,8 +33,6 @@ class Process:
         self.world, self.truth, self.setup = world, truth, setup
         self.kind = truth.kind
         self.topics = setup.topics
-        self.muted_until_ms = 0
-        """The end of its last throttle time."""
         self.connection = self._connect()
         self.held: dict[Partition, tuple[str, int]] = {}
         """Partition → member id with which it has it, and since when."""
@@ -200,8 +198,8 @@ class Process:
     def _connect(self) -> ClientConnection:
         connection = ClientConnection()
         self.world.connected(self, connection)
-        if self.truth.muted.is_on:
-            connection.mute(self.world.now_ms, self.muted_until_ms)
+        # A throttle time is that of the connection whose request exceeded the quota (KIP-219).
+        self.truth.muted.end(self.world.now_ms)
         return connection
 
     def send(self, api: str, message: Any, version: int, received: Callable[[Any, ErrorCode], None]) -> Request | None:

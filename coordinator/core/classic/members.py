@@ -27,7 +27,12 @@ from coordinator.core.classic.requests import reason_of
 from coordinator.core.decision import NOTHING, Decision, OperationContext, Reply, replying
 from coordinator.core.event import Event
 from coordinator.core.groups.clients_after_load import client_seen
-from coordinator.core.groups.connection_at_removal import connection_at_leave, connection_at_removal, heard_until
+from coordinator.core.groups.connection_at_removal import (
+    connection_at_leave,
+    connection_at_removal,
+    heard_until,
+    note_rejected,
+)
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.rejections import rejecting
 from coordinator.core.groups.requests import SessionExpired
@@ -182,6 +187,7 @@ def heartbeat(group: Group[ClassicGroup] | None, request: HeartbeatRequest, cont
     if error is NONE and request.generation_id != classic.generation_id:
         error = ErrorCode.ILLEGAL_GENERATION
     if error is not NONE:
+        note_rejected(request.member_id, error, context)
         decision = replying(context, HeartbeatResponse(error_code=error))
         if error in TOLD_OF_HEARTBEATS:
             return rejecting(group, "Heartbeat", request, error, decision, context)

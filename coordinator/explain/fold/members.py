@@ -125,6 +125,7 @@ def take_removal(
         None if known is None else sum(map(len, known.partitions.values())) + known.unnamed_partitions,
         history.loaded_ms,
         event.connection_closed_in_pause_ms is not None and _is_back(history, event),
+        event.rejected,
         None if known is None else known.left_ms,
     )
     history.owners.gave_up(event.member.member_id, removal.stopped_ms, is_unsure=removal.may_have_stopped_earlier)
@@ -172,7 +173,7 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
     known.member, known.joined_ms = event.member, event.time_ms
     known.subscribed_topics = tuple(event.subscribed_topics) or known.subscribed_topics
     history.owners.replaced(event.old_member_id, event.member)
-    _note_absence(history, event)
+    _note_absence(history, event, known.left_ms)
     if event.state != STABLE and history.group_type != CONSUMER:
         # The new process has nothing yet, and that the old one had stopped is noticed by its replacement.
         history.owners.gave_up(event.member.member_id, event.time_ms, is_unsure=True)
@@ -197,13 +198,13 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
         _note_join(history, event.member, None, event.time_ms)
 
 
-def _note_absence(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
+def _note_absence(history: FoldedGroup, event: schema.StaticMemberReplaced, left_ms: int | None) -> None:
     """While the group is not stable it is told for how long its partitions had no owner: since the client was heard.
 
     After a load that is not known, and they had none since then, at least.
     """
     if history.latest is not None and history.latest.outcome is not Outcome.STABLE:
-        stopped_ms = event.old_last_heard_ms or history.loaded_ms or event.time_ms
+        stopped_ms = left_ms or event.old_last_heard_ms or history.loaded_ms or event.time_ms
         history.owners.gave_up(event.member.member_id, stopped_ms, is_unsure=True)
 
 

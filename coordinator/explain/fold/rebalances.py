@@ -39,8 +39,10 @@ def _rebalance_started(history: FoldedGroup, event: schema.RebalanceStarted) -> 
     generation.triggers = list(event.triggers)
     generation.topic_changes = dict(event.topic_changes)
     generation.recreated_topics = list(event.recreated_topics)
+    assigned = {} if history.latest_stable is None else history.latest_stable.owners()
     for topic, (before, now) in event.topic_changes.items():
-        is_new = topic in generation.recreated_topics  # what there was of that name is gone
+        # What there was of that name is gone, unless the last leader assigned what came just before.
+        is_new = topic in generation.recreated_topics or (not before and topic not in assigned)
         if is_new or now < before:
             history.owners.deleted(topic, 0 if is_new else now)
     generation.member_count = event.members
@@ -124,9 +126,18 @@ def _take_claims(history: FoldedGroup, event: schema.MemberAssigned, known: Know
         # Its assignor is cooperative, whatever its name: it had given up nothing before it got its assignment.
         owners.went_on(event.member.member_id)
         owners.claiming.update(filter(None, [protocol_name]))
-    elif event.claimed == 0 and event.kept and protocol_name in owners.claiming and known.joined_ms is not None:
-        # It had lost all that before it rejoined, as clients do that find no coordinator for some time.
-        owners.gave_up(event.member.member_id, known.joined_ms, is_unsure=True)
+    elif event.claimed == 0 and protocol_name in owners.claiming:
+        if event.kept and _has_rejoined(history, known):
+            # It had lost all that before it rejoined, as clients do that find no coordinator for some time.
+            owners.gave_up(event.member.member_id, known.joined_ms or 0, is_unsure=True)
+        elif event.lost and not event.kept:
+            owners.went_on(event.member.member_id)  # until now, as its protocol is cooperative
+
+
+def _has_rejoined(history: FoldedGroup, known: KnownMember) -> bool:
+    """Whether a member has joined in the rebalance in progress: of a static one that is silent nobody asks it."""
+    began_ms = None if history.latest is None else history.latest.rebalance_started_ms
+    return began_ms is not None and known.joined_ms is not None and known.joined_ms >= began_ms
 
 
 def _reconciled(history: FoldedGroup, event: schema.MemberReconciled) -> None:

@@ -269,7 +269,7 @@ def silence_of(
         since_ms=since_ms,
         timeout_ms=timeout_ms,
         committed_ms=_committed_since(removal),
-        rejected="" if rejected is None else rejected.error,
+        rejected=removal.rejected if rejected is None else rejected.error,
         evidence=seen(event) if removal.is_surely_silent else unknown(event),
     )
 
