@@ -17,10 +17,11 @@ from coordinator.observe.logs import scanner, windows
 from coordinator.observe.logs import statements as said
 from coordinator.observe.logs.collector import Collector
 from coordinator.observe.logs.lines import LINE_BYTES_MAX
-from coordinator.observe.logs.reader import LogStatements, read_broker_logs
+from coordinator.observe.logs.reader import LogStatements, read_broker_logs, read_client_logs
 from coordinator.observe.logs.times import LocalTimes
 from coordinator.observe.logs.unwrapping import Unwrapping
 from tests.observe.logs.test_formats import bare
+from tests.observe.logs.wraps import BASES, WRAPS, wrapped
 from tests.observe.recordings import recordings, whole_runs
 
 KILL9: Final = next(each for each in recordings() if each.name == "kill9/4.3.1-classic")
@@ -275,3 +276,26 @@ def test_progress_ends_with_all_bytes(tmp_path: Path) -> None:
     total = sum((tmp_path / name).stat().st_size for name in ("log-0", "log-1"))
     assert seen[-1] == (total, total)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+
+
+@pytest.mark.parametrize("wrap", WRAPS)
+def test_random_damage_raises_nothing(wrap: str, tmp_path: Path) -> None:
+    rng = random.Random(wrap)
+    for base in BASES:
+        data = bytearray(wrapped(KILL9.log.decode(), base, wrap))
+        for _ in range(rng.randrange(1, 40)):
+            at_byte, length = rng.randrange(len(data)), rng.randrange(1, 60)
+            match rng.randrange(4):
+                case 0:
+                    data[at_byte] = rng.randrange(256)
+                case 1:
+                    del data[at_byte : at_byte + length]
+                case 2:
+                    data[at_byte:at_byte] = data[max(0, at_byte - length) : at_byte]
+                case _:
+                    data[at_byte:at_byte] = bytes([rng.choice(b'\n\r\0{}[]"()\\')])
+        path = tmp_path / "damaged"
+        path.write_bytes(data)
+        found = read_broker_logs([str(path)], zone=UTC, groups=frozenset(KILL9.groups))
+        assert found.statements or found.notes
+        read_client_logs([str(path)], zone=UTC)
