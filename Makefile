@@ -77,7 +77,7 @@ test-computing: build-tests ## the tests that need neither Spark nor real waits
 	@$(PYTEST_ON_WORKERS) -m "not spark and not realtime"
 
 test-realtime: build-tests ## the tests that wait for real timeouts
-	@$(PYTEST_ON_WORKERS) -m "realtime and not spark"
+	@$(PYTEST_ON_WORKERS) -m "realtime and not spark and not nightly"
 
 test-spark: build-tests ## the tests that need Spark; they have a cache of their own (--lf), as other tests run beside them
 	@$(BIN)/python -m pytest -o cache_dir=.pytest_cache/spark --timeout=300 -m spark
@@ -166,6 +166,7 @@ nightly: export COORDINATOR_DEBUG := 1
 nightly: build-tests ## with checks of every decision: simulate for NIGHTLY_SECONDS (600), Kafka's scenarios, conformance-kafka if Java is there
 	@$(BIN)/python -m tests.simulation --seconds $(NIGHTLY_SECONDS) $(if $(SEED),--seed $(SEED))
 	@$(BIN)/python -m pytest -q tests/conformance
+	@$(BIN)/python -m pytest -q -m nightly tests
 	@seed=$(or $(SEED),$$(( RANDOM * 32768 + RANDOM ))); echo "histories with Kafka, seeds from $$seed on"; \
 		{ $(BIN)/python -m tests.differential --histories $(HISTORIES) --seed $$seed && \
 		$(BIN)/python -m tests.differential.transactions --histories $(HISTORIES) --seed $$seed && \

@@ -19,6 +19,7 @@ from coordinator.explain.generation import Generation
 from coordinator.explain.makers.generation import claims_of
 from coordinator.explain.words import counted, plain
 from coordinator.observe.history import ObservedHistory
+from coordinator.observe.logs.unwrapping import FORMATS
 from coordinator.observe.poll import PresentGroup
 from coordinator.observe.sources import LOGS, LogOptions, Progress
 from coordinator.observe.words import how_known
@@ -65,9 +66,9 @@ LOG_OPTIONS: Final = (
     ),
     click.option(
         "--log-format",
+        type=click.Choice(list(FORMATS)),
         default=AUTO,
         show_default=True,
-        metavar="NAME",
         help="The format of the lines, where it is not recognised by itself.",
     ),
     click.option(
