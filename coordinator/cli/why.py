@@ -30,7 +30,7 @@ from coordinator.client.wire import ClientError
 from coordinator.dashboard.links import page_url
 from coordinator.explain import workers
 from coordinator.explain.findings import Finding, findings
-from coordinator.explain.generation import CONSUMER, Generation, MemberPart
+from coordinator.explain.generation import OF_EPOCHS, Generation, MemberPart
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.makers.findings.progress import go_on
 from coordinator.explain.positions import position_findings
@@ -191,7 +191,7 @@ def _document(
 
 def number_word(history: GroupHistory) -> str:
     """What the number of a generation is called now."""
-    return "group epoch" if history.group_type == CONSUMER else "generation"
+    return "group epoch" if history.group_type in OF_EPOCHS else "generation"
 
 
 def summary(history: GroupHistory, generation: Generation) -> dict[str, Any]:

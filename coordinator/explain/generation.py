@@ -25,6 +25,8 @@ from coordinator.explain.reconciliation import Reconciliations
 CLASSIC: Final = "classic"
 CONSUMER: Final = "consumer"
 """Types of groups, as ListGroups names them."""
+OF_EPOCHS: Final = frozenset({CONSUMER, "share", "streams"})
+"""Those whose generations are group epochs, to which members get one by one."""
 
 CHANGES_KEPT_MAX: Final = 10_000
 """The largest number of joins, of removals and of replacements that are kept of one generation."""
@@ -387,7 +389,7 @@ class Generation(msgspec.Struct, gc=False):
     @property
     def is_epoch(self) -> bool:
         """Whether it is a group epoch of KIP-848: members reconcile one by one, and none sends JoinGroup."""
-        return self.group_type == CONSUMER
+        return self.group_type in OF_EPOCHS
 
     def is_same(self, event: AuditEvent) -> bool:
         """Whether an event has the generation of its group, in the same incarnation."""

@@ -5,12 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from coordinator.core.causes import Cause
+from coordinator.explain.generation import OF_EPOCHS
 from coordinator.observe.classic import classic_events
 from coordinator.observe.classic_lines import Gathered, Members, gathered_events
 from coordinator.observe.consumer import TopicNames, consumer_events
 from coordinator.observe.consumer_lines import ConsumerLines
 from coordinator.observe.evidence import ObservedEvent
-from coordinator.observe.known import CLASSIC, CONSUMER, Event, KnownGroup, KnownMember, Removed, Telling
+from coordinator.observe.known import CLASSIC, Event, KnownGroup, KnownMember, Removed, Telling
 from coordinator.observe.logs import statements as said
 from coordinator.observe.logs.statements import OfGroup, Statement
 from coordinator.observe.places import Place, Source
@@ -152,7 +153,7 @@ class GroupObserver:
     # ---- lines
 
     def _take_statement(self, statement: OfGroup) -> None:
-        if isinstance(statement, _OF_CONSUMER_GROUPS) or self._known.protocol == CONSUMER:
+        if isinstance(statement, _OF_CONSUMER_GROUPS) or self._known.protocol in OF_EPOCHS:
             self._take_consumer_line(statement)
         elif isinstance(statement, said.RebalancePrepared):
             self._finish(statement.place)

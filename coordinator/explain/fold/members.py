@@ -10,7 +10,7 @@ from coordinator.explain.folded_group import STABLE, FoldedGroup
 from coordinator.explain.generation import (
     CAME_TOO_LATE,
     CHANGES_KEPT_MAX,
-    CONSUMER,
+    OF_EPOCHS,
     Joining,
     Outcome,
     Removal,
@@ -54,7 +54,7 @@ def _rejoined(history: FoldedGroup, event: schema.MemberRejoined) -> None:
         pending.add(pending.resubscribed, _resubscription(event, known))
     was_loaded = known.was_loaded
     known.rejoin(event)
-    if history.group_type != CONSUMER and not _keeps_what_it_owns(history, known):
+    if history.group_type not in OF_EPOCHS and not _keeps_what_it_owns(history, known):
         history.owners.gave_up(
             event.member.member_id, event.time_ms, is_unsure=_came_late(history, event, was_loaded=was_loaded)
         )
@@ -121,7 +121,7 @@ def take_removal(
         seq,
         event.connection_muted_ms,
         event.denied,
-        history.group_type == CONSUMER,
+        history.group_type in OF_EPOCHS,
         None if known is None else sum(map(len, known.partitions.values())) + known.unnamed_partitions,
         history.loaded_ms,
         event.connection_closed_in_pause_ms is not None and _is_back(history, event),
@@ -156,7 +156,7 @@ def _is_back(history: FoldedGroup, event: schema.MemberRemoved | schema.Departed
 def _timeout_ms(history: FoldedGroup, removed: KnownMember | None, cause: Cause) -> int | None:
     """The rebalance timeout of a member; what it was too late by is the largest of all members in a classic group."""
     own_ms = None if removed is None else removed.timeout_ms(cause)
-    if own_ms is None or cause not in CAME_TOO_LATE or history.group_type == CONSUMER:
+    if own_ms is None or cause not in CAME_TOO_LATE or history.group_type in OF_EPOCHS:
         return own_ms
     return max([own_ms, *(each.rebalance_timeout_ms or own_ms for each in history.members.values())])
 
@@ -174,10 +174,10 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
     known.subscribed_topics = tuple(event.subscribed_topics) or known.subscribed_topics
     history.owners.replaced(event.old_member_id, event.member)
     _note_absence(history, event, known.left_ms)
-    if event.state != STABLE and history.group_type != CONSUMER:
+    if event.state != STABLE and history.group_type not in OF_EPOCHS:
         # The new process has nothing yet, and that the old one had stopped is noticed by its replacement.
         history.owners.gave_up(event.member.member_id, event.time_ms, is_unsure=True)
-    elif history.group_type != CONSUMER:
+    elif history.group_type not in OF_EPOCHS:
         history.owners.goes_on(event.member, known.partitions, event.time_ms)
     change = Replacement(
         event.member,

@@ -7,7 +7,7 @@ from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent
 from coordinator.core.causes import Cause
 from coordinator.explain.folded_group import EMPTY, RECONCILED, STABLE, FoldedGroup
-from coordinator.explain.generation import CONSUMER, Changes, LateTarget, Outcome
+from coordinator.explain.generation import OF_EPOCHS, Changes, LateTarget, Outcome
 from coordinator.explain.known_member import KnownMember
 from coordinator.explain.owners import without
 
@@ -23,7 +23,7 @@ JOINS: Final = frozenset(
 def _rebalance_started(history: FoldedGroup, event: schema.RebalanceStarted) -> None:
     previous = history.latest
     # A group epoch has risen already; a classic generation is counted when all members have joined.
-    is_epoch = history.group_type == CONSUMER
+    is_epoch = history.group_type in OF_EPOCHS
     generation = history.begin_generation(event, event.generation_id + (not is_epoch))
     changes, history.pending_changes = history.pending_changes, Changes()
     earlier = [each for each in changes.replaced if each.at_ms < event.time_ms]
