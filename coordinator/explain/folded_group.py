@@ -100,6 +100,8 @@ class FoldedGroup:
 
     is_observed = False
     """Whether it is what is seen of a group of another Kafka: much that a coordinator tells itself is not in it."""
+    late_to_rejoin: frozenset[str] = frozenset()
+    """Of what is seen of a consumer group: the members of the classic protocol that did not join in time."""
     reasons_are_seen = True
     """Whether what clients say when they leave would be known (KIP-800)."""
 

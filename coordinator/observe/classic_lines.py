@@ -181,6 +181,9 @@ class _Rebalance:
         telling, rebalance = self._telling, self._rebalance
         _at(telling, began.place)
         self._take_reason(began)
+        if began.reason is Reason.DOWNGRADED:
+            self._triggers = [*telling.known.triggers, *self._triggers]
+            telling.known.triggers = []
         cause = self._cause_of(began)
         if cause is not None:
             same = [each for each in self._triggers if _is_same(each, cause)]

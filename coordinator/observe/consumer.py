@@ -94,6 +94,8 @@ def _member(telling: Telling, record: ConsumerMember) -> None:
     if member is not None:
         known.removed.pop(record.member_id, None)
         if member.digest not in (record.digest, UNKNOWN_DIGEST):
+            if member.topics != record.topics:
+                telling.resubscribe(member, record.topics or [])
             add_trigger(telling, trigger(Cause.METADATA_CHANGED, member, telling.time_ms))
         member.topics, member.digest = record.topics, record.digest
         member.client_id, member.client_host = record.client_id, record.client_host

@@ -123,7 +123,8 @@ class GroupObserver:
         if isinstance(record, ClassicGroup):
             self._take_classic(place, record)
             return
-        self._finish(place)
+        if self._known.protocol == CLASSIC:
+            self._finish(place)
         telling = self._telling(place)
         consumer_events(telling, record, self._name_of)
         self._keep(telling, is_inferred=True)
@@ -153,7 +154,9 @@ class GroupObserver:
     # ---- lines
 
     def _take_statement(self, statement: OfGroup) -> None:
-        if isinstance(statement, _OF_CONSUMER_GROUPS) or self._known.protocol in OF_EPOCHS:
+        # A group that becomes a classic one prepares a rebalance before its records say so.
+        is_epochs = self._known.protocol in OF_EPOCHS and not isinstance(statement, _OF_CLASSIC_GROUPS)
+        if isinstance(statement, _OF_CONSUMER_GROUPS) or is_epochs:
             self._take_consumer_line(statement)
         elif isinstance(statement, said.RebalancePrepared):
             self._finish(statement.place)
@@ -233,6 +236,12 @@ _OF_CONSUMER_GROUPS: Final = (
     said.SubscriptionUpdated,
     said.GroupConverted,
     said.MemberReconciled,
+)
+_OF_CLASSIC_GROUPS: Final = (
+    said.RebalancePrepared,
+    said.GroupStabilized,
+    said.AssignmentReceived,
+    said.GroupEmptied,
 )
 _CHANGES: Final = (
     said.MemberAdded,

@@ -1,6 +1,6 @@
 """All that can be seen of a group of a Kafka that others run: its records, its brokers' logs, its admin APIs."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import tzinfo
 from typing import Final
 
@@ -178,8 +178,16 @@ def _history(seen: _Seen, server: Bootstrap | None) -> ObservedHistory:
     else:
         with TopicIds(server) as names:
             history = seen.history(names)
-    history.reasons_are_seen = any(tells_reason(each) for each in seen.statements)
+    note_statements(history, seen.statements)
     return history
+
+
+def note_statements(history: ObservedHistory, statements: Iterable[Statement]) -> None:
+    """What lines tell that no event has a field for."""
+    lines = list(statements)
+    history.reasons_are_seen = any(map(tells_reason, lines))
+    late = (each for each in lines if isinstance(each, said.ConsumerLate) and each.missing == "rejoin")
+    history.late_to_rejoin = frozenset(each.member_id for each in late)
 
 
 def tells_reason(statement: Statement) -> bool:

@@ -207,7 +207,7 @@ def _left(trigger: Trigger, context: Context) -> Claim:
         way = Way.UNSUBSCRIBED
     elif leaving.is_closed:
         way = Way.CLOSED
-    is_reason_seen = context.history.reasons_are_seen
+    is_reason_seen = context.history.reasons_are_seen and not removal.gives_no_reason
     return Left(
         member=member,
         way=way,
@@ -280,12 +280,19 @@ def _committed_since(removal: Removal) -> int | None:
     return committed_ms if committed_ms is not None and heard_ms is not None and committed_ms > heard_ms else None
 
 
+def _was_revoking(removal: Removal, missing: Missing, context: Context) -> bool:
+    """Brokers log what a member of another Kafka's consumer group did not do in time."""
+    history = context.history
+    is_logged = history.is_observed and context.generation.is_epoch and missing is Missing.REJOIN
+    return removal.was_revoking or (is_logged and removal.member.member_id not in history.late_to_rejoin)
+
+
 def _late(missing: Missing) -> Callable[[Trigger, Context], Claim]:
     def late(trigger: Trigger, context: Context) -> Claim:
         removal = context.removal_of(trigger)
         return Late(
             member=_member(trigger),
-            missing=Missing.GIVE_UP if removal.was_revoking else missing,
+            missing=Missing.GIVE_UP if _was_revoking(removal, missing, context) else missing,
             limit_ms=removal.rebalance_timeout_ms,
             has_no_time=removal.has_no_time,
             evidence=seen(context.event_of(trigger)),
