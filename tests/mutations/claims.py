@@ -260,6 +260,12 @@ MUTANTS: Final = (
         "pass",
     ),
     Mutant(
+        "nothing is known of the commits of a static member that was replaced",
+        "consumer._replaced",
+        "is_same = event.returned == event.metadata",
+        "is_same = False",
+    ),
+    Mutant(
         "any number of advices is given",
         "advice_claims",
         "return in_order[:ADVICE_MAX]",

@@ -284,6 +284,13 @@ LATER: Final[dict[str, History]] = {
         Action(12_853, "refuse", 0, 17_600),
         until_ms=40_000,
     ),
+    "a static member of a consumer group that was replaced commits": history(
+        [MODERN._replace(instance_id="i-0")],
+        Action(48_981, "close", 0, 6_226),
+        Action(66_417, "kill", 0, 765),
+        until_ms=90_000,
+        consumer_heartbeat_ms=3_000,
+    ),
 }
 
 FOUND: Final[dict[str, History]] = FIRST | LATER
