@@ -266,6 +266,12 @@ MUTANTS: Final = (
         "is_same = False",
     ),
     Mutant(
+        "a member that was refused was late by itself",
+        "_for_removal",
+        "case Cause.REBALANCE_TIMEOUT | Cause.SYNC_TIMEOUT if removal.denied is not None:",
+        "case Cause.REBALANCE_TIMEOUT | Cause.SYNC_TIMEOUT if False:",
+    ),
+    Mutant(
         "any number of advices is given",
         "advice_claims",
         "return in_order[:ADVICE_MAX]",

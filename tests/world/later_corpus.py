@@ -291,6 +291,14 @@ LATER: Final[dict[str, History]] = {
         until_ms=90_000,
         consumer_heartbeat_ms=3_000,
     ),
+    "a member whose requests are refused is late": history(
+        [
+            ConsumerSetup(assignors=("acme-balancer",), session_timeout_ms=15_000, max_poll_interval_ms=12_000),
+            ConsumerSetup(assignors=("acme-balancer",), max_poll_interval_ms=12_000),
+        ],
+        Action(3_700, "crash_loop", 1, 3),
+        Action(5_521, "refuse", 0, 29_389),
+    ),
 }
 
 FOUND: Final[dict[str, History]] = FIRST | LATER
