@@ -242,6 +242,36 @@ MUTANTS: Final = (
         "(removal.loaded_ms or start_ms)",
     ),
     Mutant(
+        "who asks again does so after each of its removals",
+        "Context.again",
+        "if self._was_removed_again(removal, found.time_ms):",
+        "if False:",
+    ),
+    Mutant(
+        "a connection that is closed is muted still",
+        "_muted_since",
+        "ended_ms = now_ms if connection.closed_ms is None else connection.closed_ms",
+        "ended_ms = now_ms",
+    ),
+    Mutant(
+        "a member whose heartbeats were rejected sent none",
+        "note_rejected",
+        "context.client_connection.reject(member_id, error.name, context.now_ms)",
+        "pass",
+    ),
+    Mutant(
+        "nothing is known of the commits of a static member that was replaced",
+        "consumer._replaced",
+        "is_same = event.returned == event.metadata",
+        "is_same = False",
+    ),
+    Mutant(
+        "a member that was refused was late by itself",
+        "_for_removal",
+        "case Cause.REBALANCE_TIMEOUT | Cause.SYNC_TIMEOUT if removal.denied is not None:",
+        "case Cause.REBALANCE_TIMEOUT | Cause.SYNC_TIMEOUT if False:",
+    ),
+    Mutant(
         "any number of advices is given",
         "advice_claims",
         "return in_order[:ADVICE_MAX]",

@@ -270,6 +270,35 @@ LATER: Final[dict[str, History]] = {
         until_ms=90_000,
         consumer_session_ms=15_000,
     ),
+    "a member that a load takes back asks again after its second removal": history(
+        [ConsumerSetup(instance_id=f"i-{number}") for number in range(3)],
+        Action(4_479, "stop_coordinator", 1, 1_259),
+        Action(17_762, "proxy_all", 0, 28_243),
+        until_ms=90_000,
+        max_size=2,
+    ),
+    "a quota mutes a connection that is closed": history(
+        [ConsumerSetup()],
+        Action(9_846, "proxy_all", 0, 1_626),
+        Action(10_188, "mute", 0, 26_588),
+        Action(12_853, "refuse", 0, 17_600),
+        until_ms=40_000,
+    ),
+    "a static member of a consumer group that was replaced commits": history(
+        [MODERN._replace(instance_id="i-0")],
+        Action(48_981, "close", 0, 6_226),
+        Action(66_417, "kill", 0, 765),
+        until_ms=90_000,
+        consumer_heartbeat_ms=3_000,
+    ),
+    "a member whose requests are refused is late": history(
+        [
+            ConsumerSetup(assignors=("acme-balancer",), session_timeout_ms=15_000, max_poll_interval_ms=12_000),
+            ConsumerSetup(assignors=("acme-balancer",), max_poll_interval_ms=12_000),
+        ],
+        Action(3_700, "crash_loop", 1, 3),
+        Action(5_521, "refuse", 0, 29_389),
+    ),
 }
 
 FOUND: Final[dict[str, History]] = FIRST | LATER

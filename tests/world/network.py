@@ -96,6 +96,8 @@ class Network:
             self._world.found_later.append(lambda: connection.close(self._world.now_ms))
         else:
             connection.close(self._world.now_ms)
+            if connection is process.connection:
+                process.truth.muted.end(self._world.now_ms)
 
     def arrive(self, request: Request) -> None:
         process, server = request.process, self._world.server

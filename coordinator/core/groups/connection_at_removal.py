@@ -79,11 +79,16 @@ def connection_at_removal(group_id: str, member: ConnectedMember, context: Opera
         renewed_ms = (member.joined_ms or 0) - context.environment.wall.step_ms
     return msgspec.structs.replace(
         found,
-        muted_ms=max(0, min(connection.muted_until_ms, context.now_ms) - max(connection.muted_from_ms, renewed_ms))
-        or None,
+        muted_ms=_muted_since(renewed_ms, connection, context.now_ms),
         denied=_denied_since(renewed_ms, connection, group_id, context),
         rejected=_rejected_since(renewed_ms, connection, member.member_id),
     )
+
+
+def _muted_since(renewed_ms: int, connection: ClientConnection, now_ms: int) -> int | None:
+    """For how long nothing was read from a connection because of a quota: until it was closed, at most."""
+    ended_ms = now_ms if connection.closed_ms is None else connection.closed_ms
+    return max(0, min(connection.muted_until_ms, ended_ms) - max(connection.muted_from_ms, renewed_ms)) or None
 
 
 def note_rejected(member_id: str, error: ErrorCode, context: OperationContext) -> None:

@@ -52,10 +52,18 @@ class Context:
         found = self.came_again.get(removal.member.member_id)
         if found is None or found.time_ms < removal.at_ms or removal.muted_ms:
             return None  # what was sent before the connection was muted is read after that, whoever lives
+        if self._was_removed_again(removal, found.time_ms):
+            return None
         is_at_once = found.time_ms - removal.at_ms <= READ_AFTER_MS
         if is_at_once and (removal.coordinator_paused_ms or removal.connection_closed_in_pause_ms):
             return None  # nor is what waited while the coordinator stood still
         return found
+
+    def _was_removed_again(self, removal: Removal, by_ms: int) -> bool:
+        """Whether a load took the removal back, and the member was removed later."""
+        removals = (each for generation in self.history.generations for each in generation.changes.removed)
+        later = (each.member.member_id for each in removals if removal.at_ms < each.at_ms <= by_ms)
+        return removal.member.member_id in later
 
     def rejected_in_silence(self, removal: Removal) -> RequestRejected | None:
         """A request under its member id that was rejected, and so renewed no session, before the member was removed."""
