@@ -153,7 +153,7 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
     @property
     def is_surely_silent(self) -> bool:
         """Whether it is known that the coordinator neither refused nor throttled it: that is told of a connection."""
-        return self.connection_open is not None
+        return self.connection_open is not None and not self.muted_ms
 
     @property
     def last_sign_ms(self) -> int | None:

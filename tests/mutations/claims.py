@@ -272,6 +272,12 @@ MUTANTS: Final = (
         "case Cause.REBALANCE_TIMEOUT | Cause.SYNC_TIMEOUT if False:",
     ),
     Mutant(
+        "who was throttled for a part of its silence was surely silent",
+        "Removal.is_surely_silent",
+        "and not self.muted_ms",
+        "",
+    ),
+    Mutant(
         "any number of advices is given",
         "advice_claims",
         "return in_order[:ADVICE_MAX]",

@@ -299,6 +299,12 @@ LATER: Final[dict[str, History]] = {
         Action(3_700, "crash_loop", 1, 3),
         Action(5_521, "refuse", 0, 29_389),
     ),
+    "a quota mutes a connection for a part of a silence": history(
+        [JAVA], Action(17_210, "mute", 0, 17_009), Action(19_452, "proxy", 0, 3_427), Action(23_410, "kill", 0, 28_390)
+    ),
+    "a quota mutes the open connection of a suspended process for a while": history(
+        [JAVA], Action(8_658, "suspend", 0, 6_378), Action(12_364, "mute", 0, 5_565), until_ms=40_000
+    ),
 }
 
 FOUND: Final[dict[str, History]] = FIRST | LATER

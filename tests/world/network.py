@@ -94,7 +94,7 @@ class Network:
             process.closes_later.append(lambda: self._closed(process, connection))
         elif self._world.server.is_paused:
             self._world.found_later.append(lambda: connection.close(self._world.now_ms))
-        else:
+        elif connection.is_open:
             connection.close(self._world.now_ms)
             if connection is process.connection:
                 process.truth.muted.end(self._world.now_ms)

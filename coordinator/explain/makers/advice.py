@@ -179,8 +179,8 @@ def _outlasting_ms(removal: Removal, again_ms: int) -> int | None:
 
 def _for_silence(removal: Removal, context: Context, because: list[Claim]) -> Advice:
     """A longer session timeout helps a member that pauses and comes back; for any other it makes the outage longer."""
-    if not removal.connection_open:
-        is_conditional = not removal.is_surely_silent
+    is_conditional = not removal.is_surely_silent
+    if is_conditional or not removal.connection_open:
         return _advice(Try.SILENT, because, member=removal.member, is_conditional=is_conditional)
     return _advice(
         Try.SILENT_ON_OPEN_CONNECTION,

@@ -36,7 +36,9 @@ def silent(claim: claims.Silent, truth: Truth, context: Context) -> str | None:
     if last_ms is not None and since_ms - last_ms > NETWORK_MS:
         return f"the last of it arrived {since_ms - last_ms} ms before the silence is said to begin"
     away_ms = truth.was_away(since_ms, until_ms)
-    if away_ms > EXPIRY_MS and not own_fault(process, truth, since_ms, until_ms):
+    # Of one whose connection is not known it may as well have been a quota or a right.
+    is_explained = own_fault(process, truth, since_ms, until_ms) or done_to(process, since_ms, until_ms)
+    if away_ms > EXPIRY_MS and not is_explained:
         return f"the coordinator was away for {away_ms} ms, and nothing was wrong with the member"
     return None
 
