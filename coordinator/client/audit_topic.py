@@ -13,7 +13,16 @@ from _wire.errors import ErrorCode
 from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
 from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
-from coordinator.audit.schema import AuditEvent, CoordinatorEvent, Record, decode_coordinator_event, decode_event
+from coordinator.audit.schema import (
+    AuditEvent,
+    CoordinatorEvent,
+    ObservedEvent,
+    Record,
+    decode_coordinator_event,
+    decode_event,
+    decode_observed,
+)
+from coordinator.audit.schema.observed import WATCHED
 from coordinator.client.bootstrap import Server, bootstrap_of
 from coordinator.client.cluster import EARLIEST, LATEST
 from coordinator.client.groups import raise_for_error
@@ -67,10 +76,23 @@ class AuditRecord:
             return None
 
     @property
+    def observed(self) -> ObservedEvent | None:
+        """The event with its evidence, if `coordinator watch` wrote it; None of an event of a coordinator."""
+        return None if self.record[0] is None or _PLACES not in self.value else decode_observed(self.value)
+
+    @property
+    def is_position(self) -> bool:
+        """Whether it says how far `coordinator watch` has come, and is no event."""
+        return self.record[0] is None and self.value.startswith(_POSITION)
+
+    @property
     def time_ms(self) -> int:
         """The wall-clock time of the event; 0 if the value tells none."""
         return self.event.time_ms if self.event is not None else _time_ms(self.value)
 
+
+_PLACES: Final = b'"places":['
+_POSITION: Final = b'{"kind":"%s"' % WATCHED.encode()
 
 _Envelope = msgspec.defstruct(
     "_Envelope", [(each.name, each.type, each.default) for each in msgspec.structs.fields(AuditEvent)], kw_only=True
@@ -102,6 +124,8 @@ def _event(value: bytes) -> AuditEvent | None:
         event: AuditEvent = decode_event(value)
         return event
     except (msgspec.MsgspecError, ValueError):
+        if _PLACES in value and (observed := decode_observed(value)) is not None:
+            return observed.event
         try:
             return AuditEvent(**msgspec.structs.asdict(_decode_envelope(value)))
         except (msgspec.MsgspecError, ValueError):
