@@ -56,7 +56,7 @@ def _maker(field: msgspec.structs.FieldInfo) -> Any:
     name = field.name
     if name == "member" or name == "slowest_member":
         return lambda event: None if event.get(name) is None else MemberRef(**event[name])
-    if name == "cause":
+    if name == "cause" and field.default is msgspec.NODEFAULT:
         return _cause
     if name == "triggers":
         return lambda event: []

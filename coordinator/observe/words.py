@@ -5,9 +5,10 @@ from pathlib import PurePath
 from typing import Final
 
 from coordinator.explain.claims.claim import Claim
-from coordinator.explain.words import listed, plain
+from coordinator.explain.words import listed
 from coordinator.observe.history import ObservedHistory
 from coordinator.observe.places import Place, Source
+from coordinator.printable import printable
 
 PLACES_NAMED: Final = 4
 
@@ -34,6 +35,6 @@ def how_known(history: ObservedHistory, claims: Iterable[Claim], at: Clock) -> s
 
 def _line(place: Place, at: Clock) -> str:
     who = "a broker" if place.broker_id is None else f"broker {place.broker_id}"
-    where = plain(PurePath(place.name).name if place.name != "-" else "standard input")
+    where = printable(PurePath(place.name).name)
     number = "" if place.position is None else f":{place.position}"
     return f"{who} logged it at {at(place.time_ms)} ({where}{number})"
