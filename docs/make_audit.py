@@ -202,7 +202,8 @@ INFERRED: Final[dict[InferredCause, str]] = {
     "place, or came after a removal.",
     InferredCause.NO_CHANGE_SEEN: "Members and subscriptions are the same: one of them joined again, or another one "
     "came and went meanwhile.",
-    InferredCause.REJOINED_OR_CHANGED: "A member joined again with other bytes: what it subscribes to, or what it owns.",
+    InferredCause.REJOINED_OR_CHANGED: "A member joined again with other bytes: what it subscribes to, or "
+    "what it owns.",
     InferredCause.LEADER_REJOINED_OR_CHANGED: "The same of the leader, which begins a rebalance also with the same "
     "bytes.",
     InferredCause.TOPICS_OR_SUBSCRIPTION_CHANGED: "In a consumer group: topics appeared, vanished or grew, or a member "
@@ -251,8 +252,8 @@ def _observed() -> Iterator[str]:
     yield "\n| inferred cause | meaning |\n|---|---|\n"
     yield from (f"| `{cause}` | {INFERRED[cause]} |\n" for cause in InferredCause)
     yield (
-        f"\nA record without a key whose `kind` is `{observed.WATCHED}` says how far the watcher has come (`state`): it "
-        "is in the same batch as the events up to there, and no event. Readers pass it over.\n"
+        f"\nA record without a key whose `kind` is `{observed.WATCHED}` says how far the watcher has come (`state`): "
+        "it is in the same batch as the events up to there, and no event. Readers pass it over.\n"
     )
 
 

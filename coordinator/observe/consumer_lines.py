@@ -25,17 +25,17 @@ class ConsumerLines:
 
     def __init__(self, *, is_whole: bool = True) -> None:
         """`is_whole`: no line was left out, so that what no line says did not happen."""
-        self._is_whole = is_whole
-        self._places: dict[tuple[str, object], Place] = {}
+        self.is_whole = is_whole
+        self.places: dict[tuple[str, object], Place] = {}
 
     def note(self, statement: OfGroup) -> None:
         """Keep where it was seen for the event that a record will tell."""
         kind, key = _KEYS.get(type(statement), (None, ""))
         if kind is None:
             return
-        if len(self._places) >= LINES_KEPT:
-            del self._places[next(iter(self._places))]
-        self._places[kind, getattr(statement, key)] = statement.place
+        if len(self.places) >= LINES_KEPT:
+            del self.places[next(iter(self.places))]
+        self.places[kind, getattr(statement, key)] = statement.place
 
     def of(self, event: Event) -> tuple[Place, ...]:
         """Where lines say what an event tells."""
@@ -43,7 +43,7 @@ class ConsumerLines:
         keys = [(event["kind"], member.get("member_id")), (event["kind"], event["generation_id"])]
         if event["kind"] == "rebalance.started":
             keys += [(each, member.get("member_id")) for each in ("member.removed", "member.joined")]
-        return tuple(self._places[each] for each in keys if each in self._places)
+        return tuple(self.places[each] for each in keys if each in self.places)
 
     def tell(self, telling: Telling, statement: OfGroup, members: Members) -> None:
         """Tell what the line says, of a group whose records cannot be seen."""
@@ -66,7 +66,7 @@ class ConsumerLines:
                 _known(telling, members, statement.member_id)
                 add_trigger(telling, telling.leave(statement.member_id, _how(statement)))
             case said.EpochBumped():
-                _bump(telling, statement, is_whole=self._is_whole)
+                _bump(telling, statement, is_whole=self.is_whole)
             case said.TargetComputed():
                 if statement.epoch > known.generation_id:  # 3.9 writes no line when a leave raises the epoch
                     epoch_events(telling, GroupEpoch(statement.group_id, statement.epoch))

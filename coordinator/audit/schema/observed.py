@@ -2,7 +2,7 @@
 
 Such an event has the kind and the fields of one that a coordinator writes, and two more: `places`, which an event of a
 coordinator never has, and `is_inferred`. A field that could not be seen is null, whatever its type is;
-`coordinator_epoch` always is. A cause may be one of `core.causes.InferredCause`.
+`coordinator_epoch` always is. A cause may be an inferred one: one of `core.causes.InferredCause`.
 """
 
 from collections.abc import Callable
