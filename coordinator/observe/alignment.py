@@ -119,7 +119,7 @@ def _member_ids(records: Records) -> frozenset[str]:
 
 
 def is_confirmed(statement: Statement, members: Container[str], times: Mapping[tuple[str, int], Sequence[int]]) -> bool:
-    """Whether a record shows the same. `members` are the ids that records have; `times`: what a line names → when its records were written."""
+    """Whether a record shows the same. `members`: the ids that records have. `times`: what a line names → when."""
     at_ms = statement.place.time_ms
     key = _key(statement)
     if isinstance(statement, RebalancePrepared):
