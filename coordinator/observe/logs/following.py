@@ -133,6 +133,7 @@ class LogFollower:
         try:
             if self._file is None:
                 self._open()
+                before = self.position
             if self._file is not None:
                 self._look()
                 if self._is_replaced():
