@@ -3,6 +3,7 @@
 import inspect
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -12,7 +13,8 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from coordinator.audit import schema  # noqa: E402  (the script may be run from anywhere)
-from coordinator.core.causes import Cause  # noqa: E402
+from coordinator.audit.schema import observed  # noqa: E402
+from coordinator.core.causes import Cause, InferredCause  # noqa: E402
 from tests.audit.examples import examples  # noqa: E402
 
 PAGE = Path(__file__).with_name("audit.md")
@@ -184,10 +186,31 @@ FIELDS: Final[dict[str, str]] = {
     "software_version": "version of this server",
     "groups": "number of groups; null if they are not loaded yet",
     "clean": "whether the logs were closed in order",
+    "is_inferred": "whether it follows from what was seen, and no line or record says it",
+    "places": "where it was seen",
+    "reasons_are_seen": "true if the brokers log what clients give as a reason; else it is left out",
+    "source": "`record`, `broker_log`, `client_log` or `poll`",
+    "name": "a file, a partition of `__consumer_offsets`, or the API that was asked",
+    "position": "the line, counted from 1, or the offset; null if it has none",
+    "broker_id": "the broker that wrote the line; null if it is not known",
     "is_owned": "whether the nodes own the group, too",
     "since_ms": "when it was found first, in ms since the epoch",
 }
 """Field → what it is, in a few words."""
+
+INFERRED: Final[dict[InferredCause, str]] = {
+    InferredCause.MEMBER_LEFT_OR_EXPIRED: "A member is gone; it left, or its session expired.",
+    InferredCause.STATIC_REPLACED_OR_BACK: "A client with the instance id of a member that is gone joined: it took its "
+    "place, or came after a removal.",
+    InferredCause.NO_CHANGE_SEEN: "Members and subscriptions are the same: one of them joined again, or another one "
+    "came and went meanwhile.",
+    InferredCause.REJOINED_OR_CHANGED: "A member joined again with other bytes: what it subscribes to, or "
+    "what it owns.",
+    InferredCause.LEADER_REJOINED_OR_CHANGED: "The same of the leader, which begins a rebalance also with the same "
+    "bytes.",
+    InferredCause.TOPICS_OR_SUBSCRIPTION_CHANGED: "In a consumer group: topics appeared, vanished or grew, or a member "
+    "subscribes to others.",
+}
 
 OF_KIND: Final = {
     ("group.loaded", "lost"): "whether events are missing",
@@ -215,7 +238,25 @@ def page() -> str:
         parts.append(f"\n```json\n{_shown(example[kind])}\n```\n")
     parts.append("\n## Causes\n\n| cause | meaning |\n|---|---|\n")
     parts += [f"| `{cause}` | {CAUSES[cause]} |\n" for cause in Cause]
+    parts += list(_observed())
     return "".join(parts)
+
+
+def _observed() -> Iterator[str]:
+    """What is different in the events that `coordinator watch` writes."""
+    yield f"\n## Seen from outside\n\n{inspect.getdoc(observed)}\n\n| field | meaning |\n|---|---|\n"
+    own = [each for each in msgspec.structs.fields(observed.ObservedEvent) if each.name != "event"]
+    yield from (f"| `{each.name}` | {FIELDS[each.name]} |\n" for each in own)
+    yield "\nA place:\n\n| field | meaning |\n|---|---|\n"
+    for each in msgspec.structs.fields(observed.Place):
+        meaning = "as the source tells it, ms since the epoch" if each.name == "time_ms" else FIELDS[each.name]
+        yield f"| `{each.name}` | {meaning} |\n"
+    yield "\n| inferred cause | meaning |\n|---|---|\n"
+    yield from (f"| `{cause}` | {INFERRED[cause]} |\n" for cause in InferredCause)
+    yield (
+        f"\nA record without a key whose `kind` is `{observed.WATCHED}` says how far the watcher has come (`state`): "
+        "it is in the same batch as the events up to there, and no event. Readers pass it over.\n"
+    )
 
 
 def _table(kind: str, event_class: type[msgspec.Struct], without: Any) -> str:

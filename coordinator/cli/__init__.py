@@ -24,6 +24,7 @@ VERBS: Final = {
     "log": "Check, print and repair the files of a data folder.",
     "audit": "Read the audit topic.",
     "dashboard": "Show the groups of a server in a browser, live.",
+    "watch": "Stay at a Kafka that others run, and append what happens to its groups to a log.",
     "pipeline": "Write the audit topic to Delta tables, with Spark.",
     "completion": "Print what makes a shell complete this command.",
     "demo": "Run a demo: a server, consumers, rebalances, Spark, and the table of generations.",

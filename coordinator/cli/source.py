@@ -18,6 +18,7 @@ from coordinator.cli.server_options import BOOTSTRAP_OPTION, COMMAND_CONFIG_OPTI
 from coordinator.client.audit_topic import AuditRecord, AuditTopic, NoAuditTopic
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.explain.history import GroupHistory
+from coordinator.observe.history import ObservedHistory
 from coordinator.observe.poll import PresentGroup
 from coordinator.observe.sources import LogOptions, observe_group
 from coordinator.printable import printable
@@ -88,9 +89,14 @@ class Source:
 
 
 def _folded(group_id: str, records: Iterable[AuditRecord]) -> GroupHistory:
-    history = GroupHistory(group_id)
+    """The history of a group that a coordinator tells of, or what `coordinator watch` saw of one of another Kafka."""
+    history: GroupHistory = GroupHistory(group_id)
     for record in records:  # in the order of their offsets, which is that of `seq`
-        if record.event is not None:
+        if (observed := record.observed) is not None:
+            if not isinstance(history, ObservedHistory):
+                history = ObservedHistory(group_id)
+            history.take(observed)
+        elif record.event is not None:
             history.apply(record.event)
         elif (about := record.coordinator_event) is not None:
             history.note_coordinator(about)

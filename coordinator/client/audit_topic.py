@@ -13,7 +13,16 @@ from _wire.errors import ErrorCode
 from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
 from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
-from coordinator.audit.schema import AuditEvent, CoordinatorEvent, Record, decode_coordinator_event, decode_event
+from coordinator.audit.schema import (
+    AuditEvent,
+    CoordinatorEvent,
+    ObservedEvent,
+    Record,
+    decode_coordinator_event,
+    decode_event,
+    decode_observed,
+)
+from coordinator.audit.schema.observed import WATCHED
 from coordinator.client.bootstrap import Server, bootstrap_of
 from coordinator.client.cluster import EARLIEST, LATEST
 from coordinator.client.groups import raise_for_error
@@ -67,10 +76,23 @@ class AuditRecord:
             return None
 
     @property
+    def observed(self) -> ObservedEvent | None:
+        """The event with its evidence, if `coordinator watch` wrote it; None of an event of a coordinator."""
+        return None if self.record[0] is None or _PLACES not in self.value else decode_observed(self.value)
+
+    @property
+    def is_position(self) -> bool:
+        """Whether it says how far `coordinator watch` has come, and is no event."""
+        return self.record[0] is None and self.value.startswith(_POSITION)
+
+    @property
     def time_ms(self) -> int:
         """The wall-clock time of the event; 0 if the value tells none."""
         return self.event.time_ms if self.event is not None else _time_ms(self.value)
 
+
+_PLACES: Final = b'"places":['
+_POSITION: Final = b'{"kind":"%s"' % WATCHED.encode()
 
 _Envelope = msgspec.defstruct(
     "_Envelope", [(each.name, each.type, each.default) for each in msgspec.structs.fields(AuditEvent)], kw_only=True
@@ -102,6 +124,8 @@ def _event(value: bytes) -> AuditEvent | None:
         event: AuditEvent = decode_event(value)
         return event
     except (msgspec.MsgspecError, ValueError):
+        if _PLACES in value and (observed := decode_observed(value)) is not None:
+            return observed.event
         try:
             return AuditEvent(**msgspec.structs.asdict(_decode_envelope(value)))
         except (msgspec.MsgspecError, ValueError):
@@ -122,8 +146,8 @@ class NoAuditTopic(ClientError):
 class AuditTopic:
     """A connection to each leader of the topic. Close it by leaving its context."""
 
-    def __init__(self, server: Server, timeout_seconds: float = ANSWER_SECONDS) -> None:
-        """Connect to HOST:PORT and learn where the partitions are.
+    def __init__(self, server: Server, timeout_seconds: float = ANSWER_SECONDS, *, name: str = AUDIT_TOPIC) -> None:
+        """Connect to HOST:PORT and learn where the partitions are. `name`: of a topic with such events.
 
         Raises:
             ClientError: the server cannot be reached.
@@ -131,6 +155,7 @@ class AuditTopic:
         """
         self._bootstrap = bootstrap_of(server)
         self._timeout_seconds = timeout_seconds
+        self._name = name
         self._connections: dict[str, WireConnection] = {}
         self._topic_id = bytes(16)
         self._leaders: dict[int, str] = {}
@@ -205,24 +230,24 @@ class AuditTopic:
         found: Offsets = {}
         for leader, own in self._by_leader(partitions).items():
             wanted = [ListOffsetsPartition(partition_index=each, timestamp=timestamp) for each in own]
-            request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=AUDIT_TOPIC, partitions=wanted)])
+            request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=self._name, partitions=wanted)])
             for each in self._connection(leader).send_latest(request).topics[0].partitions:
-                raise_for_error(each.error_code, f"cannot list the offsets of {AUDIT_TOPIC}-{each.partition_index}")
+                raise_for_error(each.error_code, f"cannot list the offsets of {self._name}-{each.partition_index}")
                 found[each.partition_index] = each.offset
         return found
 
     def _find_leaders(self) -> None:
-        topics = [MetadataRequestTopic(name=AUDIT_TOPIC)]
+        topics = [MetadataRequestTopic(name=self._name)]
         request = MetadataRequest(topics=topics, allow_auto_topic_creation=False)
         response = self._connection(self._bootstrap.address).send_latest(request)
         (topic,) = response.topics
         if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-            raise NoAuditTopic(f"{self._bootstrap} has no topic {AUDIT_TOPIC}: it is no coordinator of this project")
-        raise_for_error(topic.error_code, f"cannot find the leaders of {AUDIT_TOPIC}")
+            raise NoAuditTopic(f"{self._bootstrap} has no topic {self._name}: it is no coordinator of this project")
+        raise_for_error(topic.error_code, f"cannot find the leaders of {self._name}")
         addresses = {each.node_id: f"{each.host}:{each.port}" for each in response.brokers}
         for partition in topic.partitions:
             if partition.leader_id not in addresses:
-                raise ClientError(f"{AUDIT_TOPIC}-{partition.partition_index} has no leader; retry later")
+                raise ClientError(f"{self._name}-{partition.partition_index} has no leader; retry later")
             self._leaders[partition.partition_index] = addresses[partition.leader_id]
         self._topic_id = topic.topic_id
         # The first connection goes on to be used: the address by which it was reached may differ from the advertised.
@@ -261,7 +286,7 @@ class AuditTopic:
                 max_bytes=FETCH_BYTES,
                 topics=[
                     FetchTopic(
-                        topic=AUDIT_TOPIC,
+                        topic=self._name,
                         topic_id=self._topic_id,
                         partitions=[
                             FetchPartition(
@@ -273,12 +298,12 @@ class AuditTopic:
                 ],
             )
             response = self._connection(leader).send_latest(request)
-            raise_for_error(response.error_code, f"cannot fetch from {AUDIT_TOPIC}")
+            raise_for_error(response.error_code, f"cannot fetch from {self._name}")
             for topic in response.responses:
                 for each in topic.partitions:
                     if each.error_code == ErrorCode.OFFSET_OUT_OF_RANGE and self._skip_deleted(each, position):
                         continue
-                    raise_for_error(each.error_code, f"cannot fetch from {AUDIT_TOPIC}-{each.partition_index}")
+                    raise_for_error(each.error_code, f"cannot fetch from {self._name}-{each.partition_index}")
                     yield from _parsed(each.partition_index, each.records or b"", position, wanted)
 
 

@@ -1,7 +1,7 @@
 """Brings lines and records of a group together: in which zone a log was written, and which lines a record confirms."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -52,14 +52,22 @@ def _record_times(records: Records) -> dict[tuple[str, int], list[int]]:
     """What a line names → when its records were written."""
     found: dict[tuple[str, int], list[int]] = {}
     for place, record in records:
-        match record:
-            case ClassicGroup():
-                found.setdefault(("generation", record.generation_id), []).append(place.time_ms)
-            case GroupEpoch(epoch=int() as epoch):
-                found.setdefault(("epoch", epoch), []).append(place.time_ms)
-            case TargetEpoch():
-                found.setdefault(("target", record.epoch), []).append(place.time_ms)
+        key = record_key(record)
+        if key is not None:
+            found.setdefault(key, []).append(place.time_ms)
     return found
+
+
+def record_key(record: GroupRecord) -> tuple[str, int] | None:
+    """What a line about the same names."""
+    match record:
+        case ClassicGroup():
+            return "generation", record.generation_id
+        case GroupEpoch(epoch=int() as epoch):
+            return "epoch", epoch
+        case TargetEpoch():
+            return "target", record.epoch
+    return None
 
 
 def _key(statement: Statement) -> tuple[str, int] | None:
@@ -96,7 +104,7 @@ def credible(records: Records, statements: Iterable[Statement]) -> Iterator[Stat
     members = _member_ids(records)
     times = _record_times(records)
     for each in statements:
-        if not each.is_doubtful or _is_confirmed(each, members, times):
+        if not each.is_doubtful or is_confirmed(each, members, times):
             yield each
 
 
@@ -110,7 +118,8 @@ def _member_ids(records: Records) -> frozenset[str]:
     return frozenset(found)
 
 
-def _is_confirmed(statement: Statement, members: frozenset[str], times: dict[tuple[str, int], list[int]]) -> bool:
+def is_confirmed(statement: Statement, members: Container[str], times: Mapping[tuple[str, int], Sequence[int]]) -> bool:
+    """Whether a record shows the same. `members`: the ids that records have. `times`: what a line names → when."""
     at_ms = statement.place.time_ms
     key = _key(statement)
     if isinstance(statement, RebalancePrepared):
@@ -119,5 +128,7 @@ def _is_confirmed(statement: Statement, members: frozenset[str], times: dict[tup
         key = "generation", statement.generation_id
     if key is not None:
         is_near = any(-APART_MS <= each - at_ms <= CONFIRMED_WITHIN_MS for each in times.get(key, ()))
-        return is_near and (not isinstance(statement, RebalancePrepared) or set(statement.member_ids) <= members)
+        return is_near and (
+            not isinstance(statement, RebalancePrepared) or all(each in members for each in statement.member_ids)
+        )
     return isinstance(statement, OfGroup) and getattr(statement, "member_id", None) in members

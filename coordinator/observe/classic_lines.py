@@ -51,12 +51,12 @@ class Gathered(msgspec.Struct):
 class Members:
     """What is known of members beside the lines: who has which member id, by all records of the group."""
 
-    def __init__(self, by_id: Mapping[str, KnownMember] | None = None) -> None:
-        self._by_id = {} if by_id is None else by_id
+    def __init__(self, by_id: dict[str, KnownMember] | None = None) -> None:
+        self.by_id = {} if by_id is None else by_id
 
     def of(self, member_id: str, group_instance_id: str | None = None) -> KnownMember:
         """A member by its id. An id is the client id, or that of a static instance, and a UUID."""
-        found = self._by_id.get(member_id)
+        found = self.by_id.get(member_id)
         if found is not None:
             # What it subscribes to may have changed since this record, or after it.
             return msgspec.structs.replace(found, topics=None, digest=b"", partitions={}, unnamed_partitions=0)

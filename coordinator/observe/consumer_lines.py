@@ -34,19 +34,17 @@ class ConsumerLines:
 
     def __init__(self, *, is_whole: bool = True) -> None:
         """`is_whole`: no line was left out, so that what no line says did not happen."""
-        self._is_whole = is_whole
-        self._knows_all = False
-        """Whether the lines begin with the group, so that all its members are known."""
-        self._places: dict[tuple[str, object], Place] = {}
+        self.is_whole = is_whole
+        self.places: dict[tuple[str, object], Place] = {}
 
     def note(self, statement: OfGroup) -> None:
         """Keep where it was seen for the event that a record will tell."""
         kind, key = _KEYS.get(type(statement), (None, ""))
         if kind is None:
             return
-        if len(self._places) >= LINES_KEPT:
-            del self._places[next(iter(self._places))]
-        self._places[kind, getattr(statement, key)] = statement.place
+        if len(self.places) >= LINES_KEPT:
+            del self.places[next(iter(self.places))]
+        self.places[kind, getattr(statement, key)] = statement.place
 
     def of(self, event: Event) -> tuple[Place, ...]:
         """Where lines say what an event tells."""
@@ -54,7 +52,7 @@ class ConsumerLines:
         keys = [(event["kind"], member.get("member_id")), (event["kind"], event["generation_id"])]
         if event["kind"] == "rebalance.started":
             keys += [(each, member.get("member_id")) for each in ("member.removed", "member.joined")]
-        return tuple(self._places[each] for each in keys if each in self._places)
+        return tuple(self.places[each] for each in keys if each in self.places)
 
     def tell(self, telling: Telling, statement: OfGroup, members: Members) -> None:
         """Tell what the line says, of a group whose records cannot be seen."""
@@ -91,12 +89,14 @@ class ConsumerLines:
         """Without a line of a member that came or went, the hash tells whether its topics may have changed."""
         known, now = telling.known, statement.metadata_hash
         # A share group's epoch also rises when the state of its partitions is there.
-        tells = self._is_whole and known.protocol == CONSUMER and None not in (known.metadata_hash, now)
+        tells = self.is_whole and known.protocol == CONSUMER and None not in (known.metadata_hash, now)
         if tells and not known.triggers:
             is_same = now == known.metadata_hash
             cause = Cause.METADATA_CHANGED if is_same else InferredCause.TOPICS_OR_SUBSCRIPTION_CHANGED
             add_trigger(telling, trigger(cause, None, telling.time_ms))
-        self._knows_all = (known.generation_id > 0 and self._knows_all) or statement.epoch <= FIRST_EPOCH_MAX
+        known.has_all_members = (
+            known.generation_id > 0 and known.has_all_members
+        ) or statement.epoch <= FIRST_EPOCH_MAX
         known.is_open = False  # whether its members had got there is not told
         known.metadata_hash = None
         epoch_events(telling, GroupEpoch(statement.group_id, statement.epoch))
@@ -109,7 +109,7 @@ class ConsumerLines:
         if member is None:
             return
         member.epoch, member.is_settled = statement.epoch, statement.assignment_state == SETTLED
-        if known.is_open and self._knows_all and is_stable(known):
+        if known.is_open and known.has_all_members and is_stable(known):
             known.is_open, known.state = False, "Stable"
             telling.tell("generation.stable", members=len(known.members), partitions=None, rebalance_ms=since(telling))
 

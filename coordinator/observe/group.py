@@ -4,6 +4,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+import msgspec
+
 from coordinator.core.causes import Cause
 from coordinator.explain.generation import OF_EPOCHS
 from coordinator.observe.classic import classic_events
@@ -35,8 +37,12 @@ def in_order(records: Iterable[tuple[Place, GroupRecord]], statements: Iterable[
 
 
 def _is_before(statement: Statement, record: Place) -> bool:
-    ahead_ms = LINE_AHEAD_MS if isinstance(statement, _WITH_A_RECORD) else 0
-    return statement.place.time_ms - ahead_ms <= record.time_ms
+    return statement.place.time_ms - ahead_ms(statement) <= record.time_ms
+
+
+def ahead_ms(statement: Statement) -> int:
+    """How much later than the record that it tells of a line may be, and still comes before it."""
+    return LINE_AHEAD_MS if isinstance(statement, _WITH_A_RECORD) else 0
 
 
 _WITH_A_RECORD: Final = (
@@ -59,9 +65,17 @@ def members_of(records: Iterable[tuple[Place, GroupRecord]]) -> Members:
     """Who had which member id, by all records."""
     found: dict[str, KnownMember] = {}
     for _, record in records:
-        if isinstance(record, ClassicGroup):
-            for each in record.members:
-                found[each.member_id] = KnownMember(
+        found.update(members_in(record))
+    return Members(found)
+
+
+def members_in(record: GroupRecord) -> Iterator[tuple[str, KnownMember]]:
+    """Member id → who has it, by one record."""
+    if isinstance(record, ClassicGroup):
+        for each in record.members:
+            yield (
+                each.member_id,
+                KnownMember(
                     each.member_id,
                     each.client_id,
                     each.client_host,
@@ -70,11 +84,22 @@ def members_of(records: Iterable[tuple[Place, GroupRecord]]) -> Members:
                     each.digest,
                     session_timeout_ms=each.session_timeout_ms or None,
                     rebalance_timeout_ms=each.rebalance_timeout_ms or None,
-                )
-        elif isinstance(record, ConsumerMember) and record.topics is not None:
-            who = (record.member_id, record.client_id, record.client_host, record.group_instance_id)
-            found[record.member_id] = KnownMember(*who, record.topics, record.digest)
-    return Members(found)
+                ),
+            )
+    elif isinstance(record, ConsumerMember) and record.topics is not None:
+        who = (record.member_id, record.client_id, record.client_host, record.group_instance_id)
+        yield record.member_id, KnownMember(*who, record.topics, record.digest)
+
+
+class ObserverState(msgspec.Struct):
+    """What an observer of a group has gathered and not told yet, and what it tells it by."""
+
+    known: KnownGroup
+    current: Gathered | None
+    waiting: list[OfGroup]
+    explained: dict[str, Removed]
+    line_places: dict[tuple[str, object], Place]
+    members: dict[str, KnownMember]
 
 
 class GroupObserver:
@@ -116,6 +141,33 @@ class GroupObserver:
     def end(self) -> None:
         """Nothing more is seen: tell what is still open."""
         self._finish(None)
+
+    def leave_lines_out(self) -> None:
+        """From now on, what no line says may have happened: a line was left out."""
+        self._lines.is_whole = False
+
+    @property
+    def known(self) -> KnownGroup:
+        """The group by what has been told of it."""
+        return self._known
+
+    @property
+    def awaits_record(self) -> bool:
+        """Whether the lines tell a rebalance to its end, and it is not told yet because its record has not come."""
+        return self._current is not None and self._current.is_complete
+
+    @property
+    def state(self) -> ObserverState:
+        """All that what is seen later is told by, `events` aside."""
+        return ObserverState(
+            self._known, self._current, self._waiting, self._explained, self._lines.places, self._members.by_id
+        )
+
+    def go_on(self, state: ObserverState) -> None:
+        """Take the state of an observer of the same group, which this one goes on from."""
+        self._known, self._current, self._waiting = state.known, state.current, state.waiting
+        self._explained, self._lines.places = state.explained, state.line_places
+        self._members = Members(state.members)
 
     # ---- records
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Self
 
 from coordinator.explain.claims.claim import Claim, Known
+from coordinator.explain.folded_group import GENERATIONS_KEPT
 from coordinator.explain.history import GroupHistory
 from coordinator.observe.evidence import ObservedEvent
 from coordinator.observe.places import Place
@@ -14,20 +15,23 @@ class ObservedHistory(GroupHistory):
 
     is_observed = True
 
+    def __init__(self, group_id: str, generations_max: int = GENERATIONS_KEPT) -> None:
+        super().__init__(group_id, generations_max)
+        self.reasons_are_seen = False
+        self.observed: dict[int, ObservedEvent] = {}
+        """`seq` → the event and its places."""
+
     @classmethod
     def of_observed(cls, group_id: str, events: Iterable[ObservedEvent]) -> Self:
         history = cls(group_id)
-        history.observed = {}
         for each in events:
             history.take(each)
         return history
 
-    observed: dict[int, ObservedEvent]
-    """`seq` → the event and its places."""
-
     def take(self, observed: ObservedEvent) -> None:
         if self.apply(observed.event):
             self.observed[observed.event.seq] = observed
+            self.reasons_are_seen |= observed.reasons_are_seen
 
     def places_of(self, claim: Claim) -> tuple[Place, ...]:
         """Where the events were seen that a claim rests on, each once, in order of time."""

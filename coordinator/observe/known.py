@@ -78,6 +78,8 @@ class KnownGroup(msgspec.Struct):
     metadata_hash: int | None = None
     started_ms: int | None = None
     is_open: bool = False
+    has_all_members: bool = False
+    """Of a group that lines alone tell of: they begin with it, so that all its members are known."""
 
 
 def count(partitions: TopicPartitions) -> int:

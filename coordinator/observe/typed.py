@@ -10,10 +10,10 @@ import msgspec
 
 from coordinator.audit import schema
 from coordinator.audit.schema import TAGS, AuditEvent, MemberRef, MemberSnapshot
-from coordinator.core.causes import Cause, InferredCause
+from coordinator.audit.schema.observed import cause_of
+from coordinator.core.causes import Cause
 from coordinator.observe.known import Event, Trigger
 
-_OF_THE_AUDIT: Final = frozenset(map(str, Cause))
 _BY_KIND: Final = {kind: struct for struct, kind in TAGS.items()}
 _EMPTY: Final[dict[Any, Any]] = {str: "", bool: True}
 
@@ -33,11 +33,6 @@ def with_causes(event: Event) -> AuditEvent:
     if event.get("cause") is not None and hasattr(found, "cause"):
         own["cause"] = cause_of(event["cause"])
     return msgspec.structs.replace(found, **own) if own else found
-
-
-def cause_of(name: str) -> Cause | InferredCause:
-    """The cause that an event names by its value."""
-    return Cause(name) if name in _OF_THE_AUDIT else InferredCause(name)
 
 
 def _trigger(each: Trigger) -> schema.Trigger:

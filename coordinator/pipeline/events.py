@@ -13,6 +13,7 @@ from coordinator.audit.schema import (
     RebalanceStarted,
     decode_coordinator_event,
     decode_event,
+    decode_observed,
 )
 from coordinator.core.causes import Cause
 
@@ -78,7 +79,8 @@ def read(value: bytes | None) -> tuple[AuditEvent | OtherEvent | None, str]:
     try:
         event = decode_event(value)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-        return _read_other(value, problem)
+        observed = decode_observed(value)
+        return _read_other(value, problem) if observed is None else _read_observed(observed.event)
     if not (
         -_NUMBER_MAX <= event.seq <= _NUMBER_MAX
         and -_NUMBER_MAX <= event.created_seq <= _NUMBER_MAX
@@ -90,6 +92,16 @@ def read(value: bytes | None) -> tuple[AuditEvent | OtherEvent | None, str]:
     if type(event) is RebalanceStarted and not all(len(each) == _THEN_AND_NOW for each in event.topic_changes.values()):
         return None, "no valid rebalance.started: topic_changes are not pairs of numbers"
     return event, ""
+
+
+def _read_observed(event: AuditEvent) -> tuple[OtherEvent | None, str]:
+    """What was seen of another Kafka is kept as it is told. No history is made of it: much in it is not known."""
+    found = msgspec.to_builtins(event) | {"coordinator_epoch": 0}
+    if not all(type(found.get(name)) is needed for name, needed in _NEEDED.items()):
+        return None, f"no valid {found['kind']}: a field is null that says which event it is"
+    if any(abs(found[name]) > _NUMBER_MAX for name, needed in _NEEDED.items() if needed is int):
+        return None, f"a number beyond 64 bits: {_largest_number(event)}"
+    return _other(found), ""
 
 
 def _largest_number(event: AuditEvent) -> int:

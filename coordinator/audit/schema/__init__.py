@@ -59,6 +59,8 @@ from coordinator.audit.schema.members import (
     MemberRemoved,
     StaticMemberReplaced,
 )
+from coordinator.audit.schema.observed import ObservedEvent
+from coordinator.audit.schema.observed import decode_observed as _decode_observed
 from coordinator.audit.schema.requests import (
     OffsetsCommitted,
     OffsetsDeleted,
@@ -132,6 +134,7 @@ __all__ = [
     "MemberRejoined",
     "MemberRemoved",
     "MemberSnapshot",
+    "ObservedEvent",
     "OffsetsCommitted",
     "OffsetsDeleted",
     "OffsetsExpired",
@@ -150,6 +153,7 @@ __all__ = [
     "WorkerTasks",
     "decode_coordinator_event",
     "decode_event",
+    "decode_observed",
     "encode_event",
     "json_schema",
 ]
@@ -196,12 +200,19 @@ NEVER_VOID: Final[frozenset[type[AuditEvent]]] = frozenset(
 TAGS: Final[dict[type[AuditEvent], str]] = {kind: str(kind.__struct_config__.tag) for kind in get_args(AnyAuditEvent)}
 """Class → kind."""
 
+_BY_KIND: Final[dict[str, type[AuditEvent]]] = {kind: struct for struct, kind in TAGS.items()}
+
 encode_event = msgspec.json.Encoder().encode
 
 decode_event = msgspec.json.Decoder(AnyAuditEvent).decode
 
 decode_coordinator_event = msgspec.json.Decoder(AnyCoordinatorEvent).decode
 """For the value of a record without a key."""
+
+
+def decode_observed(value: bytes) -> ObservedEvent | None:
+    """The event of a value that `coordinator watch` wrote; None: it is none, or one of a later version."""
+    return _decode_observed(value, _BY_KIND)
 
 
 def json_schema() -> dict[str, Any]:

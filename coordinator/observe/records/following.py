@@ -1,7 +1,8 @@
 """Follows `__consumer_offsets` as it grows: the records of groups, with the positions at which to go on later."""
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from selectors import EVENT_READ, DefaultSelector
+from time import monotonic
 from typing import Final, Self
 
 import msgspec
@@ -56,6 +57,7 @@ class OffsetsFollower:
         table: GroupTable | None = None,
         wait_ms: int = WAIT_MS,
         topic: OffsetsTopic | None = None,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
         """`groups` are those whose records are wanted, which may change; None: all. `table` gets the commits of all.
 
@@ -72,13 +74,19 @@ class OffsetsFollower:
         self._scans: dict[int, PartitionScan] = {}
         self._notes = Notes()
         self._commits_told = 0
+        self._clock = clock
         self.undecoded: dict[int, int] = {}
         """Record type → records that no `GroupRecord` is made of."""
+        self.current_at: dict[int, float] = {}
+        """Partition → when, by the clock, all that it had had been read. One that is behind is not in it."""
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *problem: object) -> None:
+        self.close()
+
+    def close(self) -> None:
         self._topic.close()
 
     def starts(self) -> dict[int, int]:
@@ -102,6 +110,7 @@ class OffsetsFollower:
             for each, start in positions.items()
         }
         self._commits_told = troubles = 0
+        self.current_at = {}
         while True:
             answers, problem = self._answers()
             for partition, answer in answers:
@@ -110,6 +119,10 @@ class OffsetsFollower:
                     records = list(self._decoded(scan.name, part))
                     if records:
                         yield self._followed(records)
+                if scan.position >= answer.high_watermark:
+                    self.current_at[partition] = self._clock()
+                else:
+                    self.current_at.pop(partition, None)
             troubles = 0 if problem is None else troubles + 1
             if problem is not None:
                 self._look_again(troubles, problem)
@@ -208,6 +221,7 @@ class OffsetsFollower:
 
     def _hang_up(self) -> None:
         """Nobody is to answer any more, so that other requests can be made."""
+        self.current_at = {}
         self._topic.forget_all()
         self._sent = {}
 

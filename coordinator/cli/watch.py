@@ -1,0 +1,192 @@
+"""`coordinator watch`: stays at a Kafka that others run, until SIGTERM or Ctrl-C."""
+
+import asyncio
+import sys
+import threading
+from contextlib import closing
+from datetime import tzinfo
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from coordinator.cli.observed import AUTO, Zone
+from coordinator.cli.ready_file import ReadyFile
+from coordinator.cli.server_options import server_option
+from coordinator.cli.server_process import CANNOT_START, LOG_LEVELS
+from coordinator.cli.stop_signals import StopSignals
+from coordinator.client.bootstrap import Bootstrap
+from coordinator.client.wire import ClientError
+from coordinator.config.key import ConfigError
+from coordinator.internal_topics import AUDIT_TOPIC
+from coordinator.log.errors import LogError
+from coordinator.logger import logger
+from coordinator.service_manager import ServiceManager
+
+if TYPE_CHECKING:
+    from coordinator.watch.session import Session, Target, WatchOptions
+
+DEFAULT_LISTEN: Final = "127.0.0.1:9192"
+ENDED_WITH_A_PROBLEM: Final = 1
+
+
+@click.command
+@server_option
+@click.option(
+    "--into",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Append to a log in this folder, which is served at --listen.",
+)
+@click.option(
+    "--listen", default=DEFAULT_LISTEN, show_default=True, metavar="HOST:PORT", help="Of --into; port 0: a free one."
+)
+@click.option(
+    "--topic",
+    metavar="NAME",
+    help=f"Append to this topic of the cluster; {AUDIT_TOPIC} is where `coordinator groups why` looks.",
+)
+@click.option(
+    "--broker-log",
+    "broker_logs",
+    multiple=True,
+    metavar="PATH",
+    help="Logs of Kafka's brokers to follow: a file, a folder or a pattern. May be repeated.",
+)
+@click.option(
+    "--group", "groups", multiple=True, metavar="PATTERN", help="Only these groups: billing-*. May be repeated."
+)
+@click.option("--log-format", default=AUTO, show_default=True, metavar="NAME", help="The format of the lines.")
+@click.option(
+    "--log-zone",
+    type=Zone(),
+    metavar="ZONE",
+    help="Of times without one: Europe/Berlin, +02:00. By default it is found out by when the file was written.",
+)
+@click.option("--admin", metavar="HOST:PORT", help="Of --into: the address of /metrics, /healthz and /readyz.")
+@click.option("--log-level", type=click.Choice(LOG_LEVELS), default="info", help="The least that is logged (info).")
+@click.option("--ready-file", type=click.Path(path_type=Path), help="Write this JSON file (bootstrap, pid) when ready.")
+def command(
+    bootstrap: Bootstrap,
+    folder: Path | None,
+    listen: str,
+    topic: str | None,
+    broker_logs: tuple[str, ...],
+    groups: tuple[str, ...],
+    log_format: str,
+    log_zone: tzinfo | None,
+    admin: str | None,
+    log_level: str,
+    ready_file: Path | None,
+) -> None:
+    """Watch the groups of a Kafka that others run, and append what happens to a log, until SIGTERM or Ctrl-C.
+
+    It follows the records of __consumer_offsets before they are compacted, and the logs of the brokers through their
+    rotation. What it appends is read as the audit of a coordinator is: `coordinator groups why GROUP --bootstrap
+    127.0.0.1:9192`. It needs READ on __consumer_offsets alone, joins no group and commits nothing. Killed and started
+    again, it goes on where it was.
+    """
+    sys.modules.setdefault("rich", None)  # type: ignore[arg-type]
+    from coordinator.cli.log_writer import logging_to_stderr
+    from coordinator.observe.logs.unwrapping import FORMATS
+    from coordinator.watch.positions import PositionError
+    from coordinator.watch.session import WatchOptions
+
+    if (folder is None) == (topic is None):
+        raise click.ClickException("say where to append: either --into DIR or --topic NAME")
+    if admin is not None and folder is None:
+        raise click.ClickException("--admin goes with --into")
+    if log_format not in FORMATS:
+        raise click.ClickException(f"{log_format!r} is none of the formats {', '.join(FORMATS)}")
+    options = WatchOptions(server=bootstrap, groups=groups, log_paths=broker_logs, log_format=log_format, zone=log_zone)
+    watching = _Watching(options, ReadyFile(ready_file))
+    try:
+        with closing(ServiceManager()) as manager, logging_to_stderr(log_level) as writer, watching.ready_file:
+            if folder is not None:
+                main = watching.into(folder, listen, admin, manager, lambda: writer.lines_dropped)
+            else:
+                assert topic is not None
+                main = watching.to_topic(topic, manager)
+            asyncio.run(main)
+    except (PositionError, ConfigError, LogError, ClientError, OSError) as problem:
+        click.echo(f"coordinator: {problem}", err=True)
+        sys.exit(ENDED_WITH_A_PROBLEM if watching.is_ready else CANNOT_START)
+
+
+class _Watching:
+    """One run of the command."""
+
+    def __init__(self, options: "WatchOptions", ready_file: ReadyFile) -> None:
+        self._options, self.ready_file = options, ready_file
+        self.is_ready = False
+
+    async def to_topic(self, name: str, manager: ServiceManager) -> None:
+        """Raises PositionError, ClientError."""
+        from coordinator.watch.session import Session, Target
+        from coordinator.watch.topic_sink import TopicSink
+
+        stopped = threading.Event()
+        session = Session(self._options, stopped)
+        server = self._options.server
+        target = Target(server, name, lambda ends: TopicSink(server, name, ends, stopped))
+        logger.info("watching", kafka=str(server), topic=name, logs=",".join(self._options.log_paths))
+        await self._run(session, target, manager, {"bootstrap": str(server)})
+
+    async def into(self, folder: Path, listen: str, admin: str | None, manager: ServiceManager, dropped: Any) -> None:
+        """Raises PositionError, ClientError, ConfigError, LogError."""
+        from coordinator.watch.own_server import OwnServer, OwnSink, own_config
+        from coordinator.watch.session import Session, Target, partition_count
+
+        stopped = threading.Event()
+        session = Session(self._options, stopped)
+        count = await asyncio.to_thread(partition_count, self._options.server)
+        server = OwnServer(own_config(folder, listen, count, admin, {}), log_lines_dropped=dropped)
+        await server.start()
+        try:
+            sink = OwnSink(server, asyncio.get_running_loop())
+            target = Target(Bootstrap(server.bootstrap), AUDIT_TOPIC, lambda ends: sink)
+            logger.info("watching", kafka=str(self._options.server), logs=",".join(self._options.log_paths))
+            ready = {"bootstrap": server.bootstrap} | ({} if server.admin is None else {"admin": server.admin})
+            await self._run(session, target, manager, ready, server.failure)
+        finally:
+            await server.stop()
+
+    async def _run(
+        self,
+        session: "Session",
+        target: "Target",
+        manager: ServiceManager,
+        ready: dict[str, str],
+        failure: "asyncio.Future[LogError] | None" = None,
+    ) -> None:
+        """Until a signal comes, or it cannot go on. Raises what ended it."""
+        loop = asyncio.get_running_loop()
+        signals = StopSignals(self.ready_file.remove)
+
+        def ready_again() -> None:
+            loop.call_soon_threadsafe(begun)
+
+        def begun() -> None:
+            if not self.is_ready:
+                self.is_ready = True
+                self.ready_file.write(ready)
+                manager.ready(f"watching {self._options.server}")
+
+        try:
+            signals.started()
+            watching = asyncio.create_task(asyncio.to_thread(session.run, target, ready_again))
+            stopping = asyncio.create_task(signals.requested.wait())
+            others = [stopping] if failure is None else [stopping, failure]
+            await asyncio.wait((watching, *others), return_when=asyncio.FIRST_COMPLETED)
+            manager.stopping()
+            session.stopped.set()
+            self.ready_file.remove()
+            stopping.cancel()
+            await watching
+            if failure is not None and failure.done():
+                raise failure.result()
+        finally:
+            session.stopped.set()
+            signals.close()
+        logger.info("stopped watching")

@@ -1,0 +1,239 @@
+"""One group of a Kafka that is watched: its records and lines as they come, in the order in which they are told.
+
+Lines and records of the same thing arrive at different times, each kind in its own order. So what arrives is held
+until nothing can come any more that belongs before it; the caller knows when that is.
+"""
+
+from bisect import insort
+from collections import deque
+from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import Any, Final
+
+import msgspec
+
+from coordinator.observe.alignment import is_confirmed, record_key
+from coordinator.observe.classic_lines import Members
+from coordinator.observe.consumer import TopicNames
+from coordinator.observe.evidence import ObservedEvent
+from coordinator.observe.group import GroupObserver, ahead_ms, members_in
+from coordinator.observe.kept_group import KeptGroup, LineMark, kept_group, observer_state
+from coordinator.observe.logs.statements import OfGroup
+from coordinator.observe.places import Place
+from coordinator.observe.records.stored import GroupRecord
+from coordinator.observe.sources import tells_reason
+
+GONE_MEMBERS_KEPT: Final = 200
+RECENT_RECORDS: Final = 20
+KEPT_MAX: Final = 1_000
+"""Of each kind of thing that is gathered and belongs to no rebalance yet: a client can make as many as it likes."""
+
+
+class LoggedStatement(msgspec.Struct, frozen=True):
+    """A statement, and which line of which log it is. `order_ms` is its time, never less than of a line before it."""
+
+    statement: OfGroup
+    log: str
+    mark: LineMark
+    order_ms: int
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """A record or a line that is not told yet. `arrived` is when it was read, in seconds of the caller's clock."""
+
+    time_ms: int
+    arrived: float
+    of: tuple[Place, GroupRecord] | LoggedStatement
+
+    @property
+    def log(self) -> str | None:
+        """The log that has it; None: it is a record."""
+        return self.of.log if isinstance(self.of, LoggedStatement) else None
+
+
+def _order(line: Waiting) -> tuple[int, str, LineMark]:
+    assert isinstance(line.of, LoggedStatement)
+    return line.time_ms, line.of.log, line.of.mark
+
+
+class GroupStream:
+    """Give it what is read with `put`, and have it told with `tell`."""
+
+    def __init__(self, group_id: str, name_of: TopicNames, *, has_records: bool, seq: int = 0) -> None:
+        """`seq` is that of the last event of an earlier group with this id, which is forgotten."""
+        self.group_id = group_id
+        self._observer = GroupObserver(group_id, name_of, Members(), has_records=has_records)
+        self._observer.known.seq = seq
+        self._records: deque[Waiting] = deque()
+        self._lines: list[Waiting] = []
+        self._kept = KeptGroup(group_id, self._observer.known, None, [], {}, [], {})
+        """Of it, what the observer does not have counts."""
+        self._completed_at: float | None = None
+        self.lines_left_out = 0
+        """Lines that may be forged or cut, and that no record confirms."""
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether nothing of the group is there or expected."""
+        state = self._observer.state
+        return not state.known.protocol and state.current is None and not self.has_waiting
+
+    @property
+    def seq(self) -> int:
+        return self._observer.known.seq
+
+    # ---- what is read
+
+    def put_record(self, place: Place, record: GroupRecord, arrived: float) -> bool:
+        """Return False if it was told before."""
+        assert place.position is not None
+        if place.position <= self._kept.read_to:
+            return False
+        self._records.append(Waiting(place.time_ms, arrived, (place, record)))
+        return True
+
+    def put_line(self, line: LoggedStatement, arrived: float) -> bool:
+        """Return False if it was told before."""
+        told = self._kept.lines_to.get(line.log)
+        if told is not None and line.mark <= told:
+            return False
+        insort(self._lines, Waiting(line.order_ms, arrived, line), key=_order)
+        return True
+
+    @property
+    def has_waiting(self) -> bool:
+        return bool(self._records or self._lines)
+
+    @property
+    def waiting(self) -> int:
+        return len(self._records) + len(self._lines)
+
+    @property
+    def first_record(self) -> int | None:
+        """The offset of the first record that is not told."""
+        return None if not self._records else self._records[0].of[0].position  # type: ignore[index]
+
+    def first_lines(self) -> Iterable[tuple[str, LineMark]]:
+        """The first line of each log that is not told. One log may come more than once."""
+        return ((each.of.log, each.of.mark) for each in self._lines if isinstance(each.of, LoggedStatement))
+
+    @property
+    def next(self) -> Waiting | None:
+        """What comes next, of what is there."""
+        if not self._lines or not self._records:
+            return self._lines[0] if self._lines else (self._records[0] if self._records else None)
+        line, record = self._lines[0], self._records[0]
+        assert isinstance(line.of, LoggedStatement)
+        return line if line.time_ms - ahead_ms(line.of.statement) <= record.time_ms else record
+
+    # ---- what is told
+
+    def tell(self, is_due: Callable[[Waiting], bool], now: float) -> list[ObservedEvent]:
+        """The events of all that is due, in order, up to the first that is not."""
+        found: list[ObservedEvent] = []
+        while (following := self.next) is not None and is_due(following):
+            if isinstance(following.of, LoggedStatement):
+                self._lines.pop(0)
+                self._tell_line(following.of)
+            else:
+                self._records.popleft()
+                self._tell_record(*following.of)
+            found += self._told()
+            if not self._observer.awaits_record:
+                self._completed_at = None
+            elif self._completed_at is None:
+                self._completed_at = now
+        return found
+
+    def tell_without_record(self, before: float) -> list[ObservedEvent]:
+        """The events of a rebalance that is over by its lines, since `before`, and whose record has not come."""
+        if not self._observer.awaits_record or self._completed_at is None or self._completed_at > before:
+            return []
+        self._completed_at = None
+        self._observer.end()
+        return self._told()
+
+    @property
+    def awaits_record(self) -> bool:
+        return self._observer.awaits_record
+
+    def _tell_record(self, place: Place, record: GroupRecord) -> None:
+        assert place.position is not None
+        self._observer.state.members.update(members_in(record))
+        self._observer.take((place, record))
+        self._kept.read_to = place.position
+        key = record_key(record)
+        if key is not None:
+            self._kept.recent = [*self._kept.recent, (*key, place.time_ms)][-RECENT_RECORDS:]
+
+    def _tell_line(self, line: LoggedStatement) -> None:
+        self._kept.lines_to = {**self._kept.lines_to, line.log: line.mark}
+        if line.statement.is_doubtful and not self._is_confirmed(line.statement):
+            self.lines_left_out += 1
+            if self._kept.is_whole:
+                self._kept.is_whole = False
+                self._observer.leave_lines_out()
+            return
+        self._kept.reasons_are_seen = self._kept.reasons_are_seen or tells_reason(line.statement)
+        self._observer.take(line.statement)
+
+    def _is_confirmed(self, statement: OfGroup) -> bool:
+        times: dict[tuple[str, int], list[int]] = {}
+        for kind, number, time_ms in self._kept.recent:
+            times.setdefault((kind, number), []).append(time_ms)
+        members: dict[str, Any] = dict(self._observer.state.members)
+        for each in self._records:
+            place, record = each.of  # type: ignore[misc]
+            members.update(members_in(record))
+            key = record_key(record)
+            if key is not None:
+                times.setdefault(key, []).append(place.time_ms)
+        return is_confirmed(statement, members, times)
+
+    def _told(self) -> list[ObservedEvent]:
+        found = self._observer.events
+        self._observer.events = []
+        if self._kept.reasons_are_seen:
+            found = [msgspec.structs.replace(each, reasons_are_seen=True) for each in found]
+        if found:
+            self._forget()
+        return found
+
+    def _forget(self) -> None:
+        """Keep the state bounded, whatever clients do."""
+        state = self._observer.state
+        gone = [each for each in state.members if each not in state.known.members]
+        for member_id in islice(gone, max(0, len(gone) - GONE_MEMBERS_KEPT)):
+            del state.members[member_id]
+        _keep_newest(state.explained)
+        _keep_newest(state.line_places)
+        del state.waiting[: max(0, len(state.waiting) - KEPT_MAX)]
+
+    # ---- what is kept
+
+    @property
+    def kept(self) -> KeptGroup:
+        """All that another stream of the group goes on from, which gets again what was put and is not told."""
+        own = kept_group(self.group_id, self._observer.state)
+        beside = self._kept
+        return msgspec.structs.replace(
+            own,
+            read_to=beside.read_to,
+            lines_to=beside.lines_to,
+            recent=beside.recent,
+            is_whole=beside.is_whole,
+            reasons_are_seen=beside.reasons_are_seen,
+        )
+
+    def go_on(self, kept: KeptGroup, now: float) -> None:
+        """Take what another stream kept. What was put before is to be put after this."""
+        self._kept = kept
+        self._observer.go_on(observer_state(kept))
+        if not kept.is_whole:
+            self._observer.leave_lines_out()
+        self._completed_at = now if self._observer.awaits_record else None
+
+
+def _keep_newest(found: dict[Any, Any]) -> None:
+    for key in list(islice(found, max(0, len(found) - KEPT_MAX))):
+        del found[key]

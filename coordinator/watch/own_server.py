@@ -1,0 +1,115 @@
+"""The server of `coordinator watch --into DIR`: it has the audit topic, which the watcher appends to, and no groups."""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from _wire.records import build_batch
+from coordinator.audit.schema import Record
+from coordinator.broker.retention import Retention
+from coordinator.config.group_keys import OFFSETS_TOPIC_NUM_PARTITIONS
+from coordinator.config.listener_keys import LISTENERS
+from coordinator.config.metrics_keys import ADMIN_LISTENER
+from coordinator.config.server_keys import LOG_DIRS
+from coordinator.config.settings import Config
+from coordinator.internal_topics import AUDIT_TOPIC
+from coordinator.log.errors import LogError
+from coordinator.log.partition_log import PartitionLog
+from coordinator.log.retention import retained_from
+from coordinator.log.segments.segment_file import PrebuiltBatch
+from coordinator.security.protocols import SecurityProtocol
+from coordinator.server.host import this_host
+from coordinator.server.node import Node
+from coordinator.server.wall_clock import WallClockWatch
+from coordinator.watch.positions import now_ms
+from coordinator.watch.sink import SinkError
+
+COMPRESSION: Final = "lz4"
+APPEND_SECONDS: Final = 60
+
+
+def own_config(folder: Path, listen: str, partitions: int, admin: str | None, more: Mapping[str, str]) -> Config:
+    """Raises ConfigError."""
+    texts = {
+        LISTENERS.name: f"{SecurityProtocol.PLAINTEXT.value}://{listen}",
+        LOG_DIRS.name: str(folder),
+        OFFSETS_TOPIC_NUM_PARTITIONS.name: str(partitions),
+        "transaction.state.log.num.partitions": "1",
+        "auto.create.topics.enable": "false",
+        **more,
+    }
+    if admin is not None:
+        texts[ADMIN_LISTENER.name] = admin
+    return Config(texts)
+
+
+class OwnServer(Node):
+    """Serves what is appended. Its groups are never loaded: so it coordinates none, and writes no event of its own."""
+
+    def __init__(self, config: Config, **more: Any) -> None:
+        super().__init__(config, host=this_host(), **more)
+        self.retained: dict[int, int] = {}
+        """Partition → the offset from which the watcher needs its positions."""
+
+    def _begin(self) -> None:
+        loop, storage = self.loop, self.storage
+        storage.flusher.start(loop.now_ms())
+        retention = Retention(
+            storage.image,
+            storage.partitions,
+            self.config,
+            loop.scheduler,
+            store_start_offsets=storage.flusher.store_log_start_offsets,
+            wall_ms=loop.wall_ms,
+            audit_retained_from=self._retained_from,
+        )
+        retention.start(loop.now_ms())
+        loop.scheduler.on_due(retention.due)
+        storage.cleaner.start()
+        watch = WallClockWatch(loop.scheduler, loop.wall)
+        watch.start(loop.now_ms())
+        loop.scheduler.on_due(watch.due)
+
+    def _retained_from(self, log: PartitionLog, wall_ms: int) -> int:
+        """Never what the watcher goes on from."""
+        needed = self.retained.get(log.partition, log.log_start_offset)
+        return min(retained_from(log, wall_ms), max(needed, log.log_start_offset))
+
+    @property
+    def partition_count(self) -> int:
+        return self.storage.partitions.partition_count(AUDIT_TOPIC)
+
+
+class OwnSink:
+    """Appends to the server from another thread than that of its event loop."""
+
+    def __init__(self, server: OwnServer, loop: asyncio.AbstractEventLoop) -> None:
+        self._server, self._loop = server, loop
+
+    def end_offset(self, partition: int) -> int:
+        return self._server.storage.partitions.get(AUDIT_TOPIC, partition).log_end_offset
+
+    def retain(self, partition: int, offset: int) -> None:
+        self._server.retained[partition] = offset
+
+    def append(self, batches: dict[int, list[Record]]) -> None:
+        """Raises SinkError."""
+        try:
+            asyncio.run_coroutine_threadsafe(self._append(batches), self._loop).result(APPEND_SECONDS)
+        except (LogError, TimeoutError) as problem:
+            raise SinkError(f"cannot append to the own log: {problem}") from problem
+
+    async def _append(self, batches: dict[int, list[Record]]) -> None:
+        storage, at_ms = self._server.storage, now_ms()
+        for partition, records in batches.items():
+            log = storage.partitions.get(AUDIT_TOPIC, partition)
+            data = build_batch(
+                records,
+                base_offset=log.log_end_offset,
+                timestamp_ms=at_ms,
+                compression=COMPRESSION,
+                partition_leader_epoch=storage.partitions.leader_epoch,
+            )
+            log.append_prebuilt([PrebuiltBatch(data, log.log_end_offset + len(records) - 1)], at_ms)
+            storage.notifier.mark_appended(log)

@@ -1,0 +1,243 @@
+"""One partition of `__consumer_offsets` that is watched: its groups, and what of them is to be appended."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+
+from coordinator.audit.schema import TAGS, Record
+from coordinator.audit.schema.observed import ObservedEvent, encode_observed
+from coordinator.observe.consumer import TopicNames
+from coordinator.observe.group_stream import GroupStream, LoggedStatement, Waiting
+from coordinator.observe.kept_group import LineMark, encode_group
+from coordinator.observe.logs.following import LogPosition
+from coordinator.observe.places import Place
+from coordinator.observe.records.stored import GroupRecord
+from coordinator.watch.positions import Position, Restored, position_record
+
+TIME_MAX_MS: Final = 253_402_300_799_000
+"""The end of the year 9999. A producer may write records of any time."""
+GONE_KEPT: Final = 5_000
+"""Groups that are gone and whose numbers are remembered."""
+CHECKPOINT_BYTES: Final = 1 << 20
+"""After so much that changed, all groups are written again, so that a start reads no more than about that."""
+CHECKPOINT_MS: Final = 3_600_000
+"""And after so much time, so that the retention of the topic does not delete the last position."""
+SLICE_BYTES: Final = 256 << 10
+"""Of the states of groups that have not changed, in one batch."""
+
+
+class _Chunk(msgspec.Struct):
+    """Lines of a log that were read together: where they begin, and the last one of this partition."""
+
+    before: LogPosition | None
+    last: LineMark
+
+
+class PartitionWatch:
+    """Put in what is read; `tell` what is due; `take` gives the records that are to be appended together."""
+
+    def __init__(self, partition: int, name_of: TopicNames, *, has_records: bool) -> None:
+        self.partition = partition
+        self._name_of, self._has_records = name_of, has_records
+        self._streams: dict[str, GroupStream] = {}
+        self._waiting: dict[str, None] = {}
+        """Groups with something that is not told."""
+        self._awaiting: dict[str, None] = {}
+        """Groups of which a rebalance is over by its lines, and its record has not come."""
+        self._changed: dict[str, None] = {}
+        self._gone: dict[str, None] = {}
+        self._forgotten: list[str] = []
+        self._seq = 0
+        self._chunks: dict[str, list[_Chunk]] = {}
+        self._events: list[ObservedEvent] = []
+        self._unsaved: dict[str, None] = {}
+        """Groups that the checkpoint under way has not written yet."""
+        self._checkpoint_offset: int | None = None
+        """Where the last whole checkpoint begins."""
+        self._began_offset: int | None = None
+        """Where the one under way begins."""
+        self._changed_bytes = 0
+        self._checkpoint_ms = 0
+        self._saved: tuple[int, Mapping[str, LogPosition]] | None = None
+        self.newest_ms: int | None = None
+        """The time of the last record of a group that was read."""
+
+    # ---- what is read
+
+    def restore(self, restored: Restored, checkpoint_offset: int | None, now: float) -> None:
+        """Go on from what another watcher wrote. A new checkpoint is written with the first batch."""
+        position = restored.position
+        if position is None:
+            return
+        for group_id, kept in restored.groups.items():
+            stream = self._stream(group_id)
+            stream.go_on(kept, now)
+            if stream.is_gone:
+                self._gone[group_id] = None
+            if stream.awaits_record:
+                self._awaiting[group_id] = None
+        self._seq = position.seq
+        self._saved = position.records, position.logs
+        self._checkpoint_offset = checkpoint_offset
+
+    def _stream(self, group_id: str) -> GroupStream:
+        found = self._streams.get(group_id)
+        if found is None:
+            found = GroupStream(group_id, self._name_of, has_records=self._has_records, seq=self._seq)
+            self._streams[group_id] = found
+        return found
+
+    def put_record(self, place: Place, record: GroupRecord, now: float) -> None:
+        self.newest_ms = max(place.time_ms, self.newest_ms or 0)
+        if self._stream(record.group_id).put_record(place, record, now):
+            self._waiting[record.group_id] = None
+
+    def put_lines(self, lines: list[LoggedStatement], before: LogPosition | None, now: float) -> None:
+        """Lines of this partition's groups that were read together, from `before` on."""
+        last = None
+        for line in lines:
+            group_id = line.statement.group_id
+            if self._stream(group_id).put_line(line, now):
+                self._waiting[group_id] = None
+                last = line
+        if last is not None:
+            self._chunks.setdefault(last.log, []).append(_Chunk(before, last.mark))
+
+    @property
+    def needed_from(self) -> int | None:
+        """The offset from which the next start reads."""
+        return self._checkpoint_offset
+
+    @property
+    def waiting(self) -> int:
+        return sum(self._streams[each].waiting for each in self._waiting)
+
+    @property
+    def groups(self) -> int:
+        return len(self._streams) - len(self._gone)
+
+    # ---- what is told
+
+    def tell(self, is_due: Callable[[Waiting], bool], now: float, hold_seconds: float) -> int:
+        """Take the events of all that is due; return their number. A record is waited for `hold_seconds`."""
+        before = len(self._events)
+        for group_id in list(self._waiting):
+            stream = self._streams[group_id]
+            following = stream.next
+            if following is None or not is_due(following):
+                continue
+            self._events += stream.tell(is_due, now)
+            self._note_changed(stream)
+        for group_id in list(self._awaiting):
+            stream = self._streams[group_id]
+            found = [] if stream.has_waiting else stream.tell_without_record(now - hold_seconds)
+            if found:
+                self._events += found
+                self._note_changed(stream)
+        return len(self._events) - before
+
+    def _note_changed(self, stream: GroupStream) -> None:
+        group_id = stream.group_id
+        self._changed[group_id] = None
+        for marks, holds in ((self._waiting, stream.has_waiting), (self._awaiting, stream.awaits_record)):
+            if holds:
+                marks[group_id] = None
+            else:
+                marks.pop(group_id, None)
+        self._gone.pop(group_id, None)
+        if stream.is_gone:
+            self._gone[group_id] = None
+            self._forget()
+
+    def _forget(self) -> None:
+        while len(self._gone) > GONE_KEPT:
+            group_id = next(iter(self._gone))
+            del self._gone[group_id]
+            self._seq = max(self._seq, self._streams.pop(group_id).seq)
+            for marks in (self._waiting, self._awaiting, self._changed, self._unsaved):
+                marks.pop(group_id, None)
+            self._forgotten.append(group_id)
+
+    # ---- what is appended
+
+    def take(
+        self, records_to: int, logs: Mapping[str, LogPosition], end_offset: int, now_ms: int, *, refresh: bool = False
+    ) -> list[Record]:
+        """The events, and the position after them; nothing if nothing was told, unless the position is to be renewed.
+
+        `records_to` and `logs` are where was read to. `end_offset` is where the batch will be.
+        """
+        position = Position(self._position(records_to), self._log_positions(logs), [], self._forgotten, self._seq)
+        is_moved = self._saved != (position.records, position.logs)
+        is_old = self._checkpoint_offset is None or now_ms - self._checkpoint_ms >= CHECKPOINT_MS
+        if not self._changed and not self._unsaved and not (refresh and (is_moved or is_old)):
+            return []
+        position.groups = [encode_group(self._streams[each].kept) for each in self._changed]
+        self._changed_bytes += sum(map(len, position.groups))
+        for group_id in self._changed:
+            self._unsaved.pop(group_id, None)
+        position.groups += self._checkpoint(end_offset, now_ms, is_old=is_old)
+        events = [self._record(each) for each in self._events]
+        self._events, self._changed, self._forgotten = [], {}, []
+        self._saved = position.records, position.logs
+        return [*events, position_record(self.partition, position, self._checkpoint_offset, now_ms)]
+
+    def _checkpoint(self, end_offset: int, now_ms: int, *, is_old: bool) -> list[bytes]:
+        """A slice of all groups, where a checkpoint is due or under way; it counts when it has the last one."""
+        if self._began_offset is None:
+            if not is_old and self._changed_bytes < CHECKPOINT_BYTES:
+                return []
+            self._began_offset, self._checkpoint_ms, self._changed_bytes = end_offset, now_ms, 0
+            self._unsaved = {each: None for each in self._streams if each not in self._changed}
+        found: list[bytes] = []
+        size = 0
+        while self._unsaved and size < SLICE_BYTES:
+            group_id = next(iter(self._unsaved))
+            del self._unsaved[group_id]
+            found.append(encode_group(self._streams[group_id].kept))
+            size += len(found[-1])
+        if not self._unsaved:
+            self._checkpoint_offset, self._began_offset = self._began_offset, None
+        return found
+
+    def _position(self, records_to: int) -> int:
+        firsts = (self._streams[each].first_record for each in self._waiting)
+        return min([each for each in firsts if each is not None], default=records_to)
+
+    def _log_positions(self, logs: Mapping[str, LogPosition]) -> dict[str, LogPosition]:
+        firsts: dict[str, LineMark] = {}
+        for group_id in self._waiting:
+            for log, mark in self._streams[group_id].first_lines():
+                firsts[log] = min(mark, firsts.get(log, mark))
+        found = dict(logs)
+        for log, chunks in list(self._chunks.items()):
+            first = firsts.get(log)
+            left = [] if first is None else [each for each in chunks if each.last >= first]
+            if left:
+                self._chunks[log] = left
+                before = left[0].before
+                if before is None:
+                    found.pop(log, None)
+                else:
+                    found[log] = before
+            else:
+                del self._chunks[log]
+        return found
+
+    def _record(self, observed: ObservedEvent) -> Record:
+        event = observed.event
+        time = datetime.fromtimestamp(min(max(event.time_ms, 0), TIME_MAX_MS) / 1000, UTC).isoformat(
+            timespec="milliseconds"
+        )
+        key = event.group_id.encode()
+        headers = (
+            ("ce_specversion", b"1.0"),
+            ("ce_id", key + b"/%d" % event.seq),
+            ("ce_type", TAGS[type(event)].encode()),
+            ("ce_source", b"/kafka-group-coordinator/watch"),
+            ("ce_time", time.encode()),
+            ("content-type", b"application/json"),
+        )
+        return key, encode_observed(observed), headers

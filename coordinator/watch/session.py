@@ -1,0 +1,256 @@
+"""Connects a watcher with the Kafka that it watches and the topic that it appends to, again and again until it ends."""
+
+import glob
+import os
+import threading
+from collections.abc import Callable, Container, Iterator, Sequence
+from datetime import tzinfo
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from coordinator.client.audit_topic import AuditTopic
+from coordinator.client.bootstrap import Bootstrap
+from coordinator.client.wire import ClientError
+from coordinator.logger import logger
+from coordinator.observe.errors import NoRight, OffsetsUnavailable
+from coordinator.observe.logs.following import LogFollower, LogPosition
+from coordinator.observe.logs.log_files import is_rotated
+from coordinator.observe.records.following import Followed, OffsetsFollower
+from coordinator.observe.records.offsets_topic import OffsetsTopic
+from coordinator.observe.topic_ids import TopicIds
+from coordinator.watch.positions import PositionError, Restored
+from coordinator.watch.sink import Sink, SinkError, restored
+from coordinator.watch.watcher import Counted, Watcher
+
+PAUSE_SECONDS: Final = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+PATTERNS_REMEMBERED: Final = 100_000
+UNKNOWN_PARTITIONS: Final = 50
+"""Kafka's default of offsets.topic.num.partitions, where the topic may not be described."""
+
+
+class WatchOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """`groups`: patterns as those of file names; none: all groups. `zone`: None: found out by the clock."""
+
+    server: Bootstrap
+    groups: tuple[str, ...] = ()
+    log_paths: tuple[str, ...] = ()
+    log_format: str = "auto"
+    zone: tzinfo | None = None
+
+
+class Wanted(Container[str]):
+    """The groups that patterns match."""
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        self._matches = lru_cache(PATTERNS_REMEMBERED)(
+            lambda group_id: any(fnmatchcase(group_id, each) for each in patterns)
+        )
+
+    def __contains__(self, group_id: object) -> bool:
+        return isinstance(group_id, str) and self._matches(group_id)
+
+
+class Target(msgspec.Struct):
+    """Where is appended to: a topic of a server, and what makes its sink of the ends of its partitions."""
+
+    server: Bootstrap
+    topic: str
+    make_sink: Callable[[dict[int, int]], Sink]
+
+
+class FollowedRecords:
+    """Goes on after leaders were away."""
+
+    def __init__(self, follower: OffsetsFollower, starts: dict[int, int], stopped: threading.Event) -> None:
+        self._follower, self._stopped = follower, stopped
+        self._positions = starts
+        self._iterator = follower.follow(starts)
+        self._is_away = False
+
+    @property
+    def current_at(self) -> dict[int, float]:
+        return self._follower.current_at
+
+    def next(self) -> Followed | None:
+        """Raises MayNotReadOffsets, ClientError."""
+        try:
+            found = next(self._iterator)
+        except OffsetsUnavailable as problem:
+            if not self._is_away:
+                logger.warning("the Kafka that is watched is away; it is tried again", problem=str(problem))
+                self._is_away = True
+            self._iterator = self._follower.follow(self._positions)
+            self._stopped.wait(PAUSE_SECONDS[-1])
+            return None
+        if self._is_away and found.records:
+            logger.info("reads records of groups again")
+            self._is_away = False
+        self._positions = found.positions
+        return found
+
+
+def partition_count(server: Bootstrap) -> int:
+    """The partitions of `__consumer_offsets`; Kafka's default where they may not be known. Raises ClientError."""
+    try:
+        with OffsetsTopic(server) as topic:
+            return topic.partition_count
+    except NoRight:
+        return UNKNOWN_PARTITIONS
+
+
+class Session:
+    """`run` it in a thread of its own; `stopped` ends it."""
+
+    def __init__(self, options: WatchOptions, stopped: threading.Event) -> None:
+        self.options, self.stopped = options, stopped
+        self.watcher: Watcher | None = None
+        self.counted = Counted()
+        self.problem = ""
+        """Why nothing is watched now."""
+        self._told = ""
+        self._has_told_right = False
+
+    def run(self, target: Target, ready: Callable[[], None]) -> None:
+        """Watch until it is stopped. `ready` is called when it goes on for the first time.
+
+        Raises:
+            PositionError: the topic is none that this version can go on with.
+        """
+        attempt = 0
+        while not self.stopped.is_set():
+            try:
+                self._watch(target, ready)
+            except (ClientError, SinkError) as problem:
+                batches = self.watcher.counted.batches if self.watcher is not None else 0
+                attempt = 0 if batches else attempt + 1
+                self.watcher, self.problem = None, str(problem)
+                if self.problem != self._told:
+                    logger.warning("cannot watch; it is tried again", problem=self.problem)
+                    self._told = self.problem
+                self.stopped.wait(PAUSE_SECONDS[min(attempt, len(PAUSE_SECONDS) - 1)])
+
+    def _watch(self, target: Target, ready: Callable[[], None]) -> None:
+        options = self.options
+        wanted = Wanted(options.groups) if options.groups else None
+        with AuditTopic(target.server, name=target.topic) as topic:
+            count = len(topic.partitions)
+            found = restored(topic, topic.partitions)
+        records = self._records(count, wanted, found)
+        sink = target.make_sink({partition: end for partition, (_, _, end) in found.items()})
+        logs = Logs(options, wanted, found)
+        try:
+            with TopicIds(options.server) as names:
+                starts = {} if records is None else records[1]
+                following = None if records is None else FollowedRecords(records[0], starts, self.stopped)
+                watcher = Watcher(sink, following, [], names, count, starts, logs_to_come=logs)
+                watcher.counted = self.counted
+                watcher.restore(found)
+                self.watcher, self.problem = watcher, ""
+                if self._told:
+                    logger.info("watches again")
+                    self._told = ""
+                ready()
+                watcher.run(self.stopped)
+        finally:
+            logs.close()
+            if records is not None:
+                records[0].close()
+            close = getattr(sink, "close", None)
+            if close is not None:
+                close()
+
+    def _records(
+        self, count: int, wanted: Container[str] | None, found: dict[int, tuple[Restored, int | None, int]]
+    ) -> tuple[OffsetsFollower, dict[int, int]] | None:
+        """What follows the records, and from where; None: there is no right to read them."""
+        try:
+            follower = OffsetsFollower(self.options.server, groups=wanted)
+            starts = follower.starts()
+        except NoRight as problem:
+            if not self._has_told_right:
+                logger.warning(
+                    "records of groups may not be read: logs and polls alone are watched", problem=str(problem)
+                )
+                self._has_told_right = True
+            return None
+        if len(starts) != count:
+            follower.close()
+            raise PositionError(
+                f"the topic that is written has {count} partitions, and that of the records has {len(starts)}:"
+                " they must be as many"
+            )
+        for partition, (restored_of, _, _) in found.items():
+            if restored_of.position is not None and restored_of.position.records >= 0:
+                starts[partition] = restored_of.position.records
+        return follower, starts
+
+
+class Logs:
+    """The logs that paths name: files, folders and patterns, also those that come later."""
+
+    def __init__(
+        self,
+        options: WatchOptions,
+        wanted: Container[str] | None,
+        found: dict[int, tuple[Restored, int | None, int]],
+    ) -> None:
+        self._options, self._wanted = options, wanted
+        self._starts = _first_positions(found)
+        self._followers: dict[str, LogFollower] = {}
+
+    def new(self) -> Iterator[LogFollower]:
+        """Those that were not there before."""
+        for path in sorted({path for each in self._options.log_paths for path in _named(each)}):
+            if str(path) in self._followers:
+                continue
+            wanted = self._wanted
+            follower = self._followers[str(path)] = LogFollower(
+                path,
+                self._starts.get(str(path)),
+                log_format=self._options.log_format,
+                zone=self._options.zone,
+                is_wanted=(lambda _: True) if wanted is None else wanted.__contains__,
+            )
+            yield follower
+
+    def close(self) -> None:
+        for each in self._followers.values():
+            each.close()
+
+
+def _named(path: str) -> Iterator[Path]:
+    """The logs of a path, without the older parts of any."""
+    plain = Path(os.path.abspath(path))
+    if plain.is_dir():
+        paths = sorted(each for each in plain.rglob("*") if each.is_file())
+    elif plain.exists() or not glob.has_magic(path):
+        yield plain
+        return
+    else:
+        paths = sorted(Path(os.path.abspath(each)) for each in glob.glob(path, recursive=True))
+    names = {str(each) for each in paths}
+    for each in paths:
+        if not any(other != str(each) and _is_part(str(each), other) for other in names):
+            yield each
+
+
+def _is_part(path: str, log: str) -> bool:
+    return os.path.dirname(path) == os.path.dirname(log) and is_rotated(os.path.basename(path), os.path.basename(log))
+
+
+def _first_positions(found: dict[int, tuple[Restored, int | None, int]]) -> dict[str, LogPosition]:
+    """Where each log is read on, so that each partition gets all that it has not told.
+
+    A log that a partition has no position of is read from its begin: it had not got there.
+    """
+    positions = [each.position for each, _, _ in found.values() if each.position is not None]
+    if len(positions) < len(found):
+        return {}
+    first: dict[str, LogPosition] = {}
+    for log in set.intersection(*(set(each.logs) for each in positions)) if positions else ():
+        first[log] = min((each.logs[log] for each in positions), key=lambda each: (each.mark, each.offset))
+    return first

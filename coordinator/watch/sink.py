@@ -1,0 +1,70 @@
+"""Where a watcher appends: what it asks of the topic, and how it finds where it was."""
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from coordinator.audit.schema import Record
+from coordinator.client.audit_topic import AuditTopic
+from coordinator.client.cluster import EARLIEST, LATEST
+from coordinator.watch.positions import PositionError, Restored, read_position
+
+LOOKED_BACK_MAX: Final = 100_000
+"""So far before the end a position is looked for: somebody else may write to the topic, too."""
+
+
+class SinkError(Exception):
+    """What is appended is not known to be there: the watcher has to begin again at the last position."""
+
+
+class Sink(Protocol):
+    """A topic with as many partitions as `__consumer_offsets`."""
+
+    def end_offset(self, partition: int) -> int:
+        """The offset of the next batch."""
+
+    def retain(self, partition: int, offset: int) -> None:
+        """Records from this offset on are needed by the next start."""
+
+    def append(self, batches: dict[int, list[Record]]) -> None:
+        """Append records as one batch of each partition.
+
+        Raises:
+            SinkError: they may be there or not, or somebody else writes.
+            ClientError: the topic cannot be written; what was given is not there.
+        """
+
+
+def restored(topic: AuditTopic, partitions: Sequence[int]) -> dict[int, tuple[Restored, int | None, int]]:
+    """Partition → what was kept there, where the checkpoint of that begins, and the offset after all.
+
+    Raises:
+        ClientError: the topic cannot be read.
+        PositionError: a later version wrote it.
+    """
+    starts, ends = topic.offsets(partitions, EARLIEST), topic.offsets(partitions, LATEST)
+    return {each: _restored(topic, each, starts[each], ends[each]) for each in partitions}
+
+
+def _restored(topic: AuditTopic, partition: int, start: int, end: int) -> tuple[Restored, int | None, int]:
+    found = Restored()
+    back = 1
+    while start < end:
+        first = max(start, end - back)
+        positions = [each for each in topic.records({partition: first}, _no_key) if each.is_position]
+        if positions:
+            _, checkpoint = read_position(positions[-1].value)
+            from_offset = positions[-1].offset if checkpoint is None else max(start, checkpoint)
+            for each in topic.records({partition: from_offset}, _no_key):
+                if each.is_position:
+                    found.put(each.value)
+            return found, checkpoint, end
+        if first == start or back > LOOKED_BACK_MAX:
+            raise PositionError(
+                f"partition {partition} of the topic has records, and none is of a watcher: give it a topic of its own"
+            )
+        back *= 8
+    return found, None, end
+
+
+def _no_key(key: bytes) -> bool:
+    return key == b""

@@ -1,0 +1,157 @@
+"""Appends to a topic of a cluster, idempotently: a batch that is sent again is there once."""
+
+import threading
+from collections.abc import Mapping
+from typing import Final
+
+from _wire.errors import ErrorCode
+from _wire.messages.init_producer_id import InitProducerIdRequest
+from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from _wire.records import build_batch
+from coordinator.audit.schema import Record
+from coordinator.client.bootstrap import Server, bootstrap_of
+from coordinator.client.groups import ErrorAnswer, raise_for_error
+from coordinator.client.wire import ClientError, WireConnection
+from coordinator.logger import logger
+from coordinator.observe.errors import TRANSIENT
+from coordinator.watch.positions import now_ms
+from coordinator.watch.sink import SinkError
+
+CLIENT_ID: Final = "coordinator-watch"
+ANSWER_SECONDS: Final = 30
+ACKS_OF_ALL: Final = -1
+TIMEOUT_MS: Final = 20_000
+PRODUCE_VERSION_MAX: Final = 12
+"""The last version that names topics."""
+COMPRESSION: Final = "lz4"
+PAUSE_SECONDS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+UNCERTAIN: Final = frozenset(
+    {
+        ErrorCode.UNKNOWN_PRODUCER_ID,
+        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+        ErrorCode.PRODUCER_FENCED,
+    }
+)
+RETRIED: Final = TRANSIENT | {ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND}
+NO_OFFSET: Final = -1
+
+
+class TopicSink:
+    """Blocking; what cannot be written now is tried again until it can, or the watcher is stopped."""
+
+    def __init__(self, server: Server, name: str, ends: Mapping[int, int], stopped: threading.Event) -> None:
+        """`ends`: the offset after all that was restored, of each partition. Raises ClientError."""
+        self._server = bootstrap_of(server)
+        self._name, self._stopped = name, stopped
+        self._ends = dict(ends)
+        self._sequences = dict.fromkeys(ends, 0)
+        self._connections: dict[str, WireConnection] = {}
+        self._leaders: dict[int, str] = {}
+        self._is_away = False
+        answer = self._connection(self._server.address).send_latest(InitProducerIdRequest(transactional_id=None))
+        raise_for_error(answer.error_code, f"cannot write to {name}")
+        self._producer = answer.producer_id, answer.producer_epoch
+
+    def close(self) -> None:
+        for connection in self._connections.values():
+            connection.socket.close()
+        self._connections = {}
+
+    def end_offset(self, partition: int) -> int:
+        return self._ends[partition]
+
+    def retain(self, partition: int, offset: int) -> None:
+        """Its own retention deletes; positions are written again long before that."""
+
+    def append(self, batches: dict[int, list[Record]]) -> None:
+        """Raises SinkError, ClientError."""
+        left = {partition: self._built(partition, records) for partition, records in batches.items()}
+        counts = {partition: len(records) for partition, records in batches.items()}
+        attempt = 0
+        while left:
+            problem = self._send(left, counts)
+            if problem is None:
+                continue
+            if not self._is_away:
+                logger.warning("cannot write what was seen; it is tried again", topic=self._name, problem=problem)
+                self._is_away = True
+            self.close()
+            self._leaders = {}
+            if self._stopped.wait(PAUSE_SECONDS[min(attempt, len(PAUSE_SECONDS) - 1)]):
+                raise SinkError("stopped while the topic could not be written")
+            attempt += 1
+        if self._is_away:
+            logger.info("writes what was seen again", topic=self._name)
+            self._is_away = False
+
+    def _built(self, partition: int, records: list[Record]) -> bytes:
+        producer_id, producer_epoch = self._producer
+        return build_batch(
+            records,
+            timestamp_ms=now_ms(),
+            compression=COMPRESSION,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            base_sequence=self._sequences[partition],
+        )
+
+    def _send(self, left: dict[int, bytes], counts: Mapping[int, int]) -> str | None:
+        """Send what is left, and take out of it what is there; return why something is not."""
+        problem = None
+        try:
+            if any(each not in self._leaders for each in left):
+                self._find_leaders()
+            for address in sorted({self._leaders[each] for each in left}):
+                own = [each for each in left if self._leaders[each] == address]
+                data = [PartitionProduceData(index=each, records=left[each]) for each in own]
+                topic = TopicProduceData(name=self._name, partition_data=data)
+                request = ProduceRequest(acks=ACKS_OF_ALL, timeout_ms=TIMEOUT_MS, topic_data=[topic])
+                answer = self._connection(address).send_latest(request, PRODUCE_VERSION_MAX)
+                for each in answer.responses[0].partition_responses:
+                    problem = self._take(each.index, each.error_code, each.base_offset, left, counts) or problem
+        except ErrorAnswer:
+            raise
+        except ClientError as lost:
+            return str(lost)
+        return problem
+
+    def _take(
+        self, partition: int, error: int, base_offset: int, left: dict[int, bytes], counts: Mapping[int, int]
+    ) -> str | None:
+        if error in RETRIED:
+            return f"{self._name}-{partition}: {ErrorCode(error).description}"
+        if error in UNCERTAIN:
+            raise SinkError(f"{self._name}-{partition}: {ErrorCode(error).description}")
+        if error != ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
+            raise_for_error(error, f"cannot write to {self._name}-{partition}")
+        expected = self._ends[partition]
+        if base_offset not in (expected, NO_OFFSET):
+            raise SinkError(f"somebody else writes to {self._name}-{partition}, too: at offset {expected}")
+        self._ends[partition] += counts[partition]
+        self._sequences[partition] = (self._sequences[partition] + counts[partition]) % (1 << 31)
+        del left[partition]
+        return None
+
+    def _find_leaders(self) -> None:
+        request = MetadataRequest(topics=[MetadataRequestTopic(name=self._name)], allow_auto_topic_creation=False)
+        answer = self._connection(self._server.address).send_latest(request)
+        (topic,) = answer.topics
+        if topic.error_code not in TRANSIENT:
+            raise_for_error(topic.error_code, f"cannot find the leaders of {self._name}")
+        addresses = {each.node_id: f"{each.host}:{each.port}" for each in answer.brokers}
+        self._leaders = {
+            each.partition_index: addresses[each.leader_id] for each in topic.partitions if each.leader_id in addresses
+        }
+        if len(addresses) == 1:
+            self._leaders = dict.fromkeys(self._leaders, self._server.address)
+        if len(self._leaders) < len(self._ends):
+            raise ClientError(f"some partitions of {self._name} have no leader")
+
+    def _connection(self, address: str) -> WireConnection:
+        found = self._connections.get(address)
+        if found is None:
+            server = self._server.at(address)
+            found = self._connections[address] = WireConnection(server, CLIENT_ID, ANSWER_SECONDS)
+        return found

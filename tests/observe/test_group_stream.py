@@ -1,0 +1,106 @@
+"""What is told of a group while it is watched: the same wherever the watcher is killed."""
+
+import random
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coordinator.observe.evidence import ObservedEvent
+from coordinator.observe.group_stream import GroupStream, LoggedStatement
+from coordinator.observe.kept_group import decode_group, encode_group
+from coordinator.observe.logs.statements import OfGroup
+from coordinator.observe.places import Place
+from coordinator.observe.records.stored import GroupRecord
+from tests.observe.observing import BOTH, SOURCES, observed, records_of, statements_of
+from tests.observe.recordings import Recording
+from tests.observe.test_recorded_causes import CASES
+
+LOG = "server.log"
+Item = tuple[Place, GroupRecord] | LoggedStatement
+
+
+class Watched:
+    """What a watcher reads of a recorded group, and a stream that is killed now and then."""
+
+    def __init__(self, recording: Recording, group: str, source: str = BOTH) -> None:
+        self.group = group
+        records = [] if source == "logs" else records_of(recording, group)
+        lines = [] if source == "records" else statements_of(recording, group)
+        self.has_records = bool(records)
+        own = [each for each in lines if isinstance(each, OfGroup) and each.group_id == group]
+        self.items: list[Item] = list(records)
+        latest: dict[str, int] = {}
+        for each in own:
+            name = each.place.name
+            latest[name] = max(latest.get(name, 0), each.place.time_ms)
+            self.items.append(LoggedStatement(each, name, (0, each.place.position or 0), latest[name]))
+
+    def stream(self) -> GroupStream:
+        return GroupStream(self.group, str, has_records=self.has_records)
+
+    def put(self, stream: GroupStream, items: Sequence[Item]) -> None:
+        for each in items:
+            if isinstance(each, LoggedStatement):
+                stream.put_line(each, 0.0)
+            else:
+                stream.put_record(*each, 0.0)
+
+    def told(self, stops: Sequence[int] = ()) -> list[ObservedEvent]:
+        """The events, with a kill after so many records and lines each."""
+        stream, events = self.stream(), list[ObservedEvent]()
+        for each in stops:
+            self.put(stream, self.items)
+            left = [each]
+
+            def is_due(_: object, left: list[int] = left) -> bool:
+                left[0] -= 1
+                return left[0] >= 0
+
+            events += stream.tell(is_due, 0.0)
+            kept = encode_group(stream.kept)
+            stream = self.stream()
+            stream.go_on(decode_group(kept), 0.0)
+        self.put(stream, self.items)
+        events += stream.tell(lambda _: True, 0.0)
+        events += stream.tell_without_record(1.0)
+        return events
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize(("recording", "group"), CASES)
+def test_stopping_after_each_step_changes_nothing(recording: Recording, group: str, source: str):
+    watched = Watched(recording, group, source)
+    undisturbed = watched.told()
+    assert watched.told([1] * len(watched.items)) == undisturbed
+    assert watched.told([0, 2, 0, 3] * len(watched.items)) == undisturbed
+
+
+@given(case=st.sampled_from([each.values for each in CASES]), data=st.data())
+def test_stopping_at_any_points_changes_nothing(case: tuple[Recording, str], data: st.DataObject):
+    watched = Watched(*case)
+    stops = data.draw(st.lists(st.integers(0, 7), max_size=12))
+    assert watched.told(stops) == watched.told()
+
+
+@pytest.mark.parametrize(("recording", "group"), CASES)
+def test_what_is_watched_is_told_as_what_is_read_afterwards(recording: Recording, group: str):
+    told = [(each.event.seq, type(each.event), each.places) for each in Watched(recording, group).told()]
+    read = observed(recording, group, BOTH).observed.values()
+    afterwards = [(each.event.seq, type(each.event), each.places) for each in read]
+    # What is open at the end is told by who reads afterwards alone.
+    assert told == afterwards[: len(told)]
+
+
+@pytest.mark.parametrize(("recording", "group"), CASES[:20])
+def test_the_order_of_arrival_changes_nothing(recording: Recording, group: str):
+    watched = Watched(recording, group)
+    undisturbed = watched.told()
+    records = [each for each in watched.items if not isinstance(each, LoggedStatement)]
+    lines = [each for each in watched.items if isinstance(each, LoggedStatement)]
+    choice = random.Random(group)
+    watched.items = []
+    while records or lines:
+        watched.items.append((records if not lines or (records and choice.random() < 0.5) else lines).pop(0))
+    assert watched.told() == undisturbed
