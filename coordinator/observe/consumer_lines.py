@@ -94,9 +94,8 @@ class ConsumerLines:
             is_same = now == known.metadata_hash
             cause = Cause.METADATA_CHANGED if is_same else InferredCause.TOPICS_OR_SUBSCRIPTION_CHANGED
             add_trigger(telling, trigger(cause, None, telling.time_ms))
-        known.has_all_members = (
-            known.generation_id > 0 and known.has_all_members
-        ) or statement.epoch <= FIRST_EPOCH_MAX
+        is_first = statement.epoch <= FIRST_EPOCH_MAX
+        known.has_all_members = is_first or (known.generation_id > 0 and known.has_all_members)
         known.is_open = False  # whether its members had got there is not told
         known.metadata_hash = None
         epoch_events(telling, GroupEpoch(statement.group_id, statement.epoch))

@@ -133,7 +133,10 @@ class GroupObserver:
 
     def take(self, seen: Seen) -> None:
         if isinstance(seen, Statement):
-            if isinstance(seen, OfGroup) and seen.group_id == self.group_id:
+            if isinstance(seen, said.InstanceFenced):
+                if seen.holder in self._known.members:  # the line names no group
+                    self._refused(seen)
+            elif isinstance(seen, OfGroup) and seen.group_id == self.group_id:
                 self._take_statement(seen)
         else:
             self._take_record(*seen)
@@ -250,7 +253,29 @@ class GroupObserver:
         gathered_events(telling, rebalance, record, self._members, until=place)
         self._keep(telling, is_inferred=False)
 
+    def _refused(self, statement: said.JoinRefused | said.InstanceFenced) -> None:
+        """A client that was refused, as another one has its static instance id."""
+        is_fenced = isinstance(statement, said.InstanceFenced) or statement.is_fenced
+        api = (
+            _REFUSING.get(getattr(statement, "operation", None) or "", "JoinGroup")
+            if isinstance(statement, said.InstanceFenced)
+            else "ConsumerGroupHeartbeat"
+        )
+        telling = self._telling(statement.place)
+        instance_id = statement.group_instance_id
+        telling.tell(
+            "request.rejected",
+            api=api,
+            error="FENCED_INSTANCE_ID" if is_fenced else "UNRELEASED_INSTANCE_ID",
+            member=self._members.of(statement.member_id, instance_id).reference(),
+            holder=self._members.of(statement.holder, instance_id).reference(),
+        )
+        self._keep(telling, is_inferred=False)
+
     def _take_consumer_line(self, statement: OfGroup) -> None:
+        if isinstance(statement, said.JoinRefused):
+            self._refused(statement)
+            return
         how = removed_by(statement)
         if how is not None:
             self._explained[getattr(statement, "member_id", "")] = how
@@ -289,6 +314,8 @@ _OF_CONSUMER_GROUPS: Final = (
     said.GroupConverted,
     said.MemberReconciled,
 )
+_REFUSING: Final = {"heartbeat": "Heartbeat", "offset-commit": "OffsetCommit", "sync-group": "SyncGroup"}
+"""Operation in a line of a fenced member → the API; another one is JoinGroup's."""
 _OF_CLASSIC_GROUPS: Final = (
     said.RebalancePrepared,
     said.GroupStabilized,
