@@ -22,6 +22,7 @@ from coordinator.observe.typed import with_causes
 
 Seen = tuple[Place, GroupRecord] | Statement
 
+GONE_AT_ONCE_MS: Final = 1_000
 LINE_AHEAD_MS: Final = 30
 """A line is written so much later than its record at most, by the clock of the same broker."""
 
@@ -47,6 +48,8 @@ def ahead_ms(statement: Statement) -> int:
 
 _WITH_A_RECORD: Final = (
     said.GroupStabilized,
+    said.GroupsDeleted,
+    said.GroupDied,
     said.AssignmentReceived,
     said.GroupEmptied,
     said.ConsumerJoined,
@@ -129,6 +132,8 @@ class GroupObserver:
         """What changed the members of a classic group while no rebalance was in progress."""
         self._current: Gathered | None = None
         self._explained = dict(explained or {})
+        self._gone: tuple[Place, Cause] | None = None
+        """Where a line says that the group was deleted, and why."""
         self._lines = ConsumerLines(is_whole=is_whole)
 
     def take(self, seen: Seen) -> None:
@@ -136,6 +141,9 @@ class GroupObserver:
             if isinstance(seen, said.InstanceFenced):
                 if seen.holder in self._known.members:  # the line names no group
                     self._refused(seen)
+            elif isinstance(seen, said.GroupsDeleted):
+                if f", {self.group_id}, " in f", {seen.text}, ":
+                    self._deleted(seen, Cause.ADMIN)
             elif isinstance(seen, OfGroup) and seen.group_id == self.group_id:
                 self._take_statement(seen)
         else:
@@ -198,6 +206,8 @@ class GroupObserver:
     def _telling(self, place: Place) -> Telling:
         telling = Telling(self.group_id, self._known, place.time_ms, self._explained)
         telling.places = (place,)
+        if self._gone is not None and abs(self._gone[0].time_ms - place.time_ms) <= GONE_AT_ONCE_MS:
+            telling.removed_because = self._gone[1]
         return telling
 
     def _keep(self, telling: Telling, *, is_inferred: bool) -> None:
@@ -224,6 +234,8 @@ class GroupObserver:
             (self._waiting if current is None or current.is_complete else current.changes).append(statement)
         elif isinstance(statement, said.GroupLoaded):
             self._finish(statement.place)
+        elif isinstance(statement, said.GroupDied):
+            self._deleted(statement, Cause.NO_OFFSETS)
 
     def _take_step(self, statement: said.GroupStabilized | said.AssignmentReceived | said.GroupEmptied) -> None:
         current = self._current
@@ -251,6 +263,17 @@ class GroupObserver:
         telling = Telling(self.group_id, self._known, 0 if place is None else place.time_ms)
         telling.places = () if place is None or record is None else (place,)
         gathered_events(telling, rebalance, record, self._members, until=place)
+        self._keep(telling, is_inferred=False)
+
+    def _deleted(self, statement: Statement, cause: Cause) -> None:
+        """The group is gone. Where its records can be seen, one of them says so then, and the line why."""
+        if self._has_records:
+            self._gone = statement.place, cause
+            return
+        self._finish(statement.place)
+        telling = self._telling(statement.place)
+        telling.removed_because = cause
+        telling.remove()
         self._keep(telling, is_inferred=False)
 
     def _refused(self, statement: said.JoinRefused | said.InstanceFenced) -> None:

@@ -118,6 +118,8 @@ class Telling:
         self.events: list[Event] = []
         self.places: tuple[Place, ...] = ()
         """Where the next events are seen."""
+        self.removed_because = Cause.GROUP_REMOVED
+        """Why the group is gone, if it is removed."""
         self.places_of: dict[int, tuple[Place, ...]] = {}
         """`seq` → where the event was seen."""
         self._group_id = group_id
@@ -161,7 +163,7 @@ class Telling:
         if not known.protocol:
             return
         known.state = "Dead"
-        self.tell("group.removed", cause=str(Cause.GROUP_REMOVED))
+        self.tell("group.removed", cause=str(self.removed_because))
         self.known = KnownGroup(seq=known.seq)
 
     def join(self, member: KnownMember) -> None:

@@ -156,3 +156,13 @@ def test_a_client_that_never_joined_is_not_told_as_a_member_that_left():
 def _recording(name: str) -> Recording:
     (found,) = [each for each in recordings() if each.name == name]
     return found
+
+
+@pytest.mark.parametrize("source", [LOGS, BOTH])
+@pytest.mark.parametrize("version", ["2.8.2-classic", "3.9.1-classic", "4.3.1-classic"])
+def test_a_line_says_that_an_administrator_deleted_the_group(version: str, source: str):
+    history = observed(_recording(f"group_deleted/{version}"), "g-group_deleted", source)
+    assert [each.cause for each in history.removals] == [Cause.ADMIN]
+    assert observed(_recording(f"group_deleted/{version}"), "g-group_deleted", RECORDS).removals[0].cause is (
+        Cause.GROUP_REMOVED
+    )
