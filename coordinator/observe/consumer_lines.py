@@ -113,6 +113,13 @@ class ConsumerLines:
             telling.tell("generation.stable", members=len(known.members), partitions=None, rebalance_ms=since(telling))
 
 
+def end_epoch(telling: Telling, group_id: str) -> None:
+    """Before the group is removed: its last member left, for which 3.9 writes no line of an epoch."""
+    known = telling.known
+    if known.triggers and not known.members:
+        epoch_events(telling, GroupEpoch(group_id, known.generation_id + 1))
+
+
 def _type_of(statement: OfGroup) -> str:
     is_other = isinstance(statement, said.ConsumerJoined) and statement.protocol in OF_EPOCHS
     return statement.protocol if is_other else CONSUMER  # type: ignore[attr-defined]

@@ -11,7 +11,7 @@ from coordinator.explain.generation import OF_EPOCHS
 from coordinator.observe.classic import classic_events
 from coordinator.observe.classic_lines import Gathered, Members, gathered_events
 from coordinator.observe.consumer import TopicNames, consumer_events
-from coordinator.observe.consumer_lines import ConsumerLines
+from coordinator.observe.consumer_lines import ConsumerLines, end_epoch
 from coordinator.observe.evidence import ObservedEvent
 from coordinator.observe.known import CLASSIC, Event, KnownGroup, KnownMember, Removed, Telling
 from coordinator.observe.logs import statements as said
@@ -103,6 +103,7 @@ class ObserverState(msgspec.Struct):
     explained: dict[str, Removed]
     line_places: dict[tuple[str, object], Place]
     members: dict[str, KnownMember]
+    gone: tuple[Place, Cause] | None = None
 
 
 class GroupObserver:
@@ -171,14 +172,20 @@ class GroupObserver:
     def state(self) -> ObserverState:
         """All that what is seen later is told by, `events` aside."""
         return ObserverState(
-            self._known, self._current, self._waiting, self._explained, self._lines.places, self._members.by_id
+            self._known,
+            self._current,
+            self._waiting,
+            self._explained,
+            self._lines.places,
+            self._members.by_id,
+            self._gone,
         )
 
     def go_on(self, state: ObserverState) -> None:
         """Take the state of an observer of the same group, which this one goes on from."""
         self._known, self._current, self._waiting = state.known, state.current, state.waiting
         self._explained, self._lines.places = state.explained, state.line_places
-        self._members = Members(state.members)
+        self._members, self._gone = Members(state.members), state.gone
 
     # ---- records
 
@@ -273,6 +280,8 @@ class GroupObserver:
         self._finish(statement.place)
         telling = self._telling(statement.place)
         telling.removed_because = cause
+        if telling.known.protocol in OF_EPOCHS:
+            end_epoch(telling, self.group_id)
         telling.remove()
         self._keep(telling, is_inferred=False)
 
