@@ -35,9 +35,10 @@ def play(folder: Path, kills: int, seed: int) -> list[str]:
         load = Load(kafka.bootstrap, GROUPS, seed)
         arguments = (kafka.bootstrap, "--broker-log", str(log))
         killed = into(folder / "killed", *arguments)
-        with RotatedLog(kafka.server_log, log, seed, ROTATED_SECONDS) as rotated:
-            load.start()
-            with into(folder / "undisturbed", *arguments) as undisturbed, killed:
+        with into(folder / "undisturbed", *arguments) as undisturbed, killed:
+            # Both see all from the begin: who comes later begins with the file that is written then.
+            with RotatedLog(kafka.server_log, log, seed, ROTATED_SECONDS) as rotated:
+                load.start()
                 began = time.monotonic()
                 for _ in range(kills):
                     time.sleep(choice.uniform(*ALIVE_SECONDS))
@@ -46,12 +47,13 @@ def play(folder: Path, kills: int, seed: int) -> list[str]:
                 load.stop()
                 took = time.monotonic() - began
                 first, second = wait_for_same(undisturbed, killed, SETTLED_SECONDS)
-                events = sum(map(len, first.values()))
-                print(
-                    f"{kills} kills in {took:.0f} s, {load.changes} changes of members, {rotated.rotations} rotations"
-                    f" ({rotated.within_lines} within a line), {events} events of {len(first)} groups"
-                )
-                return list(differences(first, second))
+        events = sum(map(len, first.values()))
+        lines = sum(place["source"] == "broker_log" for of in first.values() for each in of for place in each["places"])
+        print(
+            f"{kills} kills in {took:.0f} s, {load.changes} changes of members, {rotated.rotations} rotations"
+            f" ({rotated.within_lines} within a line), {events} events of {len(first)} groups, {lines} places in logs"
+        )
+        return list(differences(first, second))
 
 
 def main() -> int:
