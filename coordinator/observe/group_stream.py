@@ -23,6 +23,9 @@ from coordinator.observe.places import Place
 from coordinator.observe.records.stored import GroupRecord
 from coordinator.observe.sources import tells_reason
 
+CONFIRMED_WITHIN_MS: Final = 1_000
+"""A record that is written later than this after a line confirms it no more: it may not be read yet when the line is
+told, and what is told must not depend on that."""
 GONE_MEMBERS_KEPT: Final = 200
 RECENT_RECORDS: Final = 20
 KEPT_MAX: Final = 1_000
@@ -184,6 +187,8 @@ class GroupStream:
         members: dict[str, Any] = dict(self._observer.state.members)
         for each in self._records:
             place, record = each.of  # type: ignore[misc]
+            if place.time_ms > statement.place.time_ms + CONFIRMED_WITHIN_MS:
+                break
             members.update(members_in(record))
             key = record_key(record)
             if key is not None:

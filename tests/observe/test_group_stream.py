@@ -86,6 +86,8 @@ def test_stopping_at_any_points_changes_nothing(case: tuple[Recording, str], dat
 
 @pytest.mark.parametrize(("recording", "group"), CASES)
 def test_what_is_watched_is_told_as_what_is_read_afterwards(recording: Recording, group: str):
+    if any(each.is_doubtful for each in statements_of(recording, group)):
+        pytest.skip("who reads afterwards has all records that may confirm a line")
     told = [(each.event.seq, type(each.event), each.places) for each in Watched(recording, group).told()]
     read = observed(recording, group, BOTH).observed.values()
     afterwards = [(each.event.seq, type(each.event), each.places) for each in read]

@@ -1,0 +1,175 @@
+"""`coordinator watch` as a process, at a server of this project in the place of Kafka."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from coordinator.client.wire import ClientError
+from tests.servers import QUICK_GROUPS, RunningServer
+from tests.waiting import wait_for
+from tests.watch.watching import Events, Watching, events_of, into
+from tests.wire_client import WireClient
+
+PARTITIONS = 4
+SECONDS = 30
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Iterator[RunningServer]:
+    folder = tmp_path / "watched"
+    folder.mkdir()
+    with RunningServer(folder, {**QUICK_GROUPS, "offsets.topic.num.partitions": str(PARTITIONS)}) as server:
+        yield server
+
+
+def join(server: RunningServer, *groups: str) -> None:
+    with WireClient(server.bootstrap, "billing") as client:
+        for each in groups:
+            client.join_alone(each)
+
+
+def wait_for_groups(bootstrap: str, groups: set[str], topic: str = "__group_audit") -> Events:
+    """Until the last generation of each is told."""
+    found: Events = {}
+
+    def are_told() -> bool:
+        nonlocal found
+        try:
+            found = events_of(bootstrap, topic)
+        except ClientError:
+            return False
+        return found.keys() >= groups and all(found[each][-1]["kind"] == "generation.stable" for each in groups)
+
+    wait_for(are_told, SECONDS, f"{groups} to be told", every_ms=200)
+    return found
+
+
+def coordinator(*arguments: str) -> str:
+    command = [sys.executable, "-m", "coordinator.cli", *arguments]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def line(group: str, number: int, text: str) -> str:
+    head = f"[2026-11-29 10:00:00,{number:03}] INFO [GroupCoordinator id=1 topic=__consumer_offsets partition=1]"
+    return f"{head} {text.format(group)} (org.apache.kafka.coordinator.group.GroupMetadataManager)\n"
+
+
+def test_what_happens_is_told_by_the_commands_that_tell_the_audit(watched: RunningServer, tmp_path: Path):
+    join(watched, "before")
+    with into(tmp_path / "watch", watched.bootstrap) as watch:
+        own = watch.wait()["bootstrap"]
+        join(watched, "orders")
+        found = wait_for_groups(own, {"before", "orders"})
+        assert found["orders"][0]["places"][0]["source"] == "record"
+        why = coordinator("groups", "why", "orders", "--bootstrap", own)
+        assert "new member" in why or "joined" in why, why
+        assert "record __consumer_offsets-" in why
+        history = json.loads(coordinator("groups", "history", "orders", "--bootstrap", own, "--json"))
+        assert [each["generation_id"] for each in history] == [1]
+        assert history[0]["evidence"]
+        tail = coordinator("audit", "tail", "--bootstrap", own, "--events", "1000")
+        assert len(tail.splitlines()) == sum(map(len, found.values()))
+        assert watch.stop() == 0
+        assert not (tmp_path / "watch" / "ready.json").exists()
+        join(watched, "after")
+        watch.start()
+        again = wait_for_groups(watch.wait()["bootstrap"], {"before", "orders", "after"})
+        assert {each: again[each] for each in found} == found
+    assert "problem" not in watch.log.read_text()
+
+
+def test_lines_of_a_log_are_told_with_the_records(watched: RunningServer, tmp_path: Path):
+    log = tmp_path / "server.log"
+    log.write_text(line("lines", 1, "Group {} with generation 3 is now empty."))
+    with into(tmp_path / "watch", watched.bootstrap, "--broker-log", str(log), "--group", "line*") as watch:
+        own = watch.wait()["bootstrap"]
+        join(watched, "other", "lines-1")
+        assert wait_for_groups(own, {"lines-1"}).keys() == {"lines-1"}
+        with log.open("a") as file:
+            file.write(line("lines", 2, "Group {} with generation 4 is now empty."))
+
+        def is_told() -> bool:
+            sources = {place["source"] for each in events_of(own).get("lines", []) for place in each["places"]}
+            return "broker_log" in sources
+
+        wait_for(is_told, SECONDS, "the line to be told", every_ms=200)
+
+
+def test_killed_again_and_again_while_it_appends_to_a_topic(watched: RunningServer, tmp_path: Path):
+    with WireClient(watched.bootstrap) as client:
+        client.create_topic("seen", PARTITIONS)
+    topic = Watching(tmp_path / "topic", "--bootstrap", watched.bootstrap, "--topic", "seen")
+    with into(tmp_path / "into", watched.bootstrap) as undisturbed, topic:
+        groups = set()
+        for number in range(4):
+            new = {f"group-{number}-{each}" for each in range(5)}
+            join(watched, *new)
+            groups |= new
+            if number % 2:
+                wait_for_groups(watched.bootstrap, groups, "seen")
+            topic.kill()
+            topic.start()
+            topic.wait()
+        found = wait_for_groups(watched.bootstrap, groups, "seen")
+        assert found == wait_for_groups(undisturbed.wait()["bootstrap"], groups)
+        assert topic.stop() == 0
+        assert undisturbed.stop() == 0
+
+
+def test_a_second_watcher_of_the_same_topic_is_noticed(watched: RunningServer, tmp_path: Path):
+    with WireClient(watched.bootstrap) as client:
+        client.create_topic("seen", PARTITIONS)
+    arguments = ("--bootstrap", watched.bootstrap, "--topic", "seen")
+    with Watching(tmp_path / "one", *arguments) as one, Watching(tmp_path / "two", *arguments) as two:
+        join(watched, "orders", "payments", "billing", "fraud", "stock")
+        logs = (one.log, two.log)
+        told = "somebody else writes to seen-"
+        wait_for(lambda: any(told in each.read_text() for each in logs), SECONDS, "it to be noticed", every_ms=200)
+
+
+def test_a_kafka_that_goes_away_is_told_once_and_watched_again(watched: RunningServer, tmp_path: Path):
+    with into(tmp_path / "watch", watched.bootstrap) as watch:
+        own = watch.wait()["bootstrap"]
+        join(watched, "orders")
+        found = wait_for_groups(own, {"orders"})
+        watched.stop()
+        watched.start()
+        join(watched, "payments")
+        again = wait_for_groups(own, {"orders", "payments"})
+        assert again["orders"][: len(found["orders"])] == found["orders"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ((), "either --into DIR or --topic NAME"),
+        (("--into", "x", "--topic", "y"), "either --into DIR or --topic NAME"),
+        (("--topic", "y", "--admin", "127.0.0.1:0"), "--admin goes with --into"),
+        (("--topic", "y", "--log-format", "runes"), "'runes' is none of the formats"),
+    ],
+)
+def test_options_that_do_not_go_together(arguments, told):
+    command = [sys.executable, "-m", "coordinator.cli", "watch", *arguments]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    assert done.returncode == 1
+    assert told in done.stdout
+
+
+def test_a_folder_of_a_coordinator_is_refused(watched: RunningServer, tmp_path: Path):
+    """Its events are none of a watcher, and a watcher would go on in the middle of them."""
+    other = tmp_path / "other"
+    other.mkdir()
+    with RunningServer(other, {**QUICK_GROUPS, "offsets.topic.num.partitions": str(PARTITIONS)}) as server:
+        join(server, "orders")
+    watch = Watching(
+        tmp_path / "watch", "--bootstrap", watched.bootstrap, "--into", str(other / "data"), "--listen", "127.0.0.1:0"
+    )
+    watch.start()
+    wait_for(lambda: watch.has_ended, SECONDS, "it to end")
+    assert "has records, and none is of a watcher" in watch.log.read_text()
