@@ -89,6 +89,9 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.testing": "_wire coordinator.faults coordinator.server coordinator.explain coordinator.client"
         " coordinator.groups coordinator.runtime coordinator.audit coordinator.broker coordinator.core coordinator.log"
         " coordinator.timers coordinator.config coordinator.listen_address pytest starlette uvloop",
+        "coordinator.watch": "_wire coordinator.audit.schema coordinator.broker.retention coordinator.client"
+        " coordinator.config coordinator.core.partitioning coordinator.log coordinator.metrics coordinator.observe"
+        " coordinator.security.protocols coordinator.server",
         "coordinator.demo": ANYTHING,
         "coordinator.cli": ANYTHING,
         "coordinator.patterns": "re2",

@@ -17,9 +17,8 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -121,7 +120,8 @@ def main() -> None:
     events = sum(map(len, found.values()))
     print(
         f"{RATE:,} commits, {CHANGES} rebalances of {GROUPS:,} groups and {LINES} lines a second: "
-        f"{used / took:.3f} of a core over {took:.0f} s, {peak:.0f} MiB at most, {events:,} events of {len(found):,} groups"
+        f"{used / took:.3f} of a core over {took:.0f} s, {peak:.0f} MiB at most,"
+        f" {events:,} events of {len(found):,} groups"
     )
     print("\n".join(tail))
 

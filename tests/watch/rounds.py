@@ -11,11 +11,17 @@ import time
 from pathlib import Path
 from typing import Final
 
+from coordinator.client.bootstrap import Bootstrap
+from coordinator.client.groups import coordinator_of
+from coordinator.client.wire import ClientError
+from coordinator.watch.session import partition_count
 from tests.differential.kafka import KafkaMissing
 from tests.observe.logged_kafka import LoggedKafka
+from tests.waiting import wait_for
 from tests.watch.load import Load
 from tests.watch.rotated_log import RotatedLog
 from tests.watch.watching import differences, into, wait_for_same
+from tests.wire_client import WireClient
 
 GROUPS: Final = 9
 ROTATED_SECONDS: Final = 5.0
@@ -34,19 +40,23 @@ def play(folder: Path, kills: int, seed: int) -> list[str]:
         log.touch()
         load = Load(kafka.bootstrap, GROUPS, seed)
         arguments = (kafka.bootstrap, "--broker-log", str(log))
+        _make_offsets_topic(kafka.bootstrap)
         killed = into(folder / "killed", *arguments)
-        with into(folder / "undisturbed", *arguments) as undisturbed, killed:
-            # Both see all from the begin: who comes later begins with the file that is written then.
-            with RotatedLog(kafka.server_log, log, seed, ROTATED_SECONDS) as rotated:
-                load.start()
-                began = time.monotonic()
-                for _ in range(kills):
-                    time.sleep(choice.uniform(*ALIVE_SECONDS))
-                    killed.kill()
-                    killed.start()
-                load.stop()
-                took = time.monotonic() - began
-                first, second = wait_for_same(undisturbed, killed, SETTLED_SECONDS)
+        # Both see all from the begin: who comes later begins with the file that is written then.
+        with (
+            into(folder / "undisturbed", *arguments) as undisturbed,
+            killed,
+            RotatedLog(kafka.server_log, log, seed, ROTATED_SECONDS) as rotated,
+        ):
+            load.start()
+            began = time.monotonic()
+            for _ in range(kills):
+                time.sleep(choice.uniform(*ALIVE_SECONDS))
+                killed.kill()
+                killed.start()
+            load.stop()
+            took = time.monotonic() - began
+            first, second = wait_for_same(undisturbed, killed, SETTLED_SECONDS)
         events = sum(map(len, first.values()))
         lines = sum(place["source"] == "broker_log" for of in first.values() for each in of for place in each["places"])
         print(
@@ -54,6 +64,20 @@ def play(folder: Path, kills: int, seed: int) -> list[str]:
             f" ({rotated.within_lines} within a line), {events} events of {len(first)} groups, {lines} places in logs"
         )
         return list(differences(first, second))
+
+
+def _make_offsets_topic(bootstrap: str) -> None:
+    """Kafka makes it when it is asked for a coordinator for the first time."""
+
+    def is_made() -> bool:
+        try:
+            with WireClient(bootstrap) as client:
+                coordinator_of(client, "group-0")
+            return partition_count(Bootstrap(bootstrap)) > 0
+        except ClientError:
+            return False
+
+    wait_for(is_made, SETTLED_SECONDS, "the topic of offsets", every_ms=200)
 
 
 def main() -> int:

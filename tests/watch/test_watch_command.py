@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -62,10 +63,15 @@ def line(group: str, number: int, text: str) -> str:
 
 def test_what_happens_is_told_by_the_commands_that_tell_the_audit(watched: RunningServer, tmp_path: Path):
     join(watched, "before")
-    with into(tmp_path / "watch", watched.bootstrap) as watch:
+    with into(tmp_path / "watch", watched.bootstrap, "--admin", "127.0.0.1:0") as watch:
         own = watch.wait()["bootstrap"]
         join(watched, "orders")
         found = wait_for_groups(own, {"before", "orders"})
+        page = f"http://{watch.wait()['admin']}"
+        metrics = urlopen(f"{page}/metrics").read().decode()
+        assert f"coordinator_watch_events_total {sum(map(len, found.values()))}.0" in metrics, metrics[-2_000:]
+        assert "coordinator_watch_groups 2.0" in metrics
+        assert json.loads(urlopen(f"{page}/readyz").read())["ready"]
         assert found["orders"][0]["places"][0]["source"] == "record"
         why = coordinator("groups", "why", "orders", "--bootstrap", own)
         assert "new member" in why or "joined" in why, why
@@ -150,7 +156,7 @@ def test_a_kafka_that_goes_away_is_told_once_and_watched_again(watched: RunningS
     [
         ((), "either --into DIR or --topic NAME"),
         (("--into", "x", "--topic", "y"), "either --into DIR or --topic NAME"),
-        (("--topic", "y", "--admin", "127.0.0.1:0"), "--admin goes with --into"),
+        (("--topic", "y", "--admin", "127.0.0.1:0"), "--admin and --advertise go with --into"),
         (("--topic", "y", "--log-format", "runes"), "'runes' is none of the formats"),
     ],
 )
