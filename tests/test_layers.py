@@ -83,7 +83,8 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.pipeline": "_wire coordinator.audit.schema coordinator.core.causes"
         " coordinator.core.consumer_protocol coordinator.client coordinator.explain coordinator.observe"
         " pyarrow deltalake pyspark py4j delta rich",
-        "coordinator.dashboard": "coordinator.audit.schema coordinator.client coordinator.explain starlette",
+        "coordinator.dashboard": "coordinator.audit.schema coordinator.client coordinator.core.causes"
+        " coordinator.explain coordinator.observe.history starlette",
         "coordinator.faults": "_wire coordinator.runtime.slices coordinator.server coordinator.runtime coordinator.core"
         " coordinator.config",
         "coordinator.testing": "_wire coordinator.faults coordinator.server coordinator.explain coordinator.client"

@@ -146,8 +146,8 @@ class NoAuditTopic(ClientError):
 class AuditTopic:
     """A connection to each leader of the topic. Close it by leaving its context."""
 
-    def __init__(self, server: Server, timeout_seconds: float = ANSWER_SECONDS, *, name: str = AUDIT_TOPIC) -> None:
-        """Connect to HOST:PORT and learn where the partitions are. `name`: of a topic with such events.
+    def __init__(self, server: Server, timeout_seconds: float = ANSWER_SECONDS, *, name: str | None = None) -> None:
+        """Connect to HOST:PORT and learn where the partitions are. `name`: of another topic with such events.
 
         Raises:
             ClientError: the server cannot be reached.
@@ -155,7 +155,7 @@ class AuditTopic:
         """
         self._bootstrap = bootstrap_of(server)
         self._timeout_seconds = timeout_seconds
-        self._name = name
+        self._name = AUDIT_TOPIC if name is None else name
         self._connections: dict[str, WireConnection] = {}
         self._topic_id = bytes(16)
         self._leaders: dict[int, str] = {}
