@@ -106,12 +106,12 @@ class Board:
     def apply(self, events: Iterable[BoardEvent]) -> None:
         """Apply events, and tell the listeners."""
         changed: set[str] = set()
-        for event in events:
-            if isinstance(event, AuthorizationDenied):
-                self._denials.append(event)
+        for told in events:
+            if isinstance(told, AuthorizationDenied):
+                self._denials.append(told)
                 self._forget_offset_findings()
                 continue
-            observed, event = (event, event.event) if isinstance(event, ObservedEvent) else (None, event)
+            observed, event = (told, told.event) if isinstance(told, ObservedEvent) else (None, told)
             history = self.groups.get(event.group_id)
             if history is None:
                 kind = GroupHistory if observed is None else ObservedHistory
