@@ -17,8 +17,7 @@ WATCHED: Final = "The Kafka that is watched, or the network: it is tried again b
 
 ADVICE: Final = {
     # `coordinator watch`.
-    "cannot watch; it is tried again": WATCHED + "`problem` names what fails. Another watcher must not write to the "
-    "same topic.",
+    "cannot watch; it is tried again": WATCHED + "`problem` names what fails.",
     "the Kafka that is watched is away; it is tried again": WATCHED + "Nothing is lost as long as its records are not "
     "compacted.",
     "records of groups may not be read: logs alone are watched": "Give the user of --command-config READ on the topic "

@@ -101,6 +101,7 @@ def command(
     from coordinator.watch.own_server import own_config
     from coordinator.watch.positions import PositionError
     from coordinator.watch.session import WatchOptions
+    from coordinator.watch.sink import Fenced
 
     if (folder is None) == (topic is None):
         raise click.ClickException("say where to append: either --into DIR or --topic NAME")
@@ -119,7 +120,7 @@ def command(
                 assert topic is not None
                 main = watching.to_topic(topic, manager)
             asyncio.run(main)
-    except (PositionError, ConfigError, LogError, ClientError, OSError) as problem:
+    except (Fenced, PositionError, ConfigError, LogError, ClientError, OSError) as problem:
         click.echo(f"coordinator: {problem}", err=True)
         sys.exit(ENDED_WITH_A_PROBLEM if watching.is_ready else CANNOT_START)
 
@@ -139,7 +140,7 @@ class _Watching:
         stopped = threading.Event()
         session = Session(self._options, stopped)
         server = self._options.server
-        target = Target(server, name, lambda ends: TopicSink(server, name, ends, stopped))
+        target = Target(server, name, lambda: TopicSink(server, name, stopped))
         logger.info("watching", kafka=str(server), topic=name, logs=",".join(self._options.log_paths))
         await self._run(session, target, manager, {"bootstrap": str(server)}, StopSignals(self.ready_file.remove))
 
@@ -160,7 +161,7 @@ class _Watching:
         await server.start()
         try:
             sink = OwnSink(server, asyncio.get_running_loop())
-            target = Target(Bootstrap(server.bootstrap), AUDIT_TOPIC, lambda ends: sink)
+            target = Target(Bootstrap(server.bootstrap), AUDIT_TOPIC, lambda: sink)
             logger.info("watching", kafka=str(self._options.server), logs=",".join(self._options.log_paths))
             ready = {"bootstrap": server.bootstrap} | ({} if server.admin is None else {"admin": server.admin})
             await self._run(session, target, manager, ready, signals, server.failure)

@@ -1,7 +1,7 @@
 """The server of `coordinator watch --into DIR`: it has the audit topic, which the watcher appends to, and no groups."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -103,6 +103,12 @@ class OwnSink:
 
     def __init__(self, server: OwnServer, loop: asyncio.AbstractEventLoop) -> None:
         self._server, self._loop = server, loop
+
+    def begin(self, ends: Mapping[int, int]) -> None:
+        """The log knows where it ends, and nobody else appends to it."""
+
+    def close(self) -> None:
+        """The server is closed by who has opened it."""
 
     def end_offset(self, partition: int) -> int:
         return self._server.storage.partitions.get(AUDIT_TOPIC, partition).log_end_offset

@@ -128,15 +128,31 @@ def test_killed_again_and_again_while_it_appends_to_a_topic(watched: RunningServ
         assert undisturbed.stop() == 0
 
 
-def test_a_second_watcher_of_the_same_topic_is_noticed(watched: RunningServer, tmp_path: Path):
+def test_a_second_watcher_of_the_same_topic_ends_the_first_one_and_nothing_is_doubled(
+    watched: RunningServer, tmp_path: Path
+):
     with WireClient(watched.bootstrap) as client:
         client.create_topic("seen", PARTITIONS)
     arguments = ("--bootstrap", watched.bootstrap, "--topic", "seen")
-    with Watching(tmp_path / "one", *arguments) as one, Watching(tmp_path / "two", *arguments) as two:
-        join(watched, "orders", "payments", "billing", "fraud", "stock")
-        logs = (one.log, two.log)
-        told = "somebody else writes to seen-"
-        wait_for(lambda: any(told in each.read_text() for each in logs), SECONDS, "it to be noticed", every_ms=200)
+    with Watching(tmp_path / "one", *arguments) as one, Watching(tmp_path / "two", *arguments):
+        groups = {f"group-{number}" for number in range(8)}
+        join(watched, *groups)
+        wait_for(lambda: one.has_ended, SECONDS, "the first one to end")
+        assert "another watcher has begun to write to seen" in one.log.read_text()
+        wait_for_groups(watched.bootstrap, groups, "seen")
+
+
+def test_a_topic_that_is_not_there_is_told_and_waited_for(watched: RunningServer, tmp_path: Path):
+    watch = Watching(tmp_path / "watch", "--bootstrap", watched.bootstrap, "--topic", "seen")
+    join(watched, "orders")
+    watch.start()
+    told = "has no topic seen: create it, with as many partitions as __consumer_offsets"
+    wait_for(lambda: told in watch.log.read_text(), SECONDS, "it to be told")
+    with WireClient(watched.bootstrap) as client:
+        client.create_topic("seen", PARTITIONS)
+    wait_for_groups(watched.bootstrap, {"orders"}, "seen")
+    assert watch.log.read_text().count(told) == 1
+    assert watch.stop() == 0
 
 
 def test_a_kafka_that_goes_away_is_told_once_and_watched_again(watched: RunningServer, tmp_path: Path):

@@ -88,7 +88,7 @@ def events_of(bootstrap: str, topic: str = "__group_audit") -> Events:
     found: Events = {}
     with AuditTopic(bootstrap, name=topic) as audit:
         for record in audit.records(audit.offsets(audit.partitions, EARLIEST), lambda key: True):
-            if not record.is_position:
+            if not record.is_of_watcher:
                 assert record.observed is not None, record
                 found.setdefault(record.group_id, []).append(json.loads(record.value))
     for group_id, events in found.items():
