@@ -253,7 +253,8 @@ def _observed() -> Iterator[str]:
     yield from (f"| `{cause}` | {INFERRED[cause]} |\n" for cause in InferredCause)
     yield (
         f"\nA record without a key whose `kind` is `{observed.WATCHED}` says how far the watcher has come (`state`): "
-        "it is in the same batch as the events up to there, and no event. Readers pass it over.\n"
+        f"it is in the same batch as the events up to there, and no event. `{observed.WATCH_BEGUN}` says "
+        "that a watcher began to write. Readers pass both over.\n"
     )
 
 

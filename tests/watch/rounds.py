@@ -1,6 +1,6 @@
 """Two watchers of a real Kafka under load: one is killed again and again, the other is left alone. Both tell the same.
 
-`python -m tests.watch.rounds [--kills N] [--seed N]`, `make watch-rounds`.
+`python -m tests.watch.rounds [--kills N] [--seed N] [--topic]`, `make watch-rounds`.
 """
 
 import argparse
@@ -18,20 +18,21 @@ from coordinator.watch.session import partition_count
 from tests.differential.kafka import KafkaMissing
 from tests.observe.logged_kafka import LoggedKafka
 from tests.waiting import wait_for
-from tests.watch.load import Load
+from tests.watch.load import Load, make_topic
 from tests.watch.rotated_log import RotatedLog
-from tests.watch.watching import differences, into, wait_for_same
+from tests.watch.watching import differences, into, to_topic, wait_for_same
 from tests.wire_client import WireClient
 
 GROUPS: Final = 9
+TOPIC: Final = "seen"
 ROTATED_SECONDS: Final = 5.0
 ALIVE_SECONDS: Final = (0.2, 7.0)
 """Between a start and a kill. A watcher holds what it reads for two seconds before it tells of it."""
 SETTLED_SECONDS: Final = 60
 
 
-def play(folder: Path, kills: int, seed: int) -> list[str]:
-    """Return what differs."""
+def play(folder: Path, kills: int, seed: int, *, is_topic: bool = False) -> list[str]:
+    """Return what differs. `is_topic`: the one that is killed appends to a topic of the Kafka."""
     choice = random.Random(seed)
     kafka_folder = folder / "kafka"
     kafka_folder.mkdir()
@@ -41,7 +42,11 @@ def play(folder: Path, kills: int, seed: int) -> list[str]:
         load = Load(kafka.bootstrap, GROUPS, seed)
         arguments = (kafka.bootstrap, "--broker-log", str(log))
         _make_offsets_topic(kafka.bootstrap)
-        killed = into(folder / "killed", *arguments)
+        if is_topic:
+            make_topic(kafka.bootstrap, TOPIC, partition_count(Bootstrap(kafka.bootstrap)))
+            killed = to_topic(folder / "killed", kafka.bootstrap, TOPIC, *arguments[1:])
+        else:
+            killed = into(folder / "killed", *arguments)
         # Both see all from the begin: who comes later begins with the file that is written then.
         with (
             into(folder / "undisturbed", *arguments) as undisturbed,
@@ -85,15 +90,16 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--folder", type=Path)
+    parser.add_argument("--topic", action="store_true", help="append to a topic of the Kafka")
     asked = parser.parse_args()
     print(f"seed {asked.seed}")
     try:
         if asked.folder is not None:
             asked.folder.mkdir(parents=True)
-            found = play(asked.folder, asked.kills, asked.seed)
+            found = play(asked.folder, asked.kills, asked.seed, is_topic=asked.topic)
         else:
             with tempfile.TemporaryDirectory() as folder:
-                found = play(Path(folder), asked.kills, asked.seed)
+                found = play(Path(folder), asked.kills, asked.seed, is_topic=asked.topic)
     except KafkaMissing as missing:
         print(missing)
         return 2

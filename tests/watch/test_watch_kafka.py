@@ -12,7 +12,7 @@ from tests.observe.logged_kafka import LoggedKafka
 from tests.waiting import wait_for
 from tests.watch.load import Load
 from tests.watch.rounds import play
-from tests.watch.watching import events_of, into
+from tests.watch.watching import into
 
 pytestmark = [pytest.mark.realtime, pytest.mark.timeout(240)]
 
@@ -25,9 +25,10 @@ def kafka_is_there() -> None:
     require_java()
 
 
-def test_killed_under_load_it_tells_what_one_tells_that_was_never_killed(tmp_path: Path):
+@pytest.mark.parametrize("is_topic", [False, True])
+def test_killed_under_load_it_tells_what_one_tells_that_was_never_killed(tmp_path: Path, is_topic: bool):
     try:
-        found = play(tmp_path, KILLS, 1)
+        found = play(tmp_path, KILLS, 1, is_topic=is_topic)
     except KafkaMissing as missing:
         pytest.skip(str(missing))
     assert found == []
@@ -42,13 +43,13 @@ def test_the_log_and_the_records_of_a_real_broker_are_told_together(tmp_path: Pa
         pytest.skip(str(missing))
     with kafka:
         load = Load(kafka.bootstrap, 3, 1)
+        load.start()  # the first group makes the topic of the records
         with into(tmp_path / "watch", kafka.bootstrap, "--broker-log", str(kafka.server_log)) as watch:
-            load.start()
             sources: set[str] = set()
 
             def are_both_told() -> bool:
                 try:
-                    found = events_of(watch.wait()["bootstrap"])
+                    found = watch.events()
                 except ClientError:
                     return False
                 removed = [each for of in found.values() for each in of if each["kind"] == "member.removed"]
