@@ -24,7 +24,7 @@ COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -t
 COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help image-check manifests-check wheels audit-cases build build-tests demo cluster-demo cluster-front-demo cluster-rounds run debug check test test-computing test-realtime test-spark compare-acls compare-requests conformance-kafka crash rolling-restart upgrade-check upgrade-folder eos eos-java flink-sink folder-swap franz-go-tests fuzz interop interop-ci kafka-tools screenshots simulate simulate-cluster simulate-world world-real streams mutate nightly observe-cases observe-demo relay-kafka tests-of lint format docs hostile bench bench-acls bench-assignors bench-broker bench-broker-logs bench-cleaner bench-cluster bench-consumer-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-offsets-scan bench-partitions bench-pipeline bench-relay bench-testkit bench-timers bench-wire lock testing-examples clean java python
+.PHONY: help image-check manifests-check wheels audit-cases build build-tests demo cluster-demo cluster-front-demo cluster-rounds run debug check test test-computing test-realtime test-spark compare-acls compare-requests conformance-kafka crash rolling-restart upgrade-check upgrade-folder eos eos-java flink-sink folder-swap franz-go-tests fuzz interop interop-ci kafka-tools screenshots simulate simulate-cluster simulate-world world-real streams mutate nightly observe-cases observe-demo relay-kafka tests-of lint format docs hostile bench bench-acls bench-assignors bench-broker bench-broker-logs bench-cleaner bench-cluster bench-consumer-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-offsets-scan bench-partitions bench-pipeline bench-relay bench-testkit bench-timers bench-wire lock testing-examples clean java python watch-rounds bench-watch
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -98,6 +98,10 @@ relay-kafka: build-tests ## stock clients on a real Kafka through the relay: rec
 
 cluster-rounds: build-tests java ## faults of nodes and brokers for ROUNDS (100), under stock clients of four libraries (Java, Maven, Go)
 	@$(BIN)/python -m tests.cluster.rounds --rounds $(ROUNDS) $(if $(SEED),--seed $(SEED))
+
+watch-rounds: KILLS ?= 50
+watch-rounds: build-tests java ## `coordinator watch` at a real Kafka under load, killed KILLS (50) times while its log is rotated within lines, beside one that is not (Java, Maven)
+	@$(BIN)/python -m tests.watch.rounds --kills $(KILLS) $(if $(SEED),--seed $(SEED))
 
 upgrade-check: build-tests ## data folders of earlier releases, opened by this version; a newer one is refused
 	@$(BIN)/python -m pytest -q tests/upgrade
@@ -249,6 +253,9 @@ bench-load: build-tests ## the start on RECORDS (10000000) committed offsets, be
 
 bench-offsets-scan: build-tests ## the records of a group found among RECORDS (20000000) committed offsets, and followed at RATE (50000) commits a second
 	@$(BIN)/python tests/bench/bench_offsets_scan.py
+
+bench-watch: build-tests ## CPU and memory of `coordinator watch` at RATE (50000) commits a second and 1,000 groups that rebalance
+	@$(BIN)/python tests/bench/bench_watch.py
 
 bench-partitions: build-tests ## 10,000 partitions: creating, reading, writing, starts and stops, memory, descriptors
 	@$(BIN)/python tests/bench/bench_partitions.py

@@ -202,6 +202,8 @@ INFERRED: Final[dict[InferredCause, str]] = {
     InferredCause.MEMBER_LEFT_OR_EXPIRED: "A member is gone; it left, or its session expired.",
     InferredCause.STATIC_REPLACED_OR_BACK: "A client with the instance id of a member that is gone joined: it took its "
     "place, or came after a removal.",
+    InferredCause.PENDING_MEMBER_LEFT: "A client that had been handed a member id, and had not joined with it, left: "
+    "Kafka from 4.0 on rebalances.",
     InferredCause.NO_CHANGE_SEEN: "Members and subscriptions are the same: one of them joined again, or another one "
     "came and went meanwhile.",
     InferredCause.REJOINED_OR_CHANGED: "A member joined again with other bytes: what it subscribes to, or "
@@ -255,7 +257,8 @@ def _observed() -> Iterator[str]:
     yield from (f"| `{cause}` | {INFERRED[cause]} |\n" for cause in InferredCause)
     yield (
         f"\nA record without a key whose `kind` is `{observed.WATCHED}` says how far the watcher has come (`state`): "
-        "it is in the same batch as the events up to there, and no event. Readers pass it over.\n"
+        f"it is in the same batch as the events up to there, and no event. `{observed.WATCH_BEGUN}` says "
+        "that a watcher began to write. Readers pass both over.\n"
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from coordinator.metrics.declarations import CLUSTER_METRICS, GROUP_STATE, METRICS, Kind, Metric  # noqa: E402  (run from anywhere)
+from coordinator.metrics.declarations import CLUSTER_METRICS, GROUP_STATE, METRICS, WATCH_METRICS, Kind, Metric  # noqa: E402  (run from anywhere)
 
 PAGE = Path(__file__).with_name("metrics.md")
 HEAD = """# Metrics
@@ -94,12 +94,20 @@ A node of `coordinator serve --cluster` ([cluster.md](cluster.md)) has these bes
 offsets, transactions and the sizes of logs are 0 there or missing: they are the cluster's.
 """
 
+WATCH_HEAD = """
+## A watcher of another Kafka
+
+`coordinator watch --into DIR --admin HOST:PORT` ([observe.md](observe.md)) has these beside the metrics above, of which
+those of groups are 0: it coordinates none. `/readyz` is 503 while nothing can be watched, and says why.
+"""
+
 
 def page() -> str:
     first_of_groups = METRICS.index(GROUP_STATE)
     lines = [HEAD, "## The node", "", *table(METRICS[:first_of_groups])]
     lines += [TOP_HEAD, *table(METRICS[first_of_groups:])]
     lines += [CLUSTER_HEAD, *table(CLUSTER_METRICS)]
+    lines += [WATCH_HEAD, *table(WATCH_METRICS)]
     return "\n".join(lines) + "\n"
 
 

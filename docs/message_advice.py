@@ -13,7 +13,22 @@ DISK: Final = "Look at the disk: `problem` has the words of the system. "
 REPAIR: Final = "Run `coordinator log verify`, then `repair` while the server is stopped ([durability](durability.md))."
 CLUSTER: Final = "The cluster or the network: the node tries again by itself. "
 
+WATCHED: Final = "The Kafka that is watched, or the network: it is tried again by itself, and goes on where it was. "
+
 ADVICE: Final = {
+    # `coordinator watch`.
+    "cannot watch; it is tried again": WATCHED + "`problem` names what fails.",
+    "the Kafka that is watched is away; it is tried again": WATCHED + "Nothing is lost as long as its records are not "
+    "compacted.",
+    "records of groups may not be read: logs alone are watched": "Give the user of --command-config READ on the topic "
+    "__consumer_offsets: without it nobody knows who owned what.",
+    "records of groups could not be read": "`problem` has the partition and its offsets. What they said is missing.",
+    "a broker's log could not be read as a whole": "`problem` says what is missing. Keep rotated files for longer than "
+    "the watcher may be away, and let its user read them.",
+    "more is held than can be: it is told in the order in which it was read": "A source is far behind the others: more "
+    "CPU, or fewer groups (--group). Lines and records of the same thing may be told apart.",
+    "cannot write what was seen; it is tried again": "The cluster that has the topic, or the network. Nothing more is "
+    "read meanwhile, and nothing is lost.",
     # Defects.
     "unhandled exception in a request to the admin port": DEFECT,
     "unhandled exception in a delayed fetch": DEFECT,

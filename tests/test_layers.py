@@ -86,12 +86,16 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.pipeline": "_wire coordinator.audit.schema coordinator.core.causes"
         " coordinator.core.consumer_protocol coordinator.client coordinator.explain coordinator.observe"
         " pyarrow deltalake pyspark py4j delta rich",
-        "coordinator.dashboard": "coordinator.audit.schema coordinator.client coordinator.explain starlette",
+        "coordinator.dashboard": "coordinator.audit.schema coordinator.client coordinator.core.causes"
+        " coordinator.explain coordinator.observe.history starlette",
         "coordinator.faults": "_wire coordinator.runtime.slices coordinator.server coordinator.runtime coordinator.core"
         " coordinator.config",
         "coordinator.testing": "_wire coordinator.faults coordinator.server coordinator.explain coordinator.client"
         " coordinator.groups coordinator.runtime coordinator.audit coordinator.broker coordinator.core coordinator.log"
         " coordinator.timers coordinator.config coordinator.listen_address pytest starlette uvloop",
+        "coordinator.watch": "_wire coordinator.audit.schema coordinator.broker.retention coordinator.client"
+        " coordinator.config coordinator.core.partitioning coordinator.log coordinator.metrics coordinator.observe"
+        " coordinator.security.protocols coordinator.server",
         "coordinator.demo": ANYTHING,
         "coordinator.cli": ANYTHING,
         "coordinator.patterns": "re2",

@@ -113,7 +113,7 @@ def _print(record: AuditRecord, at: Clock, as_json: bool) -> None:
 
     One that is about a group is in its partition alone.
     """
-    if record.is_position:
+    if record.is_of_watcher:
         return
     is_told_once = record.partition == 0 or isinstance(record.coordinator_event, GroupHeldByCluster)
     if record.record[0] is not None or is_told_once:

@@ -3,10 +3,12 @@
 import asyncio
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import closing
 from datetime import tzinfo
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -18,6 +20,7 @@ from coordinator.cli.stop_signals import StopSignals
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.wire import ClientError
 from coordinator.config.key import ConfigError
+from coordinator.config.settings import Config
 from coordinator.internal_topics import AUDIT_TOPIC
 from coordinator.log.errors import LogError
 from coordinator.logger import logger
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 
 DEFAULT_LISTEN: Final = "127.0.0.1:9192"
 ENDED_WITH_A_PROBLEM: Final = 1
+ASK_AGAIN_SECONDS: Final = 2
 
 
 @click.command
@@ -41,6 +45,9 @@ ENDED_WITH_A_PROBLEM: Final = 1
 )
 @click.option(
     "--listen", default=DEFAULT_LISTEN, show_default=True, metavar="HOST:PORT", help="Of --into; port 0: a free one."
+)
+@click.option(
+    "--advertise", metavar="HOST:PORT", help="The address that clients of --into are told; by default --listen."
 )
 @click.option(
     "--topic",
@@ -71,6 +78,7 @@ def command(
     bootstrap: Bootstrap,
     folder: Path | None,
     listen: str,
+    advertise: str | None,
     topic: str | None,
     broker_logs: tuple[str, ...],
     groups: tuple[str, ...],
@@ -90,13 +98,15 @@ def command(
     sys.modules.setdefault("rich", None)  # type: ignore[arg-type]
     from coordinator.cli.log_writer import logging_to_stderr
     from coordinator.observe.logs.unwrapping import FORMATS
+    from coordinator.watch.own_server import own_config
     from coordinator.watch.positions import PositionError
     from coordinator.watch.session import WatchOptions
+    from coordinator.watch.sink import Fenced
 
     if (folder is None) == (topic is None):
         raise click.ClickException("say where to append: either --into DIR or --topic NAME")
-    if admin is not None and folder is None:
-        raise click.ClickException("--admin goes with --into")
+    if folder is None and (admin, advertise) != (None, None):
+        raise click.ClickException("--admin and --advertise go with --into")
     if log_format not in FORMATS:
         raise click.ClickException(f"{log_format!r} is none of the formats {', '.join(FORMATS)}")
     options = WatchOptions(server=bootstrap, groups=groups, log_paths=broker_logs, log_format=log_format, zone=log_zone)
@@ -104,12 +114,13 @@ def command(
     try:
         with closing(ServiceManager()) as manager, logging_to_stderr(log_level) as writer, watching.ready_file:
             if folder is not None:
-                main = watching.into(folder, listen, admin, manager, lambda: writer.lines_dropped)
+                own = partial(own_config, folder, listen, advertise, admin)
+                main = watching.into(own, manager, lambda: writer.lines_dropped)
             else:
                 assert topic is not None
                 main = watching.to_topic(topic, manager)
             asyncio.run(main)
-    except (PositionError, ConfigError, LogError, ClientError, OSError) as problem:
+    except (Fenced, PositionError, ConfigError, LogError, ClientError, OSError) as problem:
         click.echo(f"coordinator: {problem}", err=True)
         sys.exit(ENDED_WITH_A_PROBLEM if watching.is_ready else CANNOT_START)
 
@@ -129,28 +140,45 @@ class _Watching:
         stopped = threading.Event()
         session = Session(self._options, stopped)
         server = self._options.server
-        target = Target(server, name, lambda ends: TopicSink(server, name, ends, stopped))
+        target = Target(server, name, lambda: TopicSink(server, name, stopped))
         logger.info("watching", kafka=str(server), topic=name, logs=",".join(self._options.log_paths))
-        await self._run(session, target, manager, {"bootstrap": str(server)})
+        await self._run(session, target, manager, {"bootstrap": str(server)}, StopSignals(self.ready_file.remove))
 
-    async def into(self, folder: Path, listen: str, admin: str | None, manager: ServiceManager, dropped: Any) -> None:
-        """Raises PositionError, ClientError, ConfigError, LogError."""
-        from coordinator.watch.own_server import OwnServer, OwnSink, own_config
+    async def into(self, config: Callable[[int], Config], manager: ServiceManager, dropped: Callable[[], int]) -> None:
+        """`config` makes that of the own server, of the number of partitions.
+
+        Raises PositionError, ClientError, ConfigError, LogError.
+        """
+        from coordinator.watch.own_server import OwnServer, OwnSink
         from coordinator.watch.session import Session, Target, partition_count
 
         stopped = threading.Event()
         session = Session(self._options, stopped)
-        count = await asyncio.to_thread(partition_count, self._options.server)
-        server = OwnServer(own_config(folder, listen, count, admin, {}), log_lines_dropped=dropped)
+        signals = StopSignals(self.ready_file.remove)
+        count = await self._asked(lambda: partition_count(self._options.server))
+        server = OwnServer(config(count), log_lines_dropped=dropped)
+        server.session = session
         await server.start()
         try:
             sink = OwnSink(server, asyncio.get_running_loop())
-            target = Target(Bootstrap(server.bootstrap), AUDIT_TOPIC, lambda ends: sink)
+            target = Target(Bootstrap(server.bootstrap), AUDIT_TOPIC, lambda: sink)
             logger.info("watching", kafka=str(self._options.server), logs=",".join(self._options.log_paths))
             ready = {"bootstrap": server.bootstrap} | ({} if server.admin is None else {"admin": server.admin})
-            await self._run(session, target, manager, ready, server.failure)
+            await self._run(session, target, manager, ready, signals, server.failure)
         finally:
             await server.stop()
+
+    async def _asked(self, ask: Callable[[], int]) -> int:
+        """What a Kafka answers, once it does."""
+        told = ""
+        while True:
+            try:
+                return await asyncio.to_thread(ask)
+            except ClientError as problem:
+                if str(problem) != told:
+                    told = str(problem)
+                    logger.warning("cannot watch; it is tried again", problem=told)
+                await asyncio.sleep(ASK_AGAIN_SECONDS)
 
     async def _run(
         self,
@@ -158,11 +186,11 @@ class _Watching:
         target: "Target",
         manager: ServiceManager,
         ready: dict[str, str],
+        signals: StopSignals,
         failure: "asyncio.Future[LogError] | None" = None,
     ) -> None:
         """Until a signal comes, or it cannot go on. Raises what ended it."""
         loop = asyncio.get_running_loop()
-        signals = StopSignals(self.ready_file.remove)
 
         def ready_again() -> None:
             loop.call_soon_threadsafe(begun)

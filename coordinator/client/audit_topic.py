@@ -22,7 +22,7 @@ from coordinator.audit.schema import (
     decode_event,
     decode_observed,
 )
-from coordinator.audit.schema.observed import WATCHED
+from coordinator.audit.schema.observed import WATCH_BEGUN, WATCHED
 from coordinator.client.bootstrap import Server, bootstrap_of
 from coordinator.client.cluster import EARLIEST, LATEST
 from coordinator.client.groups import raise_for_error
@@ -86,6 +86,11 @@ class AuditRecord:
         return self.record[0] is None and self.value.startswith(_POSITION)
 
     @property
+    def is_of_watcher(self) -> bool:
+        """Whether it is a position, or says that a watcher has begun to write."""
+        return self.is_position or (self.record[0] is None and self.value.startswith(_BEGUN))
+
+    @property
     def time_ms(self) -> int:
         """The wall-clock time of the event; 0 if the value tells none."""
         return self.event.time_ms if self.event is not None else _time_ms(self.value)
@@ -93,6 +98,7 @@ class AuditRecord:
 
 _PLACES: Final = b'"places":['
 _POSITION: Final = b'{"kind":"%s"' % WATCHED.encode()
+_BEGUN: Final = b'{"kind":"%s"' % WATCH_BEGUN.encode()
 
 _Envelope = msgspec.defstruct(
     "_Envelope", [(each.name, each.type, each.default) for each in msgspec.structs.fields(AuditEvent)], kw_only=True
@@ -146,8 +152,8 @@ class NoAuditTopic(ClientError):
 class AuditTopic:
     """A connection to each leader of the topic. Close it by leaving its context."""
 
-    def __init__(self, server: Server, timeout_seconds: float = ANSWER_SECONDS, *, name: str = AUDIT_TOPIC) -> None:
-        """Connect to HOST:PORT and learn where the partitions are. `name`: of a topic with such events.
+    def __init__(self, server: Server, timeout_seconds: float = ANSWER_SECONDS, *, name: str | None = None) -> None:
+        """Connect to HOST:PORT and learn where the partitions are. `name`: of another topic with such events.
 
         Raises:
             ClientError: the server cannot be reached.
@@ -155,7 +161,7 @@ class AuditTopic:
         """
         self._bootstrap = bootstrap_of(server)
         self._timeout_seconds = timeout_seconds
-        self._name = name
+        self._name = AUDIT_TOPIC if name is None else name
         self._connections: dict[str, WireConnection] = {}
         self._topic_id = bytes(16)
         self._leaders: dict[int, str] = {}

@@ -5,7 +5,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from coordinator.audit.schema import AuditEvent, AuthorizationDenied, GroupHeldByCluster, RebalanceStarted
+from coordinator.audit.schema import (
+    AuditEvent,
+    AuthorizationDenied,
+    GroupHeldByCluster,
+    ObservedEvent,
+    RebalanceStarted,
+)
+from coordinator.core.causes import Cause
 from coordinator.dashboard.lags import Lags, Sample, SampledGroup
 from coordinator.explain.findings import Finding, findings
 from coordinator.explain.generation import Generation
@@ -14,6 +21,7 @@ from coordinator.explain.makers.findings.progress import Denials, go_on
 from coordinator.explain.positions import position_findings
 from coordinator.explain.storms import GROWTH, Rebalances, Storm, all_storms
 from coordinator.explain.words import utc_clock
+from coordinator.observe.history import ObservedHistory
 
 MS_PER_MINUTE: Final = 60_000
 MINUTES_KEPT: Final = 7 * 24 * 60
@@ -23,8 +31,9 @@ MINUTES_PER_HOUR: Final = 60
 HOUR_MS: Final = MINUTES_PER_HOUR * MS_PER_MINUTE
 DENIALS_KEPT: Final = 1_000
 """The newest denials about topics that are remembered: those that go on have one each minute."""
-BoardEvent = AuditEvent | GroupHeldByCluster | AuthorizationDenied
-"""What the board is told: events of groups, who is in one at a cluster, and denials about topics."""
+BoardEvent = AuditEvent | ObservedEvent | GroupHeldByCluster | AuthorizationDenied
+"""What the board is told: events of groups, also those seen of another Kafka, who is in a group at a cluster, and
+denials about topics."""
 STORM_HOURS: Final = 24
 """How far back storms are looked for, before the newest event."""
 
@@ -97,15 +106,19 @@ class Board:
     def apply(self, events: Iterable[BoardEvent]) -> None:
         """Apply events, and tell the listeners."""
         changed: set[str] = set()
-        for event in events:
-            if isinstance(event, AuthorizationDenied):
-                self._denials.append(event)
+        for told in events:
+            if isinstance(told, AuthorizationDenied):
+                self._denials.append(told)
                 self._forget_offset_findings()
                 continue
+            observed, event = (told, told.event) if isinstance(told, ObservedEvent) else (None, told)
             history = self.groups.get(event.group_id)
             if history is None:
-                history = self.groups[event.group_id] = GroupHistory(event.group_id)
-            if isinstance(event, GroupHeldByCluster):
+                kind = GroupHistory if observed is None else ObservedHistory
+                history = self.groups[event.group_id] = kind(event.group_id)
+            if observed is not None and isinstance(history, ObservedHistory):
+                is_new = history.take(observed)
+            elif isinstance(event, GroupHeldByCluster):
                 history.note_coordinator(event)
                 is_new = True
             else:
@@ -223,7 +236,8 @@ class Board:
         )
 
     def _note_rate(self, event: RebalanceStarted) -> None:
-        if event.cause not in GROWTH and event.time_ms >= self.newest_ms - STORM_HOURS * HOUR_MS:
+        is_known = isinstance(event.cause, Cause)  # of another Kafka it may be open
+        if is_known and event.cause not in GROWTH and event.time_ms >= self.newest_ms - STORM_HOURS * HOUR_MS:
             rates = self._rates.setdefault(event.time_ms // MS_PER_MINUTE, Counter())
             rates[event.group_id, event.cause.value] += 1
             if len(self._rates) > STORM_HOURS * MINUTES_PER_HOUR:

@@ -173,7 +173,7 @@ class Feed:
             if position is not None:
                 position[record.partition] = record.offset + 1
             if record.event is not None:
-                self._queue.put(record.event)
+                self._queue.put(record.observed or record.event)
             elif isinstance(about := record.coordinator_event, GroupHeldByCluster) or is_of_topic(about):
                 self._queue.put(about)
             if self._queue.is_stopped.is_set():

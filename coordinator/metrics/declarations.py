@@ -502,6 +502,23 @@ CLUSTER_BROKERS = Metric(
     "coordinator_cluster_brokers", Kind.GAUGE, "In front of a cluster: the brokers that this node knows."
 )
 
+# ---- of `coordinator watch`
+
+WATCH_RECORDS = Metric("coordinator_watch_records", Kind.COUNTER, "Records of groups that were read since the start.")
+WATCH_COMMITS = Metric("coordinator_watch_commits", Kind.COUNTER, "Committed offsets that were passed over.")
+WATCH_LINES = Metric("coordinator_watch_lines", Kind.COUNTER, "Lines of brokers' logs about groups that were read.")
+WATCH_EVENTS = Metric("coordinator_watch_events", Kind.COUNTER, "Events that were appended.")
+WATCH_GROUPS = Metric("coordinator_watch_groups", Kind.GAUGE, "Groups that are there, as far as they were seen.")
+WATCH_HELD = Metric(
+    "coordinator_watch_held", Kind.GAUGE, "Records and lines that are held until what belongs before them is read."
+)
+WATCH_FORCED = Metric(
+    "coordinator_watch_forced", Kind.COUNTER, "How often more was held than can be; it was told as it was read."
+)
+WATCH_READ_AGE_SECONDS = Metric(
+    "coordinator_watch_read_age_seconds", Kind.GAUGE, "Since when nothing was read of __consumer_offsets; 0: never."
+)
+
 _ALL: Final = tuple(
     each
     for value in list(globals().values())
@@ -510,5 +527,7 @@ _ALL: Final = tuple(
 )
 CLUSTER_METRICS: Final = tuple(each for each in _ALL if each.name.startswith("coordinator_cluster_"))
 """Those that only a node in front of a cluster has."""
-METRICS: Final = tuple(each for each in _ALL if each not in CLUSTER_METRICS)
+WATCH_METRICS: Final = tuple(each for each in _ALL if each.name.startswith("coordinator_watch_"))
+"""Those that `coordinator watch` has beside those of a node."""
+METRICS: Final = tuple(each for each in _ALL if each not in CLUSTER_METRICS and each not in WATCH_METRICS)
 """Those of every node, in the order of their declaration."""

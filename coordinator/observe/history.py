@@ -28,10 +28,13 @@ class ObservedHistory(GroupHistory):
             history.take(each)
         return history
 
-    def take(self, observed: ObservedEvent) -> None:
-        if self.apply(observed.event):
+    def take(self, observed: ObservedEvent) -> bool:
+        """As `apply`, with the evidence."""
+        is_new = self.apply(observed.event)
+        if is_new:
             self.observed[observed.event.seq] = observed
             self.reasons_are_seen |= observed.reasons_are_seen
+        return is_new
 
     def places_of(self, claim: Claim) -> tuple[Place, ...]:
         """Where the events were seen that a claim rests on, each once, in order of time."""

@@ -1,6 +1,6 @@
 """What a node has that is read at each scrape. The library of the metrics is imported only where there are any."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from coordinator.server.data_plane import DataPlane
@@ -9,6 +9,8 @@ from coordinator.server.node_loop import NodeLoop
 from coordinator.server.storage import Storage
 
 if TYPE_CHECKING:
+    from coordinator.metrics.declarations import Metric
+    from coordinator.metrics.histogram import Samples
     from coordinator.metrics.node_metrics import NodeMetrics
 
 
@@ -20,8 +22,10 @@ def measure_node(
     *,
     data_plane: DataPlane | None,
     denials: Mapping[tuple[str, str], int],
+    more: "Callable[[], Iterable[tuple[Metric, Samples]]]",
+    not_ready_because: Callable[[], str],
 ) -> None:
-    """Have a node read at each scrape."""
+    """Have a node read at each scrape. `more`: what only some nodes have."""
     from coordinator.metrics.node_metrics import Measured
 
     partitions = storage.partitions
@@ -42,6 +46,8 @@ def measure_node(
             compaction=storage.cleaner.counts,
             denials=denials,
             offline_log_directories=lambda: len(storage.directories.offline_paths()),
+            more=more,
+            not_ready_because=not_ready_because,
         )
     )
 

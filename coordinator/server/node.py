@@ -1,7 +1,7 @@
 """One node: starts and stops its parts, in order."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
@@ -27,6 +27,8 @@ from coordinator.server.wall_clock import WallClockWatch
 
 if TYPE_CHECKING:
     from coordinator.admin.port import AdminPort
+    from coordinator.metrics.declarations import Metric
+    from coordinator.metrics.histogram import Samples
     from coordinator.metrics.node_metrics import NodeMetrics
 
 LOADED_BEFORE_LISTENING_SECONDS: Final = 0.5
@@ -185,9 +187,19 @@ class Node:
                 self.groups,
                 data_plane=self.data_plane,
                 denials=self.front.denials.counts,
+                more=self._more_samples,
+                not_ready_because=self._not_ready_because,
             )
             routes = partial(self._admin_routes, self)
             self._admin.start(self._metrics, routes, secure=self.front.listeners.secure_admin())
+
+    def _more_samples(self) -> "Iterable[tuple[Metric, Samples]]":
+        """Values of metrics that only some nodes have."""
+        return ()
+
+    def _not_ready_because(self) -> str:
+        """What is wrong beside the partitions of groups; empty if nothing is."""
+        return ""
 
     async def _load_before_listening(self) -> None:
         """Give short loads the time to end, so that nobody who comes at once is told to try again later."""

@@ -1,15 +1,15 @@
 """The server of `coordinator watch --into DIR`: it has the audit topic, which the watcher appends to, and no groups."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from _wire.records import build_batch
 from coordinator.audit.schema import Record
 from coordinator.broker.retention import Retention
 from coordinator.config.group_keys import OFFSETS_TOPIC_NUM_PARTITIONS
-from coordinator.config.listener_keys import LISTENERS
+from coordinator.config.listener_keys import ADVERTISED_LISTENERS, LISTENERS
 from coordinator.config.metrics_keys import ADMIN_LISTENER
 from coordinator.config.server_keys import LOG_DIRS
 from coordinator.config.settings import Config
@@ -25,20 +25,27 @@ from coordinator.server.wall_clock import WallClockWatch
 from coordinator.watch.positions import now_ms
 from coordinator.watch.sink import SinkError
 
+if TYPE_CHECKING:
+    from coordinator.metrics.declarations import Metric
+    from coordinator.metrics.histogram import Samples
+    from coordinator.watch.session import Session
+
 COMPRESSION: Final = "lz4"
 APPEND_SECONDS: Final = 60
 
 
-def own_config(folder: Path, listen: str, partitions: int, admin: str | None, more: Mapping[str, str]) -> Config:
-    """Raises ConfigError."""
+def own_config(folder: Path, listen: str, advertise: str | None, admin: str | None, partitions: int) -> Config:
+    """Of addresses HOST:PORT. Raises ConfigError."""
+    protocol = SecurityProtocol.PLAINTEXT.value
     texts = {
-        LISTENERS.name: f"{SecurityProtocol.PLAINTEXT.value}://{listen}",
+        LISTENERS.name: f"{protocol}://{listen}",
         LOG_DIRS.name: str(folder),
         OFFSETS_TOPIC_NUM_PARTITIONS.name: str(partitions),
         "transaction.state.log.num.partitions": "1",
         "auto.create.topics.enable": "false",
-        **more,
     }
+    if advertise is not None:
+        texts[ADVERTISED_LISTENERS.name] = f"{protocol}://{advertise}"
     if admin is not None:
         texts[ADMIN_LISTENER.name] = admin
     return Config(texts)
@@ -49,6 +56,8 @@ class OwnServer(Node):
 
     def __init__(self, config: Config, **more: Any) -> None:
         super().__init__(config, host=this_host(), **more)
+        self.session: Session | None = None
+        """What is watched, for the metrics."""
         self.retained: dict[int, int] = {}
         """Partition → the offset from which the watcher needs its positions."""
 
@@ -76,6 +85,14 @@ class OwnServer(Node):
         needed = self.retained.get(log.partition, log.log_start_offset)
         return min(retained_from(log, wall_ms), max(needed, log.log_start_offset))
 
+    def _more_samples(self) -> "Iterable[tuple[Metric, Samples]]":
+        from coordinator.watch.metrics import samples
+
+        return () if self.session is None else samples(self.session)
+
+    def _not_ready_because(self) -> str:
+        return "" if self.session is None else self.session.problem
+
     @property
     def partition_count(self) -> int:
         return self.storage.partitions.partition_count(AUDIT_TOPIC)
@@ -86,6 +103,12 @@ class OwnSink:
 
     def __init__(self, server: OwnServer, loop: asyncio.AbstractEventLoop) -> None:
         self._server, self._loop = server, loop
+
+    def begin(self, ends: Mapping[int, int]) -> None:
+        """The log knows where it ends, and nobody else appends to it."""
+
+    def close(self) -> None:
+        """The server is closed by who has opened it."""
 
     def end_offset(self, partition: int) -> int:
         return self._server.storage.partitions.get(AUDIT_TOPIC, partition).log_end_offset

@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from coordinator.audit.schema import Record
-from coordinator.audit.schema.observed import WATCHED
+from coordinator.audit.schema.observed import WATCH_BEGUN, WATCHED
 from coordinator.observe.kept_group import KeptGroup, decode_group
 from coordinator.observe.logs.following import LogPosition
 
@@ -66,6 +66,11 @@ def position_record(partition: int, position: Position, checkpoint_offset: int |
         "state": state.decode(),
     }
     return None, _encode(value), _HEADERS
+
+
+def begun_record(now_ms: int) -> Record:
+    """Says that a watcher begins to write. What another one writes after it is refused."""
+    return None, _encode({"kind": WATCH_BEGUN, "version": VERSION, "time_ms": now_ms}), _HEADERS
 
 
 def read_position(value: bytes) -> tuple[Position, int | None]:

@@ -4,6 +4,7 @@ import glob
 import os
 import threading
 from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import closing
 from datetime import tzinfo
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -12,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from coordinator.client.audit_topic import AuditTopic
+from coordinator.client.audit_topic import AuditTopic, NoAuditTopic
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.wire import ClientError
 from coordinator.logger import logger
@@ -30,6 +31,10 @@ PAUSE_SECONDS: Final = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 PATTERNS_REMEMBERED: Final = 100_000
 UNKNOWN_PARTITIONS: Final = 50
 """Kafka's default of offsets.topic.num.partitions, where the topic may not be described."""
+
+
+Found = dict[int, tuple[Restored, int | None, int]]
+"""What `restored` returns."""
 
 
 class WatchOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,11 +60,11 @@ class Wanted(Container[str]):
 
 
 class Target(msgspec.Struct):
-    """Where is appended to: a topic of a server, and what makes its sink of the ends of its partitions."""
+    """Where is appended to: a topic of a server, and what makes its sink."""
 
     server: Bootstrap
     topic: str
-    make_sink: Callable[[dict[int, int]], Sink]
+    make_sink: Callable[[], Sink]
 
 
 class FollowedRecords:
@@ -119,28 +124,34 @@ class Session:
 
         Raises:
             PositionError: the topic is none that this version can go on with.
+            Fenced: another watcher writes to it.
         """
         attempt = 0
         while not self.stopped.is_set():
             try:
                 self._watch(target, ready)
-            except (ClientError, SinkError) as problem:
+            except (ClientError, SinkError) as found:
+                problem = _without_topic(found, target)
                 batches = self.watcher.counted.batches if self.watcher is not None else 0
                 attempt = 0 if batches else attempt + 1
-                self.watcher, self.problem = None, str(problem)
+                self.watcher, self.problem = None, problem
                 if self.problem != self._told:
                     logger.warning("cannot watch; it is tried again", problem=self.problem)
                     self._told = self.problem
                 self.stopped.wait(PAUSE_SECONDS[min(attempt, len(PAUSE_SECONDS) - 1)])
 
     def _watch(self, target: Target, ready: Callable[[], None]) -> None:
+        with closing(target.make_sink()) as sink:  # from now on nobody else writes
+            with AuditTopic(target.server, name=target.topic) as topic:
+                count = len(topic.partitions)
+                found = restored(topic, topic.partitions)
+            sink.begin({partition: end for partition, (_, _, end) in found.items()})
+            self._go_on(sink, found, count, ready)
+
+    def _go_on(self, sink: Sink, found: Found, count: int, ready: Callable[[], None]) -> None:
         options = self.options
         wanted = Wanted(options.groups) if options.groups else None
-        with AuditTopic(target.server, name=target.topic) as topic:
-            count = len(topic.partitions)
-            found = restored(topic, topic.partitions)
         records = self._records(count, wanted, found)
-        sink = target.make_sink({partition: end for partition, (_, _, end) in found.items()})
         logs = Logs(options, wanted, found)
         try:
             with TopicIds(options.server) as names:
@@ -159,12 +170,9 @@ class Session:
             logs.close()
             if records is not None:
                 records[0].close()
-            close = getattr(sink, "close", None)
-            if close is not None:
-                close()
 
     def _records(
-        self, count: int, wanted: Container[str] | None, found: dict[int, tuple[Restored, int | None, int]]
+        self, count: int, wanted: Container[str] | None, found: Found
     ) -> tuple[OffsetsFollower, dict[int, int]] | None:
         """What follows the records, and from where; None: there is no right to read them."""
         try:
@@ -189,6 +197,12 @@ class Session:
         return follower, starts
 
 
+def _without_topic(problem: Exception, target: Target) -> str:
+    if isinstance(problem, NoAuditTopic):
+        return f"{target.server} has no topic {target.topic}: create it, with as many partitions as __consumer_offsets"
+    return str(problem)
+
+
 class Logs:
     """The logs that paths name: files, folders and patterns, also those that come later."""
 
@@ -196,7 +210,7 @@ class Logs:
         self,
         options: WatchOptions,
         wanted: Container[str] | None,
-        found: dict[int, tuple[Restored, int | None, int]],
+        found: Found,
     ) -> None:
         self._options, self._wanted = options, wanted
         self._starts = _first_positions(found)
@@ -242,7 +256,7 @@ def _is_part(path: str, log: str) -> bool:
     return os.path.dirname(path) == os.path.dirname(log) and is_rotated(os.path.basename(path), os.path.basename(log))
 
 
-def _first_positions(found: dict[int, tuple[Restored, int | None, int]]) -> dict[str, LogPosition]:
+def _first_positions(found: Found) -> dict[str, LogPosition]:
     """Where each log is read on, so that each partition gets all that it has not told.
 
     A log that a partition has no position of is read from its begin: it had not got there.

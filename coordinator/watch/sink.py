@@ -1,6 +1,6 @@
 """Where a watcher appends: what it asks of the topic, and how it finds where it was."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, Protocol
 
 from coordinator.audit.schema import Record
@@ -16,8 +16,18 @@ class SinkError(Exception):
     """What is appended is not known to be there: the watcher has to begin again at the last position."""
 
 
+class Fenced(Exception):
+    """Another watcher writes to the topic: this one has to end. The message is one line."""
+
+
 class Sink(Protocol):
     """A topic with as many partitions as `__consumer_offsets`."""
+
+    def begin(self, ends: Mapping[int, int]) -> None:
+        """`ends`: the offset after all that was restored, of each partition."""
+
+    def close(self) -> None:
+        """Append nothing more."""
 
     def end_offset(self, partition: int) -> int:
         """The offset of the next batch."""
@@ -29,7 +39,8 @@ class Sink(Protocol):
         """Append records as one batch of each partition.
 
         Raises:
-            SinkError: they may be there or not, or somebody else writes.
+            SinkError: they may be there or not.
+            Fenced: somebody else writes.
             ClientError: the topic cannot be written; what was given is not there.
         """
 
@@ -50,7 +61,8 @@ def _restored(topic: AuditTopic, partition: int, start: int, end: int) -> tuple[
     back = 1
     while start < end:
         first = max(start, end - back)
-        positions = [each for each in topic.records({partition: first}, _no_key) if each.is_position]
+        last = list(topic.records({partition: first}, lambda key: True))
+        positions = [each for each in last if each.is_position]
         if positions:
             _, checkpoint = read_position(positions[-1].value)
             from_offset = positions[-1].offset if checkpoint is None else max(start, checkpoint)
@@ -58,6 +70,8 @@ def _restored(topic: AuditTopic, partition: int, start: int, end: int) -> tuple[
                 if each.is_position:
                     found.put(each.value)
             return found, checkpoint, end
+        if first == start and all(each.is_of_watcher for each in last):
+            break  # none has got so far as to write a position
         if first == start or back > LOOKED_BACK_MAX:
             raise PositionError(
                 f"partition {partition} of the topic has records, and none is of a watcher: give it a topic of its own"

@@ -1,10 +1,16 @@
-"""Appends to a topic of a cluster, idempotently: a batch that is sent again is there once."""
+"""Appends to a topic of a cluster, idempotently: a batch that is sent again is there once.
+
+A watcher that begins fences the one before it, by a transactional id of the topic, though nothing is written in
+transactions: it writes to each partition, so that what one that was killed has sent cannot come after the position was
+read. Without the right to use the id, the offsets of the answers show whether somebody else writes.
+"""
 
 import threading
 from collections.abc import Mapping
 from typing import Final
 
 from _wire.errors import ErrorCode
+from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.init_producer_id import InitProducerIdRequest
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -15,8 +21,8 @@ from coordinator.client.groups import ErrorAnswer, raise_for_error
 from coordinator.client.wire import ClientError, WireConnection
 from coordinator.logger import logger
 from coordinator.observe.errors import TRANSIENT
-from coordinator.watch.positions import now_ms
-from coordinator.watch.sink import SinkError
+from coordinator.watch.positions import begun_record, now_ms
+from coordinator.watch.sink import Fenced, SinkError
 
 CLIENT_ID: Final = "coordinator-watch"
 ANSWER_SECONDS: Final = 30
@@ -26,14 +32,14 @@ PRODUCE_VERSION_MAX: Final = 12
 """The last version that names topics."""
 COMPRESSION: Final = "lz4"
 PAUSE_SECONDS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-UNCERTAIN: Final = frozenset(
-    {
-        ErrorCode.UNKNOWN_PRODUCER_ID,
-        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
-        ErrorCode.INVALID_PRODUCER_EPOCH,
-        ErrorCode.PRODUCER_FENCED,
-    }
-)
+UNCERTAIN: Final = frozenset({ErrorCode.UNKNOWN_PRODUCER_ID, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER})
+FENCED: Final = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED})
+TRANSACTION_KEY: Final = 1
+"""The type of key that FindCoordinator has for transactional ids."""
+TRANSACTION_TIMEOUT_MS: Final = 10_000
+INIT_PRODUCER_ID_VERSION_MAX: Final = 4
+FIND_COORDINATOR_VERSION_MAX: Final = 3
+"""The last version that is asked for one key."""
 RETRIED: Final = TRANSIENT | {ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND}
 NO_OFFSET: Final = -1
 
@@ -41,18 +47,47 @@ NO_OFFSET: Final = -1
 class TopicSink:
     """Blocking; what cannot be written now is tried again until it can, or the watcher is stopped."""
 
-    def __init__(self, server: Server, name: str, ends: Mapping[int, int], stopped: threading.Event) -> None:
-        """`ends`: the offset after all that was restored, of each partition. Raises ClientError."""
+    def __init__(self, server: Server, name: str, stopped: threading.Event) -> None:
+        """Fence the watcher before. Raises ClientError."""
         self._server = bootstrap_of(server)
         self._name, self._stopped = name, stopped
-        self._ends = dict(ends)
-        self._sequences = dict.fromkeys(ends, 0)
+        self._ends: dict[int, int] = {}
+        self._sequences: dict[int, int] = {}
         self._connections: dict[str, WireConnection] = {}
         self._leaders: dict[int, str] = {}
         self._is_away = False
-        answer = self._connection(self._server.address).send_latest(InitProducerIdRequest(transactional_id=None))
-        raise_for_error(answer.error_code, f"cannot write to {name}")
-        self._producer = answer.producer_id, answer.producer_epoch
+        try:
+            self._producer = self._fenced_producer() or self._producer_of(None, self._connection(self._server.address))
+            self._find_leaders()
+            self._sequences = dict.fromkeys(self._leaders, 0)
+            self.append({each: [begun_record(now_ms())] for each in self._leaders})
+        except BaseException:
+            self.close()
+            raise
+
+    def begin(self, ends: Mapping[int, int]) -> None:
+        """`ends`: the offset after all that was restored, of each partition. Raises SinkError."""
+        other = [each for each, end in ends.items() if self._ends.get(each) != end]
+        if other:
+            raise SinkError(f"somebody else writes to {self._name}-{other[0]}")
+
+    def _fenced_producer(self) -> tuple[int, int] | None:
+        """The producer of the topic's transactional id; None: there is no right to use it."""
+        transactional_id = f"{CLIENT_ID}-{self._name}"
+        request = FindCoordinatorRequest(key=transactional_id, key_type=TRANSACTION_KEY)
+        answer = self._connection(self._server.address).send_latest(request, FIND_COORDINATOR_VERSION_MAX)
+        if answer.error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
+            return None
+        raise_for_error(answer.error_code, f"cannot write to {self._name}: no coordinator of {transactional_id}")
+        return self._producer_of(transactional_id, self._connection(f"{answer.host}:{answer.port}"))
+
+    def _producer_of(self, transactional_id: str | None, connection: WireConnection) -> tuple[int, int]:
+        request = InitProducerIdRequest(
+            transactional_id=transactional_id, transaction_timeout_ms=TRANSACTION_TIMEOUT_MS
+        )
+        answer = connection.send_latest(request, INIT_PRODUCER_ID_VERSION_MAX)
+        raise_for_error(answer.error_code, f"cannot write to {self._name}: no producer id")
+        return answer.producer_id, answer.producer_epoch
 
     def close(self) -> None:
         for connection in self._connections.values():
@@ -122,14 +157,18 @@ class TopicSink:
     ) -> str | None:
         if error in RETRIED:
             return f"{self._name}-{partition}: {ErrorCode(error).description}"
+        if error in FENCED:
+            raise Fenced(f"another watcher has begun to write to {self._name}")
         if error in UNCERTAIN:
             raise SinkError(f"{self._name}-{partition}: {ErrorCode(error).description}")
         if error != ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
             raise_for_error(error, f"cannot write to {self._name}-{partition}")
-        expected = self._ends[partition]
+        expected = self._ends.get(partition)
+        if expected is None:
+            expected = base_offset
         if base_offset not in (expected, NO_OFFSET):
-            raise SinkError(f"somebody else writes to {self._name}-{partition}, too: at offset {expected}")
-        self._ends[partition] += counts[partition]
+            raise Fenced(f"somebody else writes to {self._name}-{partition}, too: at offset {expected}")
+        self._ends[partition] = expected + counts[partition]
         self._sequences[partition] = (self._sequences[partition] + counts[partition]) % (1 << 31)
         del left[partition]
         return None

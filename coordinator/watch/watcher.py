@@ -71,6 +71,10 @@ class Counted(msgspec.Struct):
     events: int = 0
     batches: int = 0
     forced: int = 0
+    groups: int = 0
+    """That are there now."""
+    held: int = 0
+    """That is held now."""
     read_ms: int = 0
     """When records were read last (wall clock)."""
 
@@ -130,6 +134,7 @@ class Watcher:
         self._read_logs(only)
         self._tell()
         self._append(refresh=self._is_refresh_due())
+        self.counted.groups, self.counted.held = self.groups, self.waiting
 
     def _is_refresh_due(self) -> bool:
         """Now and then, and when a log is read for the first time: its files are counted from there on."""

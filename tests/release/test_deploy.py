@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 import coordinator
+from coordinator.cli.watch import command as watch
 from coordinator.config.given import given_in_environment
 from coordinator.config.listener_keys import LISTENERS
 from coordinator.config.metrics_keys import ADMIN_LISTENER, ADMIN_NAME
@@ -104,3 +105,44 @@ def test_each_package_of_a_lock_has_hashes(name):
     text = (ROOT / name).read_text(encoding="utf-8")
     entries = re.split(r"^(?=[A-Za-z])", text, flags=re.MULTILINE)[1:]
     assert [entry.split()[0] for entry in entries if "--hash=sha256:" not in entry] == []
+
+
+@pytest.fixture(scope="module")
+def watcher() -> dict[str, Any]:
+    text = (DEPLOY / "kubernetes" / "watch.yaml").read_text(encoding="utf-8")
+    return {each["kind"]: each for each in yaml.safe_load_all(text)}
+
+
+def understood(arguments: list[str]) -> dict[str, Any]:
+    """The options of a `coordinator watch`; it would end with an error if one was none."""
+    assert arguments[0] == "watch"
+    return dict(watch.make_context("watch", arguments[1:]).params)
+
+
+def test_the_unit_of_a_watcher_is_as_the_servers_and_has_its_options():
+    service, server = unit("coordinator-watch.service")["Service"], unit("coordinator.service")["Service"]
+    own = {"ExecStart", "ExecReload", "EnvironmentFile", "StateDirectory", "SupplementaryGroups"}
+    assert {name: service[name] for name in service if name not in own} == {
+        name: server[name] for name in server if name not in own
+    }
+    words = service["ExecStart"].replace("$WATCH_OPTIONS", "--bootstrap kafka:9092 --broker-log server.log").split()
+    options = understood(words[1:])
+    assert options["folder"].as_posix() == f"/var/lib/{service['StateDirectory']}"
+    assert options["broker_logs"] == ("server.log",)
+
+
+def test_the_manifest_of_a_watcher_has_its_options_and_no_rights(watcher, manifests):
+    pod = watcher["StatefulSet"]["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    options = understood(container["args"])
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    assert options["listen"].endswith(f":{ports['kafka']}")
+    assert options["admin"].endswith(f":{ports['admin']}")
+    service = watcher["Service"]
+    served = {port["name"]: port["port"] for port in service["spec"]["ports"]}
+    assert options["advertise"] == f"{service['metadata']['name']}:{served['kafka']}"
+    assert options["folder"].parent.as_posix() in {mount["mountPath"] for mount in container["volumeMounts"]}
+    server = manifests["StatefulSet"]["spec"]["template"]["spec"]
+    assert pod["securityContext"] == server["securityContext"]
+    assert container["securityContext"] == server["containers"][0]["securityContext"]
+    assert container["image"] == server["containers"][0]["image"]

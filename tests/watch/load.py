@@ -21,9 +21,8 @@ class Load:
         self._stopped = threading.Event()
         self._threads = [threading.Thread(target=self._play, args=(each,), daemon=True) for each in range(groups)]
         self.changes = 0
-        admin = AdminClient({"bootstrap.servers": bootstrap})
-        for each in admin.create_topics([NewTopic(name, PARTITIONS, 1) for name in TOPICS]).values():
-            each.result()
+        for each in TOPICS:
+            make_topic(bootstrap, each, PARTITIONS)
 
     def start(self) -> None:
         for each in self._threads:
@@ -83,3 +82,9 @@ def _commit(consumer: Consumer) -> None:
             consumer.commit(offsets=assigned, asynchronous=False)
         except KafkaException:
             return  # a rebalance has begun meanwhile
+
+
+def make_topic(bootstrap: str, name: str, partitions: int) -> None:
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    for each in admin.create_topics([NewTopic(name, partitions, 1)]).values():
+        each.result()

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -62,10 +63,15 @@ def line(group: str, number: int, text: str) -> str:
 
 def test_what_happens_is_told_by_the_commands_that_tell_the_audit(watched: RunningServer, tmp_path: Path):
     join(watched, "before")
-    with into(tmp_path / "watch", watched.bootstrap) as watch:
+    with into(tmp_path / "watch", watched.bootstrap, "--admin", "127.0.0.1:0") as watch:
         own = watch.wait()["bootstrap"]
         join(watched, "orders")
         found = wait_for_groups(own, {"before", "orders"})
+        page = f"http://{watch.wait()['admin']}"
+        metrics = urlopen(f"{page}/metrics").read().decode()
+        assert f"coordinator_watch_events_total {sum(map(len, found.values()))}.0" in metrics, metrics[-2_000:]
+        assert "coordinator_watch_groups 2.0" in metrics
+        assert json.loads(urlopen(f"{page}/readyz").read())["ready"]
         assert found["orders"][0]["places"][0]["source"] == "record"
         why = coordinator("groups", "why", "orders", "--bootstrap", own)
         assert "new member" in why or "joined" in why, why
@@ -122,15 +128,31 @@ def test_killed_again_and_again_while_it_appends_to_a_topic(watched: RunningServ
         assert undisturbed.stop() == 0
 
 
-def test_a_second_watcher_of_the_same_topic_is_noticed(watched: RunningServer, tmp_path: Path):
+def test_a_second_watcher_of_the_same_topic_ends_the_first_one_and_nothing_is_doubled(
+    watched: RunningServer, tmp_path: Path
+):
     with WireClient(watched.bootstrap) as client:
         client.create_topic("seen", PARTITIONS)
     arguments = ("--bootstrap", watched.bootstrap, "--topic", "seen")
-    with Watching(tmp_path / "one", *arguments) as one, Watching(tmp_path / "two", *arguments) as two:
-        join(watched, "orders", "payments", "billing", "fraud", "stock")
-        logs = (one.log, two.log)
-        told = "somebody else writes to seen-"
-        wait_for(lambda: any(told in each.read_text() for each in logs), SECONDS, "it to be noticed", every_ms=200)
+    with Watching(tmp_path / "one", *arguments) as one, Watching(tmp_path / "two", *arguments):
+        groups = {f"group-{number}" for number in range(8)}
+        join(watched, *groups)
+        wait_for(lambda: one.has_ended, SECONDS, "the first one to end")
+        assert "another watcher has begun to write to seen" in one.log.read_text()
+        wait_for_groups(watched.bootstrap, groups, "seen")
+
+
+def test_a_topic_that_is_not_there_is_told_and_waited_for(watched: RunningServer, tmp_path: Path):
+    watch = Watching(tmp_path / "watch", "--bootstrap", watched.bootstrap, "--topic", "seen")
+    join(watched, "orders")
+    watch.start()
+    told = "has no topic seen: create it, with as many partitions as __consumer_offsets"
+    wait_for(lambda: told in watch.log.read_text(), SECONDS, "it to be told")
+    with WireClient(watched.bootstrap) as client:
+        client.create_topic("seen", PARTITIONS)
+    wait_for_groups(watched.bootstrap, {"orders"}, "seen")
+    assert watch.log.read_text().count(told) == 1
+    assert watch.stop() == 0
 
 
 def test_a_kafka_that_goes_away_is_told_once_and_watched_again(watched: RunningServer, tmp_path: Path):
@@ -150,7 +172,7 @@ def test_a_kafka_that_goes_away_is_told_once_and_watched_again(watched: RunningS
     [
         ((), "either --into DIR or --topic NAME"),
         (("--into", "x", "--topic", "y"), "either --into DIR or --topic NAME"),
-        (("--topic", "y", "--admin", "127.0.0.1:0"), "--admin goes with --into"),
+        (("--topic", "y", "--admin", "127.0.0.1:0"), "--admin and --advertise go with --into"),
         (("--topic", "y", "--log-format", "runes"), "'runes' is none of the formats"),
     ],
 )

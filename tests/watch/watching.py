@@ -24,8 +24,9 @@ Events = dict[str, list[dict[str, Any]]]
 class Watching:
     """One that can be killed and started again."""
 
-    def __init__(self, folder: Path, *arguments: str) -> None:
-        self._folder, self._arguments = folder, arguments
+    def __init__(self, folder: Path, *arguments: str, topic: str = "__group_audit") -> None:
+        """`topic` is where its events are."""
+        self._arguments, self._topic = arguments, topic
         folder.mkdir(exist_ok=True)
         self._ready = folder / "ready.json"
         self.log = folder / "watch.log"
@@ -64,6 +65,10 @@ class Watching:
     def has_ended(self) -> bool:
         return self._process is not None and self._process.poll() is not None
 
+    def events(self) -> "Events":
+        """Raises ClientError."""
+        return events_of(self.wait()["bootstrap"], self._topic)
+
     def kill(self) -> None:
         assert self._process is not None
         self._process.kill()
@@ -83,12 +88,17 @@ def into(folder: Path, kafka: str, *more: str) -> Watching:
     return Watching(folder, "--bootstrap", kafka, "--into", str(folder / "data"), "--listen", "127.0.0.1:0", *more)
 
 
+def to_topic(folder: Path, kafka: str, topic: str, *more: str) -> Watching:
+    """One that appends to a topic of the Kafka."""
+    return Watching(folder, "--bootstrap", kafka, "--topic", topic, *more, topic=topic)
+
+
 def events_of(bootstrap: str, topic: str = "__group_audit") -> Events:
     """All events of a topic. Each is there once and in order, or it is an AssertionError."""
     found: Events = {}
     with AuditTopic(bootstrap, name=topic) as audit:
         for record in audit.records(audit.offsets(audit.partitions, EARLIEST), lambda key: True):
-            if not record.is_position:
+            if not record.is_of_watcher:
                 assert record.observed is not None, record
                 found.setdefault(record.group_id, []).append(json.loads(record.value))
     for group_id, events in found.items():
@@ -103,7 +113,7 @@ def wait_for_same(first: Watching, second: Watching, seconds: float) -> tuple[Ev
 
     def is_same() -> bool:
         try:
-            both[:] = [events_of(each.wait()["bootstrap"]) for each in (first, second)]
+            both[:] = [each.events() for each in (first, second)]
         except ClientError:
             return False
         return bool(both[0]) and both[0] == both[1]

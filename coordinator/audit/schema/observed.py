@@ -18,6 +18,9 @@ from coordinator.core.causes import Cause, InferredCause
 WATCHED: Final = "coordinator.watched"
 """The kind of a record without a key that says how far a watcher has come. For readers it is no event."""
 
+WATCH_BEGUN: Final = "coordinator.watch_begun"
+"""The kind of a record without a key with which a watcher begins to write."""
+
 
 class Source(StrEnum):
     """What told it."""

@@ -6,6 +6,7 @@ A line is read when something was written after it, or nothing was for a while: 
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import tzinfo
 from pathlib import Path
 from time import monotonic
@@ -104,8 +105,8 @@ class LogFollower:
         self._begin = 0
         """The first byte of `_data` that was not scanned; before it are lines that may belong to those after it."""
         self._parts: list[_Part] = []
-        self._ends: deque[tuple[float, int]] = deque(maxlen=LOOKS_KEPT)
-        """When it was looked at the file, and the bytes that it had."""
+        self._ends: deque[tuple[float, int, bool]] = deque(maxlen=LOOKS_KEPT)
+        """When it was looked at the file, the bytes that it had, and whether no other one had been begun by then."""
         self._grown_at = clock()
         self._counts = Counts()
         self._notes: list[str] = []
@@ -190,7 +191,7 @@ class LogFollower:
                 self._go_on(file, resumed)
                 return
             self._note(f"{self.name}: the file that was read before is gone; what it had that was not read is missing")
-        file = log_files.opened(self._path) if resumed is None else self._following()
+        file = log_files.opened(self._path)
         self._is_missing = file is None and not self._path.exists()
         if self._is_missing:
             self._note(f"{self.name}: there is no such file; it is read when there is one")
@@ -260,7 +261,7 @@ class LogFollower:
         if size is not None and (not self._ends or now - self._ends[-1][0] >= LOOKED_AT_SECONDS):
             if not self._ends or self._ends[-1][1] != size:
                 self._grown_at = now
-            self._ends.append((now, size))
+            self._ends.append((now, size, self._is_last(self._file)))
 
     def _read(self) -> int:
         """Read on in the file; return up to where lines can be scanned."""
@@ -283,7 +284,7 @@ class LogFollower:
     def _settled_offset(self) -> int:
         """Up to where the file was written by the last time but one that it was looked at."""
         now = self._clock()
-        old = [size for at, size in self._ends if now - at >= LOOKED_AT_SECONDS]
+        old = [size for at, size, _ in self._ends if now - at >= LOOKED_AT_SECONDS]
         return min(old[-1], self._offset) if old else 0
 
     def _current_at(self) -> float | None:
@@ -296,12 +297,16 @@ class LogFollower:
         rest = self._data[self._begin :]
         if b"\n" not in rest:
             scanned += len(rest)  # what has no end yet is not there yet
-        found = None
-        while self._ends and self._ends[0][1] <= scanned:
-            found = self._ends.popleft()
-        if found is not None:
-            self._ends.appendleft(found)
-        return None if found is None else found[0]
+        found: float | None = None
+        read = 0
+        for at, size, is_last in self._ends:
+            if size > scanned:
+                break
+            read += 1
+            found = at if is_last else found
+        for _ in range(read - 1):
+            self._ends.popleft()  # the last one tells still what was settled when
+        return found
 
     def _scanned(self, whole: int) -> Iterator[LoggedStatement]:
         if whole <= self._begin:
@@ -387,6 +392,16 @@ class LogFollower:
         following = self._following()
         if following is not None:
             self._take(following)
+
+    def _is_last(self, file: LogFile) -> bool:
+        """Whether no other file has been begun after this one: one that has no whole line yet is none."""
+        if not self._is_left(file):
+            return True
+        other = log_files.opened(self._path)
+        if other is None:
+            return True
+        with closing(other):
+            return FileBegin.of(other.begin) is None
 
     def _is_left(self, file: LogFile) -> bool:
         """Whether another file has the name of the log, or none has."""

@@ -7,7 +7,7 @@ import gzip
 import os
 import re
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO, Final, Self
@@ -17,6 +17,7 @@ import msgspec
 from coordinator.observe.logs.files import GZIP_MAGIC
 
 BEGIN_BYTES: Final = 1024
+LOOKS_MAX: Final = 20
 DIGEST_BYTES: Final = 16
 TIME: Final = re.compile(rb"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?")
 ROTATED: Final = re.compile(r"[-._@]")
@@ -90,33 +91,69 @@ class LogFile:
 
 def find(path: Path, begin: FileBegin) -> LogFile | None:
     """The file of a log that begins like this, whatever its name is by now. Of copies it is the one that is written."""
-    for each in (path, *siblings(path)):
-        found = opened(each)
-        if found is not None:
-            if begin.is_of(_begin_of(found)):
-                return found
-            found.close()
-    return None
+
+    def look() -> LogFile | None:
+        for each in (path, *siblings(path)):
+            found = opened(each)
+            if found is not None:
+                if begin.is_of(_begin_of(found)):
+                    return found
+                found.close()
+        return None
+
+    return _undisturbed(path, look, is_sure=lambda found: found is not None)
 
 
 def following(path: Path, first_time: bytes, known: Collection[FileBegin]) -> LogFile | None:
     """The file that was begun next, after one that begins with this time: none that begins as those that are known."""
-    best: tuple[bytes, LogFile] | None = None
-    for each in (*siblings(path), path):
-        found = opened(each)
-        if found is None:
-            continue
-        data = _begin_of(found)
-        time = time_of(data) or LAST
-        is_later = time >= first_time and (time != LAST or each == path)
-        is_new = FileBegin.of(data) is not None and not any(begin.is_of(data) for begin in known)
-        if is_new and is_later and (best is None or time <= best[0]):
-            if best is not None:
-                best[1].close()
-            best = time, found
-        else:
+
+    def look() -> LogFile | None:
+        best: tuple[bytes, LogFile] | None = None
+        for each in (*siblings(path), path):
+            found = opened(each)
+            if found is None:
+                continue
+            data = _begin_of(found)
+            time = time_of(data) or LAST
+            is_later = time >= first_time and (time != LAST or each == path)
+            is_new = FileBegin.of(data) is not None and not any(begin.is_of(data) for begin in known)
+            if is_new and is_later and (best is None or time <= best[0]):
+                if best is not None:
+                    best[1].close()
+                best = time, found
+            else:
+                found.close()
+        return None if best is None else best[1]
+
+    return _undisturbed(path, look, is_sure=lambda found: False)
+
+
+def _undisturbed(
+    path: Path, look: Callable[[], LogFile | None], is_sure: Callable[[LogFile | None], bool]
+) -> LogFile | None:
+    """What is found while nothing is renamed: a rotation renames one file after the other, and one may be passed over.
+
+    A folder in which files come and go all the time is believed after LOOKS_MAX.
+    """
+    for _ in range(LOOKS_MAX):
+        before = _names(path)
+        found = look()
+        if is_sure(found) or _names(path) == before:
+            return found
+        if found is not None:
             found.close()
-    return None if best is None else best[1]
+    return look()
+
+
+def _names(path: Path) -> list[tuple[str, int]]:
+    """The files of a log, and which file each name is of."""
+    found = []
+    for each in (path, *siblings(path)):
+        try:
+            found.append((each.name, each.stat().st_ino))
+        except OSError:
+            continue  # it has just been renamed
+    return found
 
 
 def siblings(path: Path) -> Iterator[Path]:

@@ -211,6 +211,29 @@ def test_what_is_written_to_a_file_after_it_was_renamed_is_read(log):
     assert log.generations == [0, 1, 2]
 
 
+@pytest.mark.parametrize("rotate", [renamed, copied_and_cut])
+def test_a_log_is_not_current_while_another_file_has_been_begun(log: Followed, rotate: Callable[[Followed], None]):
+    """What it has would be told too late: who waits for the log believes that there is nothing more."""
+    log.write(line(0))
+    log.settle()
+    rotate(log)
+    log.step()
+    log.clock.now += STEP_SECONDS
+    assert log.follower.follow().current_at is not None  # nothing is written to the new one yet
+    log.write(line(1))
+    written_at = log.clock.now
+    for _ in range(20):
+        log.clock.now += STEP_SECONDS
+        found = log.follower.follow()
+        log.lines += found.lines
+        if log.generations == [0, 1]:
+            break
+        assert found.current_at is None or found.current_at <= written_at
+    assert log.generations == [0, 1]
+    log.settle()
+    assert log.follower.follow().current_at is not None
+
+
 def test_several_rotations_while_nobody_follows(log):
     log.write(line(0))
     log.settle()
