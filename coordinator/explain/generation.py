@@ -91,6 +91,8 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
     """The error with which its last heartbeat in its silence was answered."""
     left_ms: int | None = None
     """When it left for a moment as a static member (KIP-848), and did not come back; None: it did not."""
+    answered_ms: int | None = None
+    """When its last JoinGroup was answered, with the generation that began then; None: not known."""
 
     @property
     def is_disconnected(self) -> bool:
@@ -270,7 +272,10 @@ class MemberPart(msgspec.Struct, gc=False):
     claimed: int = 0
     """Those of its partitions that it still owned when it rejoined (KIP-429)."""
     has_lost: bool = False
-    """Whether it had partitions before that it has not now; `lost` names them as long as it is the newest one."""
+    """Whether it had partitions before that it has not now, of topics that are there still.
+
+    `lost` names all of them as long as it is the newest one.
+    """
     worker: WorkerTasks | None = None
     """What a worker of Kafka Connect was given."""
     worker_before: WorkerTasks | None = None

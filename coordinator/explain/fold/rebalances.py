@@ -105,7 +105,8 @@ def _assigned(history: FoldedGroup, event: schema.MemberAssigned) -> None:
         part.sync_ms = event.sync_ms
         part.partitions, part.unnamed_partitions = partitions, event.unnamed_partitions
         part.gained, part.lost, part.kept = event.gained, event.lost, event.kept
-        part.claimed, part.has_lost = event.claimed or 0, bool(event.lost)
+        part.claimed = event.claimed or 0
+        part.has_lost = any(topic not in history.owners.gone for topic in event.lost)
         before = history.members.get(member.member_id)
         part.worker, part.worker_before = event.worker, None if before is None else before.worker
     known = history.members.get(member.member_id)

@@ -208,7 +208,7 @@ def _for_leave(removal: Removal, context: Context, because: list[Claim]) -> Advi
     if leaving.by_poll_timeout:
         return _advice(Try.LONGER_POLL_INTERVAL, because, member=member, joins_in_poll=joins_in_poll)
     # A member of a consumer group joins once, so the time since then says nothing.
-    idle_ms = None if context.generation.is_epoch else leaving.idle_ms
+    idle_ms = None if context.generation.is_epoch else leaving.unanswered_ms
     limit_ms = removal.rebalance_timeout_ms
     if leaving.is_unknown and sends_poll_interval(member) and idle_ms and limit_ms and idle_ms >= limit_ms:
         return _advice(

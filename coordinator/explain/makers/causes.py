@@ -152,10 +152,8 @@ def _resubscribed(trigger: Trigger, context: Context) -> Claim:
             said=said,
             evidence=seen(event),
         )
-    change = Change.PROTOCOLS
-    if context.generation.is_epoch:
-        change = Change.PATTERN
-    elif found.is_first_since_load:
+    change = Change.PATTERN if context.generation.is_epoch else Change.PROTOCOLS
+    if found.is_first_since_load:
         return Resubscribed(member=member, change=Change.NONE_KNOWN, said=said, evidence=unknown(event))
     return Resubscribed(member=member, change=change, said=said, evidence=derived(event))
 
@@ -376,12 +374,15 @@ def _usual_seen(history: FoldedGroup) -> Usual | None:
 
 
 def _why_unsaid(removal: Removal, usual: Usual | None) -> LeftUnsaid:
-    limit_ms, idle_ms = removal.rebalance_timeout_ms, Leaving(removal).idle_ms
+    leaving, limit_ms = Leaving(removal), removal.rebalance_timeout_ms
+    idle_ms = leaving.idle_ms
     if not sends_poll_interval(removal.member):
         limit_ms = None
     guess = Guess.NEITHER
     if removal.owned != 0 and idle_ms is not None and limit_ms is not None:  # who has nothing commits nothing
         guess = Guess.CLOSED if idle_ms < limit_ms else Guess.POLL_TIMEOUT
+        if guess is Guess.POLL_TIMEOUT and (leaving.unanswered_ms or 0) < limit_ms:
+            guess = Guess.NEITHER
     return LeftUnsaid(
         members=(removal.member,),
         usual=usual or _usual(removal),

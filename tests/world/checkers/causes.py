@@ -179,10 +179,11 @@ def left_unsaid(claim: claims.LeftUnsaid, truth: Truth, context: Context) -> str
             return f"{member.member_id} left because {way}"
         if claim.usual is claims.Usual.GIVES and not process.kind.says_why and process.kind.software:
             return f"{process.kind.software} gives none"
-        if claim.usual is claims.Usual.UNNAMED and process.kind.software and not truth.starts(0, context.known_ms):
+        was_loaded = bool(truth.starts(0, context.known_ms)) or truth.disk_failed_within(0, context.known_ms)
+        if claim.usual is claims.Usual.UNNAMED and process.kind.software and not was_loaded:
             return f"it says that it is {process.kind.software}"
-        if claim.usual is claims.Usual.FORGOTTEN and not truth.starts(0, context.known_ms):
-            return "the coordinator had not restarted"
+        if claim.usual is claims.Usual.FORGOTTEN and not was_loaded:
+            return "the coordinator had not loaded its group again"
     return None
 
 

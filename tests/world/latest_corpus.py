@@ -1,0 +1,139 @@
+"""The newest small histories in which something was told that was not so, one for each kind of what was found."""
+
+from typing import Final
+
+from tests.world.corpus import COOPERATIVE, JAVA, MODERN, history
+from tests.world.history import Action, History
+
+LATEST: Final[dict[str, History]] = {
+    "a SyncGroup is read after a pause in which the session of its member ended": history(
+        [JAVA._replace(max_poll_interval_ms=12_000), JAVA, JAVA._replace(max_poll_interval_ms=12_000)],
+        Action(11_859, "starve", 1, 6_662),
+        Action(12_699, "pause_coordinator", 1, 9_803),
+        max_size=2,
+    ),
+    "a full disk lets a session begin again after a start": history(
+        [JAVA],
+        Action(6_589, "kill_coordinator", 0, 2_277),
+        Action(15_462, "fill_disk", 0, 3_164),
+        Action(16_817, "crash_loop", 0, 5),
+        until_ms=40_000,
+    ),
+    "a muted connection closes while the coordinator stands still": history(
+        [
+            COOPERATIVE._replace(max_poll_interval_ms=20_000),
+            COOPERATIVE._replace(max_poll_interval_ms=20_000),
+            COOPERATIVE._replace(max_poll_interval_ms=20_000),
+            COOPERATIVE._replace(session_timeout_ms=15_000, max_poll_interval_ms=20_000),
+            COOPERATIVE._replace(session_timeout_ms=15_000),
+        ],
+        Action(20_897, "kill_coordinator", 2, 5_283),
+        Action(23_755, "close", 4, 2_014),
+        Action(61_250, "mute", 3, 29_585),
+        Action(75_594, "pause_coordinator", 3, 4_802),
+        topics=(("t", 2),),
+        max_size=4,
+        seed=9_000_308,
+        until_ms=90_000,
+    ),
+    "a topic that a cooperative member lost is made again": history(
+        [COOPERATIVE._replace(instance_id="i-0"), COOPERATIVE._replace(kind="librdkafka")],
+        Action(13_747, "unsubscribe"),
+        Action(16_664, "subscribe", 1, 1),
+        Action(20_571, "delete_topic", 1, 7_336),
+    ),
+    "a client that was cut off before gives up in a pause": history(
+        [JAVA],
+        Action(15_354, "proxy", 0, 23_595),
+        Action(41_943, "pause_coordinator", 0, 6_077),
+        Action(46_949, "proxy_all", 0, 19_633),
+    ),
+    "a member leaves in the ms in which its epoch is stable": history(
+        [MODERN, JAVA],
+        Action(11_837, "remove_member"),
+        Action(14_793, "suspend", 0, 6_122),
+        Action(19_239, "unsubscribe"),
+        seed=9_010_016,
+        until_ms=40_000,
+    ),
+    "a member leaves in the ms in which its generation is stable": history(
+        [COOPERATIVE._replace(instance_id="i-0"), COOPERATIVE._replace(instance_id="i-1"), COOPERATIVE],
+        Action(3_168, "close", 2, 1_259),
+        seed=9_014_718,
+        until_ms=40_000,
+    ),
+    "a client that asked again is killed later": history(
+        [MODERN],
+        Action(8_314, "cut", 0, 17_882),
+        Action(36_283, "kill"),
+        Action(37_704, "start", 0, 4),
+        Action(38_087, "kill", 0, 7_273),
+    ),
+    "a static classic member of a consumer group comes back after a start": history(
+        [JAVA._replace(topics=("t", "u"), instance_id="i-0"), MODERN],
+        Action(16_394, "stop_coordinator", 0, 5_848),
+        Action(17_134, "crash_loop", 0, 2),
+        Action(21_146, "subscribe", 0, 3),
+    ),
+    "a full disk lets the coordinator forget what clients are": history(
+        [JAVA._replace(kind="librdkafka"), JAVA],
+        Action(7_834, "fill_disk", 0, 5_257),
+        Action(19_143, "roll", 0, 10_001),
+        max_size=1,
+    ),
+    "a partition has no owner twice in one rebalance": history(
+        [JAVA, MODERN, JAVA._replace(starts=False), MODERN, MODERN],
+        Action(16_603, "suspend", 0, 6_098),
+        Action(20_178, "kill_coordinator", 2, 3_845),
+        Action(33_078, "stop_coordinator", 2, 2_152),
+        Action(38_095, "kill", 4, 3_636),
+        Action(40_762, "kill", 1, 2_069),
+        Action(41_724, "kill", 2, 5_964),
+        seed=9_017_475,
+    ),
+    "an application is busy from before its assignment until its client leaves": history(
+        [JAVA, JAVA._replace(session_timeout_ms=15_000), JAVA, JAVA._replace(max_poll_interval_ms=12_000)],
+        Action(8_533, "suspend", 1, 17_772),
+        Action(9_060, "close", 2, 4_503),
+        Action(17_798, "block", 3, 17_946),
+        seed=9_000_531,
+        until_ms=40_000,
+    ),
+    "an application is busy with its first assignment": history(
+        [COOPERATIVE._replace(max_poll_interval_ms=12_000), COOPERATIVE],
+        Action(4_079, "block", 0, 13_448),
+        initial_delay_ms=3_000,
+        seed=9_010_035,
+        until_ms=40_000,
+    ),
+    "a static member comes back while a rebalance is lost, and is silent again": history(
+        [JAVA._replace(instance_id="i-0"), JAVA, JAVA],
+        Action(15_007, "mute", 2, 18_003),
+        Action(18_381, "kill", 0, 13_686),
+        Action(21_967, "kill", 2),
+        Action(24_022, "kill_coordinator", 2, 702),
+        Action(33_649, "suspend", 0, 23_040),
+    ),
+    "a static member takes its place in a group that is loaded as it was before": history(
+        [JAVA._replace(instance_id="i-0"), JAVA._replace(instance_id="i-1"), JAVA._replace(instance_id="i-2")],
+        Action(12_157, "close", 0, 8_008),
+        Action(25_769, "stop_coordinator", 0, 2_240),
+        Action(25_999, "suspend", 1, 5_132),
+        max_size=2,
+        seed=9_001_885,
+        until_ms=40_000,
+    ),
+    "the first rejoin is lost to a full disk": history(
+        [JAVA], Action(6_455, "fill_disk", 0, 3_755), Action(6_790, "subscribe", 0, 7)
+    ),
+    "an application unsubscribes soon after a long join phase": history(
+        [
+            COOPERATIVE._replace(max_poll_interval_ms=12_000),
+            COOPERATIVE._replace(kind="librdkafka", max_poll_interval_ms=12_000),
+            COOPERATIVE._replace(max_poll_interval_ms=12_000),
+        ],
+        Action(14_889, "unsubscribe", 1),
+        max_size=2,
+        until_ms=40_000,
+    ),
+}
