@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tests.world.corpus import COOPERATIVE, JAVA, MODERN, history
+from tests.world.corpus import COMPANY, COOPERATIVE, JAVA, MODERN, history
 from tests.world.history import Action, History
 
 LATEST: Final[dict[str, History]] = {
@@ -134,6 +134,60 @@ LATEST: Final[dict[str, History]] = {
         ],
         Action(14_889, "unsubscribe", 1),
         max_size=2,
+        until_ms=40_000,
+    ),
+    "a topic is made again after a start, and grows": history(
+        [JAVA._replace(assignors=("roundrobin",)), JAVA._replace(assignors=("roundrobin",))],
+        Action(7_228, "delete_topic", 0, 1_898),
+        Action(7_341, "stop_coordinator", 0, 2_580),
+        Action(19_899, "grow_topic", 0, 4),
+        initial_delay_ms=3_000,
+    ),
+    "a topic is made again while its group is empty and has no offsets": history(
+        [JAVA],
+        Action(3_260, "unsubscribe"),
+        Action(5_422, "delete_topic", 0, 1_208),
+        Action(13_346, "close", 0, 19_956),
+        until_ms=40_000,
+    ),
+    "the requests over a new connection are refused": history(
+        [JAVA], Action(6_621, "refuse", 0, 17_287), Action(7_754, "cut", 0, 5_243)
+    ),
+    "a full group refuses the new JoinGroup of a member that it waits for": history(
+        [
+            COOPERATIVE._replace(instance_id="i-1", session_timeout_ms=15_000, max_poll_interval_ms=12_000),
+            COOPERATIVE._replace(max_poll_interval_ms=12_000),
+            COOPERATIVE._replace(max_poll_interval_ms=12_000),
+        ],
+        Action(3_101, "stop_coordinator", 1, 538),
+        Action(7_561, "subscribe", 0, 2),
+        initial_delay_ms=3_000,
+        max_size=3,
+        until_ms=90_000,
+    ),
+    "a static member joins in the ms in which it is removed": history(
+        [MODERN._replace(instance_id="i-0"), MODERN, MODERN],
+        Action(4_183, "cut", 1, 6_300),
+        Action(43_144, "lose_host", 0, 2_026),
+        seed=9_000_429,
+    ),
+    "a rebalance is told of before it is lost to a full disk": history(
+        [JAVA, JAVA],
+        Action(18_158, "suspend", 1, 2_856),
+        Action(26_822, "close", 0, 1_391),
+        Action(29_755, "fill_disk", 0, 2_694),
+        until_ms=40_000,
+        told_ms=(32884,),
+    ),
+    "a static member that has ended is assigned what it had": history(
+        [COMPANY._replace(instance_id="i-3", session_timeout_ms=15_000, max_poll_interval_ms=12_000), COMPANY],
+        Action(34_414, "close"),
+        Action(35_881, "close", 1, 2_434),
+    ),
+    "an application unsubscribes soon after a start": history(
+        [JAVA._replace(kind="librdkafka", max_poll_interval_ms=12_000)],
+        Action(14_531, "kill_coordinator", 0, 3_094),
+        Action(19_342, "unsubscribe"),
         until_ms=40_000,
     ),
 }

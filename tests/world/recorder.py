@@ -21,6 +21,7 @@ class Recorder:
 
     def __init__(self, truth: Truth, topics: Topics, server: "WorldServer") -> None:
         self._truth, self._topics, self._server = truth, topics, server
+        truth.replaced = set()
         self._connections: dict[int, tuple[object, ProcessTruth]] = {}
         self._state = ("", 0)
         self._starts = 0
@@ -96,12 +97,14 @@ class Recorder:
         group, now_ms, present = self._server.group, self._server.now_ms, self._truth.present
         members = {} if group is None else group.membership.members
         if members.keys() != present.keys():
-            for member_id in [each for each in present if each not in members]:
+            gone = [each for each in present if each not in members]
+            for member_id in gone:
                 self._truth.removed(member_id, now_ms)
             for member_id, member in members.items():
                 if member_id not in present:
                     process = self._process_of(member_id, member.client_connection)
                     present[member_id] = process, now_ms
+                    self._note_replacement(gone, member_id)
         state = ("", 0) if group is None else (str(group.membership.state), group.membership.generation_id)
         if state != self._state:
             kind = None if group is None else type(group.membership)
@@ -114,6 +117,14 @@ class Recorder:
             self._truth.states.append(
                 StateChange(now_ms, state[0], state[1], len(members), protocol, is_consumer_group=kind is ConsumerGroup)
             )
+
+    def _note_replacement(self, gone: list[str], member_id: str) -> None:
+        """Who is there as the same static member when the one before goes has its place."""
+        truth = self._truth
+        assert truth.replaced is not None
+        for each in gone:
+            if truth.identity(each) == truth.identity(member_id):
+                truth.replaced.add((each, member_id))
 
     def _process_of(self, member_id: str, connection: object) -> ProcessTruth | None:
         known = self._connections.get(id(connection))

@@ -224,6 +224,8 @@ class Truth:
         self.states: list[StateChange] = []
         self.ended_ms = FOREVER
         self.by_member: dict[str, ProcessTruth] = {}
+        self.replaced: set[tuple[str, str]] | None = None
+        """The id that a static member had, and that with which another process took its place; None: not known."""
         self._memberships_of: dict[str, list[Span]] = defaultdict(list)
         """When it is over: member id → when there was a member with it."""
 
@@ -365,6 +367,8 @@ class Truth:
             return True
         if self.identity(before) != self.identity(now):
             return False
+        if self.replaced is not None:
+            return self._has_taken(before, now)
         same = [each for each in self.all_memberships() if self.identity(each.member_id) == self.identity(before)]
         ends = {each.until_ms for each in same if each.member_id == before}
         while ends:  # each place is taken in the ms in which it was given up
@@ -373,6 +377,13 @@ class Truth:
                 return True
             ends = {each.until_ms for each in taken}
         return False
+
+    def _has_taken(self, before: str, now: str) -> bool:
+        assert self.replaced is not None
+        ids = {before}
+        while more := {new for old, new in self.replaced if old in ids} - ids:
+            ids |= more
+        return now in ids
 
     def identity(self, member_id: str) -> str:
         """What a member keeps when it is restarted: its instance id, if it has one."""

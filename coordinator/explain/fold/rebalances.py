@@ -39,7 +39,10 @@ def _rebalance_started(history: FoldedGroup, event: schema.RebalanceStarted) -> 
     generation.triggers = list(event.triggers)
     generation.topic_changes = dict(event.topic_changes)
     generation.recreated_topics = list(event.recreated_topics)
-    assigned = {} if history.latest_stable is None else history.latest_stable.owners()
+    stable = history.latest_stable
+    # A load looks at the topics anew: what was not there then is another one than was assigned before.
+    was_loaded = stable is not None and stable.coordinator_epoch != event.coordinator_epoch
+    assigned = {} if stable is None or was_loaded else stable.owners()
     for topic, (before, now) in event.topic_changes.items():
         # What there was of that name is gone, unless the last leader assigned what came just before.
         is_new = topic in generation.recreated_topics or (not before and topic not in assigned)

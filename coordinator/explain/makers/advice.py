@@ -122,6 +122,8 @@ def _for_removal(removal: Removal, context: Context, because: list[Claim]) -> Ad
             return _for_silence(removal, context, because)
         case Cause.REBALANCE_TIMEOUT | Cause.SYNC_TIMEOUT if removal.denied is not None:
             return None  # it was late because it was refused, and the advice for that is about a session
+        case Cause.SYNC_TIMEOUT | Cause.REBALANCE_TIMEOUT if context.was_refused_to_join(removal):
+            return None  # of its requests the coordinator knows the first one alone
         case Cause.REBALANCE_TIMEOUT if removal.muted_ms:
             return _advice(Try.QUOTA_IS_TOO_SMALL, because, member=member)
         case Cause.REBALANCE_TIMEOUT:

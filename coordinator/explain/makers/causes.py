@@ -223,13 +223,17 @@ def _undecided(trigger: Trigger, context: Context) -> Claim:
 
 def _silent(trigger: Trigger, context: Context) -> Claim:
     removal = context.removal_of(trigger)
-    return silence_of(removal, context.event_of(trigger), context.rejected_in_silence(removal))
+    is_sure = removal.is_surely_silent and not context.may_be_refused(removal)
+    return silence_of(removal, context.event_of(trigger), context.rejected_in_silence(removal), is_sure=is_sure)
 
 
 def silence_of(
-    removal: Removal, event: int | None, rejected: RequestRejected | None = None
+    removal: Removal, event: int | None, rejected: RequestRejected | None = None, *, is_sure: bool = True
 ) -> Silent | Unheard | Refused | Muted | DidNotComeBack:
-    """What is claimed of a member whose session ended: what the coordinator did to it comes before its silence."""
+    """What is claimed of a member whose session ended: what the coordinator did to it comes before its silence.
+
+    `is_sure`: it is known that the coordinator did nothing to it.
+    """
     timeout_ms = removal.session_timeout_ms or None
     if removal.left_ms is not None:
         return DidNotComeBack(
@@ -268,7 +272,7 @@ def silence_of(
         timeout_ms=timeout_ms,
         committed_ms=_committed_since(removal),
         rejected=removal.rejected if rejected is None else rejected.error,
-        evidence=seen(event) if removal.is_surely_silent else unknown(event),
+        evidence=seen(event) if is_sure else unknown(event),
     )
 
 
@@ -381,7 +385,8 @@ def _why_unsaid(removal: Removal, usual: Usual | None) -> LeftUnsaid:
     guess = Guess.NEITHER
     if removal.owned != 0 and idle_ms is not None and limit_ms is not None:  # who has nothing commits nothing
         guess = Guess.CLOSED if idle_ms < limit_ms else Guess.POLL_TIMEOUT
-        if guess is Guess.POLL_TIMEOUT and (leaving.unanswered_ms or 0) < limit_ms:
+        is_forgotten = removal.was_loaded and removal.last_committed_ms is None  # a load takes that with it
+        if guess is Guess.POLL_TIMEOUT and (is_forgotten or (leaving.unanswered_ms or 0) < limit_ms):
             guess = Guess.NEITHER
     return LeftUnsaid(
         members=(removal.member,),

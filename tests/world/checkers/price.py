@@ -73,7 +73,7 @@ def _meant(
         is_either = is_named and (gap.was_released or gap.stopped_ms >= context.disturbed_ms - BEAT_MS)
         if is_named == bool(claim.owners) or is_either:
             perhaps.append((which, gap))
-            if not is_either and gap == found[which]:
+            if not is_either and gap.is_over and gap == found[which]:
                 surely.append((which, gap))
     return Meant(list(longest(surely).values()), list(longest(perhaps).values()))
 
