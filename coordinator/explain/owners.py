@@ -56,6 +56,8 @@ class Owner(msgspec.Struct, gc=False):
     member_id: str
     assigned_ms: int = 0
     """Since when it is assigned the partition without a break; 0: not known."""
+    owned_ms: int = 0
+    """Since when no other one is; 0: not known."""
     stopped_ms: int | None = None
     is_revoked: bool = False
     is_unsure: bool = False
@@ -131,7 +133,8 @@ class Owners(msgspec.Struct, gc=False):
             owner = self.by_partition[partition]
             was_gone = owner.is_revoked and owner.stopped_ms is not None and at_ms < owner.stopped_ms
             if owner.stopped_ms is None or was_gone:
-                owner.stopped_ms, owner.is_revoked = at_ms, False
+                # Until it was assigned the partition, that had no owner because of the one before, if there was one.
+                owner.stopped_ms, owner.is_revoked = max(at_ms, owner.owned_ms), False
                 owner.is_unsure = is_unsure or sign_ms < owner.assigned_ms
 
     def went_on(self, member_id: str) -> None:
@@ -159,7 +162,7 @@ class Owners(msgspec.Struct, gc=False):
                 partition = topic, index
                 owner = by_partition.get(partition)
                 if owner is None:
-                    by_partition[partition] = Owner(member_id, at_ms)
+                    by_partition[partition] = Owner(member_id, at_ms, at_ms)
                     self._own(member, partition)
                     self.before.setdefault(partition, None)
                     continue
@@ -169,7 +172,7 @@ class Owners(msgspec.Struct, gc=False):
                     owner.assigned_ms, owner.stopped_ms = at_ms, None
                     owner.is_revoked = owner.is_unsure = False
                 if owner.member_id != member_id:
-                    owner.assigned_ms = at_ms
+                    owner.assigned_ms = owner.owned_ms = at_ms
                     self.before.setdefault(partition, owner.member_id)
                     self.owned[owner.member_id].discard(partition)
                     self._own(member, partition)

@@ -190,4 +190,46 @@ LATEST: Final[dict[str, History]] = {
         Action(19_342, "unsubscribe"),
         until_ms=40_000,
     ),
+    "a topic is made again while its consumer group is empty and has no offsets": history(
+        [MODERN],
+        Action(3_260, "unsubscribe"),
+        Action(5_422, "delete_topic", 0, 1_208),
+        Action(13_346, "close", 0, 19_956),
+        until_ms=40_000,
+    ),
+    "a removal by an administrator is lost": history(
+        [JAVA, JAVA._replace(session_timeout_ms=6_000)],
+        Action(25_163, "remove_member", 1),
+        Action(25_417, "kill_coordinator", 0, 1_601),
+        Action(49_733, "mute", 1, 29_992),
+        seed=9_023_239,
+    ),
+    "the removal of a suspended member is lost, and it leaves later": history(
+        [JAVA, JAVA],
+        Action(17_861, "suspend", 0, 7_542),
+        Action(25_402, "kill_coordinator", 0, 5_534),
+        Action(43_345, "close", 0, 7_818),
+    ),
+    "a new process ends soon after a pause": history(
+        [MODERN], Action(11_607, "pause_coordinator", 0, 14_691), Action(23_490, "crash_loop", 0, 4)
+    ),
+    "a member of a consumer group is removed and comes back with its id": history(
+        [MODERN, MODERN._replace(instance_id="i-3")],
+        Action(36_371, "kill", 1, 1_422),
+        Action(38_684, "delete_topic", 0, 1_096),
+        Action(42_860, "remove_member"),
+    ),
+    "a member that is cut off is assigned partitions of others": history(
+        [
+            COOPERATIVE._replace(max_poll_interval_ms=12_000),
+            COOPERATIVE._replace(max_poll_interval_ms=12_000),
+            COOPERATIVE._replace(max_poll_interval_ms=12_000),
+            COOPERATIVE._replace(instance_id="i-4", session_timeout_ms=15_000, max_poll_interval_ms=12_000),
+        ],
+        Action(10_024, "grow_topic", 3, 3),
+        Action(12_200, "cut", 3, 15_430),
+        max_size=4,
+        seed=9_011_401,
+        until_ms=40_000,
+    ),
 }

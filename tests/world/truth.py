@@ -343,6 +343,10 @@ class Truth:
         """Whether the group itself was gone at some time."""
         return any(not each.state and from_ms <= each.at_ms <= until_ms for each in self.states)
 
+    def was_removed(self, member_id: str, from_ms: int, until_ms: int) -> bool:
+        """Whether a member with this id was removed in a time; one of KIP-848 comes back with the same."""
+        return any(from_ms <= end_ms <= until_ms for _, end_ms in self._membership_spans(member_id))
+
     def surely_processed(self, partition: Partition) -> list[Span]:
         """When a member by right ran, was connected, and its application was not amid one long batch."""
         found: list[Span] = []

@@ -145,6 +145,7 @@ def _steps(truth: Truth, context: Context) -> Iterator[tuple[Partition, int, str
                 is_new = not known or known[-1][0] != member_id or each in released
                 is_new |= is_eager and bool(known) and known[-1][4] != plan.generation_id
                 was_released = each in released
+                is_new |= bool(known) and truth.was_removed(member_id, known[-1][1], plan.at_ms)
                 released.discard(each)
                 if is_since_then(plan, context) and is_new:
                     known.append((member_id, plan.at_ms, before, was_released, plan.generation_id))
