@@ -232,4 +232,40 @@ LATEST: Final[dict[str, History]] = {
         seed=9_011_401,
         until_ms=40_000,
     ),
+    "a topic is made again, and its consumer closes later": history(
+        [JAVA._replace(kind="kafka-python")], Action(19_306, "delete_topic", 0, 1_665), Action(46_289, "roll", 0, 2_001)
+    ),
+    "members come and go in the ms in which a pause ends": history(
+        [MODERN, MODERN],
+        Action(32_225, "suspend", 1, 7_442),
+        Action(33_814, "pause_coordinator", 0, 21_216),
+        Action(37_039, "close", 0, 2_526),
+        topics=(("t", 1),),
+        consumer_heartbeat_ms=3_000,
+        seed=9_004_378,
+    ),
+    "a member has no place before its SyncGroup is read": history(
+        [
+            COOPERATIVE._replace(max_poll_interval_ms=12_000),
+            COOPERATIVE._replace(max_poll_interval_ms=12_000),
+            COOPERATIVE,
+            COOPERATIVE._replace(max_poll_interval_ms=12_000),
+        ],
+        Action(3_680, "stop_coordinator", 1, 4_171),
+        Action(17_041, "mute", 0, 3_538),
+        Action(17_289, "remove_member", 1),
+        max_size=3,
+        until_ms=40_000,
+    ),
+    "the requests of a classic member are rejected over a new connection": history(
+        [COOPERATIVE, MODERN._replace(instance_id="i-1"), COOPERATIVE],
+        Action(22_214, "suspend", 1, 3_476),
+        Action(22_396, "lose_host"),
+        Action(28_924, "proxy", 2, 6_068),
+        Action(31_005, "kill", 1, 3_720),
+        consumer_heartbeat_ms=1_000,
+    ),
+    "a classic member of a consumer group ends before it asks for its part": history(
+        [MODERN, JAVA, JAVA], Action(3_156, "kill_coordinator", 1, 5_775), seed=9_022_619, until_ms=40_000
+    ),
 }

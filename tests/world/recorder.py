@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from _wire.errors import ErrorCode
 from coordinator.core.consumer.group import ConsumerGroup
+from coordinator.core.consumer.heartbeat_requests import assignment_of
 from tests.world.assignments import partitions_of
 from tests.world.network import Request
 from tests.world.topics import Partition, Topics
@@ -44,12 +45,24 @@ class Recorder:
         process.answers.append(Answer(now_ms, request.api, member_id, generation_id, error.name))
         if error in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED) and member_id:
             self._truth.by_member.setdefault(member_id, process)
-        if error is ErrorCode.NONE and request.api == "SyncGroup":
+        if error is ErrorCode.NONE and request.api == "JoinGroup":
+            self._joined_epoch(member_id)
+        elif error is ErrorCode.NONE and request.api == "SyncGroup":
             self._synced(request, response, member_id)
         elif error is ErrorCode.NONE and request.api == "ConsumerGroupHeartbeat" and response.assignment is not None:
             owned = self._named(response.assignment.topic_partitions)
             plan = Plan(now_ms, response.member_epoch, "", {member_id: owned}, is_whole=False)
             self._truth.plans.append(plan)
+
+    def _joined_epoch(self, member_id: str) -> None:
+        """A classic member of a consumer group is assigned its part when it joins, whether it asks for that or not."""
+        group = None if self._server.group is None else self._server.group.membership
+        member = group.members.get(member_id) if isinstance(group, ConsumerGroup) else None
+        if member is None:
+            return
+        owned = self._named(assignment_of(member.current.assigned).topic_partitions)
+        plan = Plan(self._server.now_ms, member.current.epoch, "", {member_id: owned}, is_whole=False)
+        self._truth.plans.append(plan)
 
     def _synced(self, request: Request, response: Any, member_id: str) -> None:
         message = request.message

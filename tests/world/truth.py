@@ -309,6 +309,10 @@ class Truth:
         """For how many ms of a time nobody coordinated."""
         return sum(max(0, min(each.until_ms, until_ms) - max(each.from_ms, from_ms)) for each in self.away)
 
+    def went_on_at(self, at_ms: int) -> bool:
+        """Whether a pause ended in a ms: what waited comes and goes in it, in an order that nobody saw."""
+        return any(each.kind is AwayKind.PAUSED and each.until_ms == at_ms for each in self.away)
+
     def disk_failed_within(self, from_ms: int, until_ms: int) -> bool:
         """Whether nothing could be written at some time."""
         return self.full.within(from_ms, until_ms) > 0

@@ -25,6 +25,9 @@ from coordinator.explain.replaced_clients import remember_client
 LATE: Final = 2.5
 """Which part of its session timeout passes without a heartbeat at most, one that is late included, if all is well."""
 
+BY_REQUEST: Final = frozenset({Cause.GROUP_MAX_SIZE_REACHED, Cause.MEMBER_LEFT})
+"""Why a member is gone that asked for something at that time."""
+
 AT_ONCE_MS: Final = 1_000
 """A client that waits while the event loop of the coordinator is blocked is back so soon after that."""
 
@@ -146,13 +149,14 @@ def take_removal(
 
 
 def _consumed_ms(history: FoldedGroup, removal: Removal) -> int | None:
-    """Until when a member that left surely had what it was assigned; None: it is not known to have left it unused.
+    """Until when a member that is gone surely had what it was assigned; None: it is not known to have left it unused.
 
-    Of a member of a classic group that exceeded max.poll.interval.ms nothing tells that it sent SyncGroup, if that came
-    after the one of the leader, but its commits: it may never have called poll() since it joined.
+    Of a member of a classic group nothing tells that it sent SyncGroup, if that came after the one of the leader, but
+    its commits. One that exceeded max.poll.interval.ms may never have called poll() since it joined, and one that had
+    no place may have been told of the next rebalance instead.
     """
     stable = history.latest_stable
-    if removal.cause is not Cause.MEMBER_LEFT or removal.gives_no_reason or stable is None:
+    if removal.cause not in BY_REQUEST or removal.gives_no_reason or stable is None:
         return None
     part = stable.members.get(removal.member.member_id)
     if part is None or part.sync_ms is not None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from coordinator.audit.schema import MemberRef, RequestRejected, Trigger
+from coordinator.audit.schema import MemberRef, OffsetsDeleted, OffsetsExpired, RequestRejected, Trigger
 from coordinator.core.causes import Cause, InferredCause
 from coordinator.explain.claims.causes import (
     AssignmentTooLarge,
@@ -367,7 +367,8 @@ def left_unsaid(removals: Iterable[Removal], history: FoldedGroup) -> Iterator[L
         usual = _usual_seen(history) or Usual.UNKNOWN
         yield LeftUnsaid(members=tuple(each.member for each in unsaid), usual=usual, evidence=evidence)
     elif unsaid:
-        yield _why_unsaid(unsaid[0], _usual_seen(history))
+        is_topic_gone = any(_takes_topics(each, unsaid[0]) for each in history.deletions)
+        yield _why_unsaid(unsaid[0], _usual_seen(history), has_nothing=unsaid[0].owned == 0 or is_topic_gone)
 
 
 def _usual_seen(history: FoldedGroup) -> Usual | None:
@@ -377,13 +378,19 @@ def _usual_seen(history: FoldedGroup) -> Usual | None:
     return Usual.UNSEEN if history.reasons_are_seen else Usual.NOT_LOGGED
 
 
-def _why_unsaid(removal: Removal, usual: Usual | None) -> LeftUnsaid:
+def _takes_topics(deletion: OffsetsDeleted | OffsetsExpired, removal: Removal) -> bool:
+    """Whether a topic was deleted since a member committed last: what it had of it brings no records."""
+    is_deleted = isinstance(deletion, OffsetsDeleted) and deletion.cause is Cause.TOPIC_DELETED
+    return is_deleted and (removal.last_committed_ms or 0) <= deletion.time_ms <= removal.at_ms
+
+
+def _why_unsaid(removal: Removal, usual: Usual | None, *, has_nothing: bool) -> LeftUnsaid:
     leaving, limit_ms = Leaving(removal), removal.rebalance_timeout_ms
     idle_ms = leaving.idle_ms
     if not sends_poll_interval(removal.member):
         limit_ms = None
     guess = Guess.NEITHER
-    if removal.owned != 0 and idle_ms is not None and limit_ms is not None:  # who has nothing commits nothing
+    if not has_nothing and idle_ms is not None and limit_ms is not None:  # who has nothing commits nothing
         guess = Guess.CLOSED if idle_ms < limit_ms else Guess.POLL_TIMEOUT
         is_forgotten = removal.was_loaded and removal.last_committed_ms is None  # a load takes that with it
         if guess is Guess.POLL_TIMEOUT and (is_forgotten or (leaving.unanswered_ms or 0) < limit_ms):

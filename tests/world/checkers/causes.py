@@ -199,6 +199,8 @@ def late(claim: claims.Late, truth: Truth, context: Context) -> str | None:
         return "its client asks for a positive time"
     removal = truth.removal(claim.member.member_id, context.known_ms + EXPIRY_MS)
     if removal is None:
+        if any(truth.went_on_at(each.until_ms) and each.until_ms <= context.known_ms for each in truth.away):
+            return None  # it came and went in the ms in which a pause ended
         return "it was not removed"
     from_ms, until_ms = context.disturbed_ms, removal.until_ms - INSTANT_MS
     match claim.missing:

@@ -85,7 +85,7 @@ def unowned_in_sum(claim: claims.UnownedInSum, truth: Truth, context: Context) -
 
 
 def moved(claim: claims.Moved, truth: Truth, context: Context) -> str | None:
-    if context.ended_ms is None:
+    if context.ended_ms is None or truth.went_on_at(context.ended_ms):
         return None
     # Who is removed in the ms in which the group became stable was there still, if it was removed after that.
     found = [_moved_to(claim, truth, context, with_leaving=each) for each in (False, True)]
