@@ -91,6 +91,8 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
     """The error with which its last heartbeat in its silence was answered."""
     left_ms: int | None = None
     """When it left for a moment as a static member (KIP-848), and did not come back; None: it did not."""
+    answered_ms: int | None = None
+    """When its last JoinGroup was answered, with the generation that began then; None: not known."""
 
     @property
     def is_disconnected(self) -> bool:
@@ -109,7 +111,7 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
         if self.cause is not Cause.SESSION_EXPIRED:
             return False
         if self.gave_up:
-            return not self._had_a_session_after_the_pause
+            return not self._had_a_session_after_the_pause and (self.is_back or not self._was_heard_after_the_pause)
         if not self.coordinator_paused_ms or self.silent_ms is None or self.connection_open is False:
             return False  # one that had closed its connection before the pause sent nothing in it
         return 2 * (self.silent_ms - self.coordinator_paused_ms) < (self.session_timeout_ms or 0)
@@ -121,6 +123,13 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
             return False
         listened_ms = self.at_ms - self.connection_closed_ms - (self.coordinator_paused_ms or 0)
         return listened_ms >= self.session_timeout_ms
+
+    @property
+    def _was_heard_after_the_pause(self) -> bool:
+        """Whether the coordinator listened to it for a whole session since it was heard last."""
+        if self.silent_ms is None or not self.session_timeout_ms:
+            return False
+        return self.silent_ms - (self.coordinator_paused_ms or 0) >= self.session_timeout_ms
 
     @property
     def is_muted(self) -> bool:
@@ -270,7 +279,10 @@ class MemberPart(msgspec.Struct, gc=False):
     claimed: int = 0
     """Those of its partitions that it still owned when it rejoined (KIP-429)."""
     has_lost: bool = False
-    """Whether it had partitions before that it has not now; `lost` names them as long as it is the newest one."""
+    """Whether it had partitions before that it has not now, of topics that are there still.
+
+    `lost` names all of them as long as it is the newest one.
+    """
     worker: WorkerTasks | None = None
     """What a worker of Kafka Connect was given."""
     worker_before: WorkerTasks | None = None

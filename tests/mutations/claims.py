@@ -51,7 +51,7 @@ MUTANTS: Final = (
     Mutant(
         "a member without partitions may have exceeded its poll interval",
         "_why_unsaid",
-        "removal.owned != 0 and idle_ms is not None",
+        "not has_nothing and idle_ms is not None",
         "idle_ms is not None",
     ),
     Mutant(

@@ -170,7 +170,7 @@ MUTANTS: Final = (
     Mutant(
         "a member whose process ended pauses",
         "pauses_too_long",
-        "and (not each.removal.is_disconnected or each.removal.member.member_id in facts.came_again)",
+        "and (not each.removal.is_disconnected or facts.came_again(each.removal))",
         "",
     ),
     Mutant(

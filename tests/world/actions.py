@@ -162,10 +162,12 @@ class Actions(World):
     def mute(self, consumer: Consumer, value: int) -> None:
         """The coordinator reads nothing from its connection for `value` ms."""
         process = consumer.process
-        if process is not None and process.is_alive and not process.truth.muted.is_on:
-            process.truth.muted.begin(self.now_ms)
+        if process is None or not process.is_alive or process.muted is not None:
+            return
+        if process.connection.is_open and self.server.is_up:
+            process.mute()
             process.connection.mute(self.now_ms, self.now_ms + value)
-            self._later(value, partial(process.unmute, self.now_ms))
+            self._later(value, partial(process.unmute, process.connection))
 
     # ---- topics
 

@@ -4,6 +4,7 @@ from typing import Final
 
 from tests.world.corpus import COMPANY, COOPERATIVE, FIRST, JAVA, MODERN, history
 from tests.world.history import Action, ConsumerSetup, History
+from tests.world.latest_corpus import LATEST
 
 LATER: Final[dict[str, History]] = {
     # ---- static members
@@ -307,4 +308,4 @@ LATER: Final[dict[str, History]] = {
     ),
 }
 
-FOUND: Final[dict[str, History]] = FIRST | LATER
+FOUND: Final[dict[str, History]] = FIRST | LATER | LATEST

@@ -25,6 +25,9 @@ from coordinator.explain.replaced_clients import remember_client
 LATE: Final = 2.5
 """Which part of its session timeout passes without a heartbeat at most, one that is late included, if all is well."""
 
+BY_REQUEST: Final = frozenset({Cause.GROUP_MAX_SIZE_REACHED, Cause.MEMBER_LEFT})
+"""Why a member is gone that asked for something at that time."""
+
 AT_ONCE_MS: Final = 1_000
 """A client that waits while the event loop of the coordinator is blocked is back so soon after that."""
 
@@ -67,7 +70,8 @@ def _came_late(history: FoldedGroup, event: schema.MemberRejoined, *, was_loaded
     Of one that was not heard since a load that is not known.
     """
     if event.last_heard_ms is None or not event.session_timeout_ms:
-        return was_loaded or history.owners.rejoins_told
+        is_told = history.owners.rejoins_told or (event.session_timeout_ms is not None and not history.is_observed)
+        return was_loaded or is_told
     history.owners.rejoins_told = True
     return LATE * (event.time_ms - event.last_heard_ms) > event.session_timeout_ms
 
@@ -117,7 +121,7 @@ def take_removal(
         event.coordinator_paused_ms,
         event.connection_closed_in_pause_ms,
         known is not None and known.is_revoking,
-        known is not None and known.was_loaded,
+        known is not None and (known.was_loaded or _is_forgotten(event.member, known.member)),
         seq,
         event.connection_muted_ms,
         event.denied,
@@ -127,8 +131,14 @@ def take_removal(
         event.connection_closed_in_pause_ms is not None and _is_back(history, event),
         event.rejected,
         None if known is None else known.left_ms,
+        _answered_ms(history, event.member.member_id),
     )
-    history.owners.gave_up(event.member.member_id, removal.stopped_ms, is_unsure=removal.may_have_stopped_earlier)
+    history.owners.gave_up(
+        event.member.member_id,
+        removal.stopped_ms,
+        is_unsure=removal.may_have_stopped_earlier,
+        consumed_ms=_consumed_ms(history, removal),
+    )
     latest = history.latest
     if latest is not None and latest.reconciliations is not None and latest.is_open:
         latest.reconciliations.removed(event.member.member_id, at_ms)
@@ -136,6 +146,35 @@ def take_removal(
     pending.add(pending.removed, removal)
     if history.joining is not None:
         history.joining.members.pop(event.member.member_id, None)
+
+
+def _consumed_ms(history: FoldedGroup, removal: Removal) -> int | None:
+    """Until when a member that is gone surely had what it was assigned; None: it is not known to have left it unused.
+
+    Of a member of a classic group nothing tells that it sent SyncGroup, if that came after the one of the leader, but
+    its commits. One that exceeded max.poll.interval.ms may never have called poll() since it joined, and one that had
+    no place may have been told of the next rebalance instead.
+    """
+    stable = history.latest_stable
+    if removal.cause not in BY_REQUEST or removal.gives_no_reason or stable is None:
+        return None
+    part = stable.members.get(removal.member.member_id)
+    if part is None or part.sync_ms is not None:
+        return None
+    return removal.last_committed_ms or 0
+
+
+def _answered_ms(history: FoldedGroup, member_id: str) -> int | None:
+    for generation in reversed(history.generations):
+        if generation.generation_started_ms is not None:
+            is_its_own = not generation.is_epoch and member_id in generation.members
+            return generation.generation_started_ms if is_its_own else None
+    return None
+
+
+def _is_forgotten(member: MemberRef, known: MemberRef) -> bool:
+    """Whether a load that no event tells of, as of a full disk, took what a client had said of itself."""
+    return bool(known.client_software_name) and not member.client_software_name
 
 
 def _is_back(history: FoldedGroup, event: schema.MemberRemoved | schema.DepartedMember) -> bool:

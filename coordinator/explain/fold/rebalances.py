@@ -39,7 +39,10 @@ def _rebalance_started(history: FoldedGroup, event: schema.RebalanceStarted) -> 
     generation.triggers = list(event.triggers)
     generation.topic_changes = dict(event.topic_changes)
     generation.recreated_topics = list(event.recreated_topics)
-    assigned = {} if history.latest_stable is None else history.latest_stable.owners()
+    stable = history.latest_stable
+    # A load looks at the topics anew: what was not there then is another one than was assigned before.
+    was_loaded = stable is not None and stable.coordinator_epoch != event.coordinator_epoch
+    assigned = {} if stable is None or was_loaded else stable.owners()
     for topic, (before, now) in event.topic_changes.items():
         # What there was of that name is gone, unless the last leader assigned what came just before.
         is_new = topic in generation.recreated_topics or (not before and topic not in assigned)
@@ -105,7 +108,8 @@ def _assigned(history: FoldedGroup, event: schema.MemberAssigned) -> None:
         part.sync_ms = event.sync_ms
         part.partitions, part.unnamed_partitions = partitions, event.unnamed_partitions
         part.gained, part.lost, part.kept = event.gained, event.lost, event.kept
-        part.claimed, part.has_lost = event.claimed or 0, bool(event.lost)
+        part.claimed = event.claimed or 0
+        part.has_lost = any(topic not in history.owners.gone for topic in event.lost)
         before = history.members.get(member.member_id)
         part.worker, part.worker_before = event.worker, None if before is None else before.worker
     known = history.members.get(member.member_id)
