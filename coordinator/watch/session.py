@@ -180,9 +180,7 @@ class Session:
             starts = follower.starts()
         except NoRight as problem:
             if not self._has_told_right:
-                logger.warning(
-                    "records of groups may not be read: logs and polls alone are watched", problem=str(problem)
-                )
+                logger.warning("records of groups may not be read: logs alone are watched", problem=str(problem))
                 self._has_told_right = True
             return None
         if len(starts) != count:
