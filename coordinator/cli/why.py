@@ -103,7 +103,7 @@ def command(
         recent = _recent(history, now_ms, last_ms)
         story = None if generation is None or last_ms is not None else story_of(history, generation, at)
         found, hidden = findings(history, now_ms, at), list[str]()
-        if source.tables is None and source.bootstrap is not None:
+        if source.tables is None and source.bootstrap is not None and not told_of_group.is_watched:
             of_offsets, hidden = _of_offsets(source.bootstrap, history, now_ms, at)
             found += of_offsets
         page = _page(dashboard, group_id, None if story is None else story.generation_id)

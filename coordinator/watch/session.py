@@ -18,7 +18,8 @@ from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.wire import ClientError
 from coordinator.logger import logger
 from coordinator.observe.errors import NoRight, OffsetsUnavailable
-from coordinator.observe.logs.following import LogFollower, LogPosition
+from coordinator.observe.logs.followed import LogPosition
+from coordinator.observe.logs.following import LogFollower
 from coordinator.observe.logs.log_files import is_rotated
 from coordinator.observe.records.following import Followed, OffsetsFollower
 from coordinator.observe.records.offsets_topic import OffsetsTopic

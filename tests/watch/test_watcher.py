@@ -13,7 +13,7 @@ from coordinator.core.partitioning import partition_for
 from coordinator.explain.makers.generation import claims_of
 from coordinator.observe.group_stream import LoggedStatement
 from coordinator.observe.history import ObservedHistory
-from coordinator.observe.logs.following import FollowedLog, LogPosition
+from coordinator.observe.logs.followed import FollowedLog, LogPosition
 from coordinator.observe.logs.log_files import FileBegin
 from coordinator.observe.logs.statements import OfGroup
 from coordinator.observe.places import Place
