@@ -20,7 +20,7 @@ ADVICE: Final = {
     "cannot watch; it is tried again": WATCHED + "`problem` names what fails.",
     "the Kafka that is watched is away; it is tried again": WATCHED + "Nothing is lost as long as its records are not "
     "compacted.",
-    "records of groups may not be read: logs and polls alone are watched": "Give the user of --command-config READ on the topic "
+    "records of groups may not be read: logs alone are watched": "Give the user of --command-config READ on the topic "
     "__consumer_offsets: without it nobody knows who owned what.",
     "records of groups could not be read": "`problem` has the partition and its offsets. What they said is missing.",
     "a broker's log could not be read as a whole": "`problem` says what is missing. Keep rotated files for longer than "

@@ -11,7 +11,7 @@ from coordinator.audit.schema.observed import ObservedEvent, encode_observed
 from coordinator.observe.consumer import TopicNames
 from coordinator.observe.group_stream import GroupStream, LoggedStatement, Waiting
 from coordinator.observe.kept_group import LineMark, encode_group
-from coordinator.observe.logs.following import LogPosition
+from coordinator.observe.logs.followed import LogPosition
 from coordinator.observe.places import Place
 from coordinator.observe.records.stored import GroupRecord
 from coordinator.watch.positions import Position, Restored, position_record

@@ -14,7 +14,7 @@ import msgspec
 from coordinator.audit.schema import Record
 from coordinator.audit.schema.observed import WATCH_BEGUN, WATCHED
 from coordinator.observe.kept_group import KeptGroup, decode_group
-from coordinator.observe.logs.following import LogPosition
+from coordinator.observe.logs.followed import LogPosition
 
 VERSION: Final = 1
 COMPRESSION_LEVEL: Final = 1

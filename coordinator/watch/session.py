@@ -18,7 +18,8 @@ from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.wire import ClientError
 from coordinator.logger import logger
 from coordinator.observe.errors import NoRight, OffsetsUnavailable
-from coordinator.observe.logs.following import LogFollower, LogPosition
+from coordinator.observe.logs.followed import LogPosition
+from coordinator.observe.logs.following import LogFollower
 from coordinator.observe.logs.log_files import is_rotated
 from coordinator.observe.records.following import Followed, OffsetsFollower
 from coordinator.observe.records.offsets_topic import OffsetsTopic
@@ -180,9 +181,7 @@ class Session:
             starts = follower.starts()
         except NoRight as problem:
             if not self._has_told_right:
-                logger.warning(
-                    "records of groups may not be read: logs and polls alone are watched", problem=str(problem)
-                )
+                logger.warning("records of groups may not be read: logs alone are watched", problem=str(problem))
                 self._has_told_right = True
             return None
         if len(starts) != count:

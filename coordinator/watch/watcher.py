@@ -11,7 +11,7 @@ from coordinator.core.partitioning import partition_for
 from coordinator.logger import logger
 from coordinator.observe.consumer import TopicNames
 from coordinator.observe.group_stream import LoggedStatement, Waiting
-from coordinator.observe.logs.following import FollowedLog, LogPosition
+from coordinator.observe.logs.followed import FollowedLog, LogPosition
 from coordinator.observe.records.following import Followed
 from coordinator.watch.partition import PartitionWatch
 from coordinator.watch.positions import Restored, now_ms

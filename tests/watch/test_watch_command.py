@@ -76,6 +76,7 @@ def test_what_happens_is_told_by_the_commands_that_tell_the_audit(watched: Runni
         why = coordinator("groups", "why", "orders", "--bootstrap", own)
         assert "new member" in why or "joined" in why, why
         assert "record __consumer_offsets-" in why
+        assert "not looked at" not in why  # its offsets are at the Kafka
         history = json.loads(coordinator("groups", "history", "orders", "--bootstrap", own, "--json"))
         assert [each["generation_id"] for each in history] == [1]
         assert history[0]["evidence"]

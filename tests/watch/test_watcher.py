@@ -8,12 +8,12 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from coordinator.audit.schema import Record, decode_observed
+from coordinator.audit.schema import TAGS, Record, decode_observed
 from coordinator.core.partitioning import partition_for
 from coordinator.explain.makers.generation import claims_of
 from coordinator.observe.group_stream import LoggedStatement
 from coordinator.observe.history import ObservedHistory
-from coordinator.observe.logs.following import FollowedLog, LogPosition
+from coordinator.observe.logs.followed import FollowedLog, LogPosition
 from coordinator.observe.logs.log_files import FileBegin
 from coordinator.observe.logs.statements import OfGroup
 from coordinator.observe.places import Place
@@ -22,7 +22,7 @@ from coordinator.observe.records.stored import GroupRecord
 from coordinator.watch import partition as of_partition
 from coordinator.watch.positions import Restored, read_position
 from coordinator.watch.watcher import Watcher
-from tests.observe.observing import BOTH, observed, records_of, statements_of
+from tests.observe.observing import BOTH, LOGS, observed, records_of, statements_of
 from tests.observe.recordings import Recording
 from tests.observe.test_recorded_causes import CASES, told
 
@@ -258,3 +258,20 @@ def test_a_start_reads_from_the_last_checkpoint_and_knows_all(seed: int, monkeyp
         assert restored.position == whole.position
     assert began_late
     assert sink.events() == watched(Scene(some(seed), seed)).events()
+
+
+@pytest.mark.parametrize("case", GROUPS[:10])
+def test_without_the_right_to_read_records_the_lines_are_told(case: tuple[Recording, str]):
+    recording, group = case
+    scene, sink = Scene([case], 1), MemorySink()
+    made = Watcher(sink, None, [SceneLog(scene, None)], str, PARTITIONS, {}, clock=scene.clock)
+    while scene.now < scene.until + 30:
+        made.step()
+        scene.now += STEP_SECONDS
+    found = sink.events().get(group, [])
+    assert found or not scene.lines
+    assert {place["source"] for each in found for place in each["places"]} <= {"broker_log"}
+    read = [type(each.event) for each in observed(recording, group, LOGS).observed.values()]
+    kinds = [TAGS[each] for each in read]
+    # What is open at the end is told by who reads afterwards alone.
+    assert [each["kind"] for each in found] == kinds[: len(found)]

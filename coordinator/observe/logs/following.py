@@ -15,10 +15,10 @@ from typing import Final
 import msgspec
 
 from coordinator.observe.group_stream import LoggedStatement
-from coordinator.observe.kept_group import LineMark
 from coordinator.observe.logs import log_files
-from coordinator.observe.logs.collector import Collector
 from coordinator.observe.logs.counts import Counts
+from coordinator.observe.logs.drained import DrainedCollector
+from coordinator.observe.logs.followed import FollowedLog, LogPosition
 from coordinator.observe.logs.layouts import HEAD
 from coordinator.observe.logs.lines import LINE_BYTES_MAX
 from coordinator.observe.logs.log_files import BROKEN, FileBegin, LogFile
@@ -38,21 +38,7 @@ LOOKED_AT_SECONDS: Final = 0.4
 """How often it is looked at what there is."""
 FILES_KNOWN: Final = 64
 LOOKS_KEPT: Final = 1_000
-DOUBLES_REMEMBERED: Final = 50_000
 LINE_KEPT_MAX: Final = 4 * LINE_BYTES_MAX
-
-
-class LogPosition(msgspec.Struct, frozen=True, array_like=True):
-    """Where a log is read on: `number` counts its files since the first, `line` the lines of the file from 1."""
-
-    number: int
-    begin: FileBegin
-    offset: int
-    line: int
-
-    @property
-    def mark(self) -> LineMark:
-        return self.number, self.line
 
 
 class _Part(msgspec.Struct, frozen=True):
@@ -63,19 +49,6 @@ class _Part(msgspec.Struct, frozen=True):
     begin: FileBegin
     offset: int
     line: int
-
-
-class FollowedLog(msgspec.Struct):
-    """What was read of a log. `position` is after it, `before` where it began; None: nothing is written yet.
-
-    `current_at`: all that was written up to this time of the clock has been read.
-    """
-
-    lines: list[LoggedStatement]
-    before: LogPosition | None
-    position: LogPosition | None
-    current_at: float | None
-    notes: list[str]
 
 
 class LogFollower:
@@ -112,7 +85,7 @@ class LogFollower:
         self._notes: list[str] = []
         self._told: set[str] = set()
         self._times = ZoneByClock()
-        self._collector = _Lines(self.name)
+        self._collector = DrainedCollector(self.name)
         self._unwrap = NO_FORMAT
         self._scanner: Scanner | None = None
         self._sampled_bytes = -1
@@ -409,22 +382,3 @@ class LogFollower:
             return self._path.stat().st_ino != file.inode
         except OSError:
             return True
-
-
-class _Lines(Collector):
-    """Gives what was added away as it is known by then."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(None)
-        self.begin(name)
-
-    def drain(self) -> Iterator[tuple[int, Statement]]:
-        """Time that never goes back (ms), and statement, in the order of the lines."""
-        kept, self._kept = self._kept, []
-        for each in kept:
-            self._kept = [each]
-            for statement in self._decided():
-                yield each.order[0], statement
-        self._kept, self._first_of_file = [], 0
-        if len(self._seen) > DOUBLES_REMEMBERED:
-            self._seen.clear()

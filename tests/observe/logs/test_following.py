@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from coordinator.observe.group_stream import LoggedStatement
-from coordinator.observe.logs.following import BLOCK_BYTES, LogFollower, LogPosition
+from coordinator.observe.logs.followed import LogPosition
+from coordinator.observe.logs.following import BLOCK_BYTES, LogFollower
 from coordinator.observe.logs.statements import RebalancePrepared
 
 HEAD = "[2026-11-29 10:{:02}:{:02},{:03}] INFO "
