@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as some
 
 from coordinator.observe.logs import statements as said
@@ -154,6 +154,8 @@ def told(statement: said.Statement) -> dict[str, Any]:
 
 
 def check(found: LogStatements, right: dict[str, Any], message: str) -> None:
+    # Several forged lines with one time look like a clock that was set: only a record tells then.
+    assume(message.count(FORGED) <= 1)
     for each in found.statements:
         if f" {GC}\n" in message:
             # The first part looks like a whole line, and may be one; the forged one after it must not pass.
