@@ -24,7 +24,7 @@ COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -t
 COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help image-check manifests-check wheels audit-cases build build-tests demo cluster-demo cluster-front-demo cluster-rounds run debug check test test-computing test-realtime test-spark compare-acls compare-requests conformance-kafka crash rolling-restart upgrade-check upgrade-folder eos eos-java flink-sink folder-swap franz-go-tests fuzz interop interop-ci kafka-tools screenshots simulate simulate-cluster simulate-world world-real streams mutate nightly observe-cases observe-demo relay-kafka watch-rounds tests-of lint format docs hostile bench bench-acls bench-assignors bench-broker bench-cleaner bench-cluster bench-consumer-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-offsets-scan bench-partitions bench-pipeline bench-relay bench-testkit bench-timers bench-watch bench-wire lock testing-examples clean java python
+.PHONY: help image-check manifests-check wheels audit-cases build build-tests demo cluster-demo cluster-front-demo cluster-rounds run debug check test test-computing test-realtime test-spark compare-acls compare-requests conformance-kafka crash rolling-restart upgrade-check upgrade-folder eos eos-java flink-sink folder-swap franz-go-tests fuzz interop interop-ci kafka-tools screenshots simulate simulate-cluster simulate-world world-real streams mutate nightly observe-cases observe-demo relay-kafka tests-of lint format docs hostile bench bench-acls bench-assignors bench-broker bench-broker-logs bench-cleaner bench-cluster bench-consumer-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-offsets-scan bench-partitions bench-pipeline bench-relay bench-testkit bench-timers bench-wire lock testing-examples clean java python watch-rounds bench-watch
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -77,7 +77,7 @@ test-computing: build-tests ## the tests that need neither Spark nor real waits
 	@$(PYTEST_ON_WORKERS) -m "not spark and not realtime"
 
 test-realtime: build-tests ## the tests that wait for real timeouts
-	@$(PYTEST_ON_WORKERS) -m "realtime and not spark"
+	@$(PYTEST_ON_WORKERS) -m "realtime and not spark and not nightly"
 
 test-spark: build-tests ## the tests that need Spark; they have a cache of their own (--lf), as other tests run beside them
 	@$(BIN)/python -m pytest -o cache_dir=.pytest_cache/spark --timeout=300 -m spark
@@ -170,6 +170,7 @@ nightly: export COORDINATOR_DEBUG := 1
 nightly: build-tests ## with checks of every decision: simulate for NIGHTLY_SECONDS (600), Kafka's scenarios, conformance-kafka if Java is there
 	@$(BIN)/python -m tests.simulation --seconds $(NIGHTLY_SECONDS) $(if $(SEED),--seed $(SEED))
 	@$(BIN)/python -m pytest -q tests/conformance
+	@$(BIN)/python -m pytest -q -m nightly tests
 	@seed=$(or $(SEED),$$(( RANDOM * 32768 + RANDOM ))); echo "histories with Kafka, seeds from $$seed on"; \
 		{ $(BIN)/python -m tests.differential --histories $(HISTORIES) --seed $$seed && \
 		$(BIN)/python -m tests.differential.transactions --histories $(HISTORIES) --seed $$seed && \
@@ -213,6 +214,9 @@ bench-durable: build-tests ## committing clients whose commits are flushed befor
 
 bench-dashboard: build-tests ## the live page with EVENTS (1000000) events of GROUPS (10000) groups, in Chromium
 	@$(BIN)/python tests/bench/bench_dashboard.py
+
+bench-broker-logs: build-tests ## a broker's log of 1 GB, read for what it says about groups: time of one core and memory, MEGABYTES=1000
+	@$(BIN)/python tests/bench/bench_broker_logs.py
 
 bench-consumer-offsets: build-tests java ## the Spark job over a million records of __consumer_offsets
 	@$(BIN)/python tests/bench/bench_consumer_offsets.py

@@ -99,6 +99,8 @@ FIELDS: Final[dict[str, str]] = {
     "connection_open": "whether its connection was open when it was removed; null if unknown",
     "connection_closed_ms": "when its client's side closed the connection; null if it did not, or if unknown",
     "rebalance_started_ms": "when the epoch rose that members have not got to; null if all have, and in classic groups",
+    "rejected": "the error with which its last heartbeat in its silence was answered; empty if none was",
+    "gone_topics": "topics that were deleted since the last generation",
     "fills_group": "whether the group is as large as its limit allows, with this member",
     "old_last_heard_ms": "when the client before was last heard, in ms since the epoch; null if not known",
     "connection_muted_ms": "for how long of its silence nothing was read from it because of a quota; null: not at all",
@@ -200,6 +202,8 @@ INFERRED: Final[dict[InferredCause, str]] = {
     InferredCause.MEMBER_LEFT_OR_EXPIRED: "A member is gone; it left, or its session expired.",
     InferredCause.STATIC_REPLACED_OR_BACK: "A client with the instance id of a member that is gone joined: it took its "
     "place, or came after a removal.",
+    InferredCause.PENDING_MEMBER_LEFT: "A client that had been handed a member id, and had not joined with it, left: "
+    "Kafka from 4.0 on rebalances.",
     InferredCause.NO_CHANGE_SEEN: "Members and subscriptions are the same: one of them joined again, or another one "
     "came and went meanwhile.",
     InferredCause.REJOINED_OR_CHANGED: "A member joined again with other bytes: what it subscribes to, or "

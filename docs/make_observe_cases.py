@@ -31,6 +31,14 @@ Two marks a cell: by the records of `__consumer_offsets` alone, and by records a
 ✓: told with the client and the cause. (✓): told as one of several causes. –: not told, or the client cannot do it.
 Nothing else is told of how these members went.
 """
+NOTES: Final = {
+    ("A member does not poll", "franz-go-consumer"): "It has no max.poll.interval.ms.",
+    ("A static member restarts", "franz-go-consumer"): "Its static members do not say that they leave for a moment: the"
+    " session of the one before ends, and that is told.",
+    ("The broker restarts in order, then a member closes", "rdkafka-consumer"): "It closes without a last heartbeat"
+    " after the restart: its session ends, and that is told.",
+}
+"""What clients do otherwise than the case says, by the broker's own log."""
 PYTHON: Final = ("kafka-python", "aiokafka", "confluent-kafka")
 CLIENTS: Final = {
     CLASSIC: (*PYTHON, "java"),
@@ -58,11 +66,14 @@ def main() -> int:
                         versions[client], can = probe.version, probe.can
                     for case in _cases(chosen.only, protocol, can):
                         told, found = _play(case, protocol, start, kafka)
+                        if (case.title, client) in NOTES:
+                            told, found = f"[{1 + list(NOTES).index((case.title, client))}]", []
                         problems += found
                         cells[version, protocol, case.title, client] = told
                         print(f"{version}, {client}, {case.title}: {told} {'; '.join(found)}", file=sys.stderr)
     if not (chosen.only or chosen.clients):
-        PAGE.write_text("\n".join([HEAD, *_tables(cells, versions)]), encoding="utf-8")
+        notes = [f"[{number}] {client}: {text}" for number, ((_, client), text) in enumerate(NOTES.items(), 1)]
+        PAGE.write_text("\n".join([HEAD, *_tables(cells, versions), *notes, ""]), encoding="utf-8")
     for each in problems:
         print(f"PROBLEM: {each}", file=sys.stderr)
     return int(bool(problems))

@@ -13,7 +13,7 @@ from coordinator.core.classic import events
 from coordinator.core.classic.group import ClassicGroup
 from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE, read_assignment
 from coordinator.core.groups.event import GroupEvent
-from coordinator.core.groups.states import COMPLETING_REBALANCE, PREPARING_REBALANCE, STABLE, GroupState
+from coordinator.core.groups.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE, GroupState
 
 
 def _joined(
@@ -171,6 +171,7 @@ def _rebalance_started(
     state.start_rebalance(group.pending_members, event.at_ms)
     reason = event.rebalance_reason
     member = reason if reason.member_id else None
+    topics = {} if before is EMPTY else state.topics  # what changed while nobody was there began no rebalance
     first = state.triggers[0] if state.triggers else None
     if first is None or first.cause is not reason.cause:
         # What made it necessary is not among the events since the group was loaded.
@@ -181,9 +182,9 @@ def _rebalance_started(
         "reason": reason.reason,
         "members": len(group.members),
         "triggers": state.triggers,
-        "topic_changes": world.topic_changes(state.topics),
+        "topic_changes": world.topic_changes(topics),
         "lag": world.lag(),
-        "recreated_topics": world.recreated_topics(state.topics),
+        "recreated_topics": world.recreated_topics(topics),
     }
 
 
@@ -255,7 +256,6 @@ def _emptied(
     triggers, unnamed_triggers = state.pop_triggers()
     state.pop_waited_for()
     state.end_rebalance()
-    state.topics = {}
     return {
         "rebalance_ms": ms_between(state.rebalance_started_ms, event.at_ms),
         "triggers": triggers,

@@ -91,7 +91,9 @@ def _replaced(
 ) -> Fields:
     old = state.members[event.old_member_id]
     described = group.members[event.member_id]
-    state.replace_member(event.old_member_id, replace(described, metadata=event.returned))
+    # Of the group's own member it is known when it commits; one that says something new is updated next.
+    is_same = event.returned == event.metadata
+    state.replace_member(event.old_member_id, described if is_same else replace(described, metadata=event.returned))
     old_topics, old_unnamed = old.topics, old.unnamed_topics
     known = state.set_subscription(event.member_id, event.returned.topics)
     return {

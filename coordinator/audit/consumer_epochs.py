@@ -15,6 +15,7 @@ from coordinator.audit.fields import Fields
 from coordinator.audit.group_state import GroupAuditState
 from coordinator.audit.kind_audit import Projection, ms_between
 from coordinator.audit.world import Topic, World
+from coordinator.core.causes import Cause
 from coordinator.core.consumer import events
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.consumer.target_events import (
@@ -62,7 +63,9 @@ def _rebalance_started(
     trigger = triggers[0]
     if trigger.cause is not event.cause:
         trigger = next(each for each in triggers if each.cause is event.cause)
-    changed = world.changed(state.topics)
+    # What changed while nobody was there began no rebalance.
+    is_first = event.cause is Cause.NEW_MEMBER and len(group.members) == 1
+    changed = {} if is_first else world.changed(state.topics)
     return {
         "cause": event.cause,
         "member": trigger.member,
@@ -83,7 +86,6 @@ def _emptied(
     triggers, unnamed_triggers = _pop_all_triggers(state)
     state.end_rebalance()
     state.is_rebalancing = False
-    state.topics = {}
     return {"rebalance_ms": 0, "triggers": triggers, "unnamed_triggers": unnamed_triggers}
 
 
@@ -111,6 +113,7 @@ def _generation_started(
         started_ms = asked.rebalance_started_ms or event.at_ms
     else:
         triggers, unnamed_triggers = _pop_all_triggers(state)
+    gone = world.gone_topics(state.topics)
     state.topics = _subscribed_topics(group, world) if asked is None else asked.topics
     state.asked_target = None
     state.start_generation(event.at_ms)
@@ -126,7 +129,7 @@ def _generation_started(
         "slowest_member": None,
         "slowest_join_ms": 0,
         "target_epoch": event.epoch,
-        "gone_topics": [],
+        "gone_topics": gone,
     }
 
 

@@ -21,4 +21,5 @@ def connection_fields(connection: ConnectionAtRemoval, coordinator_paused_ms: in
         "connection_closed_in_pause_ms": connection.closed_in_pause_ms,
         "connection_muted_ms": connection.muted_ms,
         "denied": connection.denied,
+        "rejected": connection.rejected,
     }

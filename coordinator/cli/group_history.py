@@ -46,6 +46,8 @@ def history_command(group_id: str, source: Source, utc: bool, as_json: bool) -> 
             click.echo(line)
         for line in _in_order(history, clock(utc)):
             click.echo(line)
+        if told.unknown:
+            click.echo(f"\n{paragraph(told.unknown)}")
 
 
 def _in_order(history: GroupHistory, at: Clock) -> Iterator[str]:

@@ -17,7 +17,10 @@ from coordinator.cli.terminal import Clock, paragraph
 from coordinator.explain.claims.claim import Claim
 from coordinator.explain.generation import Generation
 from coordinator.explain.makers.generation import claims_of
+from coordinator.explain.words import counted, plain
 from coordinator.observe.history import ObservedHistory
+from coordinator.observe.logs.unwrapping import FORMATS
+from coordinator.observe.poll import PresentGroup
 from coordinator.observe.sources import LOGS, LogOptions, Progress
 from coordinator.observe.words import how_known
 
@@ -63,9 +66,9 @@ LOG_OPTIONS: Final = (
     ),
     click.option(
         "--log-format",
+        type=click.Choice(list(FORMATS)),
         default=AUTO,
         show_default=True,
-        metavar="NAME",
         help="The format of the lines, where it is not recognised by itself.",
     ),
     click.option(
@@ -125,6 +128,15 @@ def bars() -> Iterator[Progress]:
     finally:
         if shown:
             click.echo("\r\x1b[K", err=True, nl=False)
+
+
+def present_lines(present: PresentGroup) -> Iterator[str]:
+    """A group of which nothing but its present is known."""
+    members = counted(len(present.members), "member") if present.is_described else "its members are not told"
+    lag = "" if present.lag is None else f", lag {present.lag:,}"
+    yield paragraph(f"group {plain(present.group_id)}: {present.state} now, {members}{lag}")
+    yield ""
+    yield "whether and why it rebalanced is not known"
 
 
 def evidence_lines(history: ObservedHistory, generation: Generation, at: Clock) -> Iterator[str]:

@@ -3,12 +3,13 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any, Final
 
 import click
 import msgspec
 
-from coordinator.cli.observed import evidence_lines, evidence_of
+from coordinator.cli.observed import evidence_lines, evidence_of, present_lines
 from coordinator.cli.source import Source, Told, source_options
 from coordinator.cli.terminal import (
     UTC_OPTION,
@@ -29,7 +30,7 @@ from coordinator.client.wire import ClientError
 from coordinator.dashboard.links import page_url
 from coordinator.explain import workers
 from coordinator.explain.findings import Finding, findings
-from coordinator.explain.generation import CONSUMER, Generation, MemberPart
+from coordinator.explain.generation import OF_EPOCHS, Generation, MemberPart
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.makers.findings.progress import go_on
 from coordinator.explain.positions import position_findings
@@ -103,18 +104,26 @@ def command(
         recent = _recent(history, now_ms, last_ms)
         story = None if generation is None or last_ms is not None else story_of(history, generation, at)
         found, hidden = findings(history, now_ms, at), list[str]()
-        if source.tables is None and source.bootstrap is not None and not told_of_group.is_watched:
+        # What `coordinator watch` has seen is served by a server that coordinates no group.
+        was_watched = isinstance(history, ObservedHistory) and told_of_group.present is None
+        if source.tables is None and source.bootstrap is not None and not was_watched:
             of_offsets, hidden = _of_offsets(source.bootstrap, history, now_ms, at)
             found += of_offsets
         page = _page(dashboard, group_id, None if story is None else story.generation_id)
         if as_json:
             document = _document(history, recent, story, found) | {"not_looked_at": hidden + told_of_group.notes}
+            if told_of_group.present is not None:
+                document["present"] = msgspec.to_builtins(told_of_group.present, enc_hook=asdict)
             print_json(document | ({} if page is None else {"page": page}))
             return
         told = None if story is None else list(story_lines(story) if in_full else story_in_short(story))
         for line in head_notes(told_of_group):
             click.echo(line)
-        for line in _screen(history, generation, told, recent if last_ms is not None else None, found, at):
+        if told_of_group.present is not None and history.last_seq < 0:
+            screen = present_lines(told_of_group.present)
+        else:
+            screen = _screen(history, generation, told, recent if last_ms is not None else None, found, at)
+        for line in screen:
             click.echo(line)
         if told_of_group.unknown:
             click.echo(f"\n{paragraph(told_of_group.unknown)}")
@@ -184,7 +193,7 @@ def _document(
 
 def number_word(history: GroupHistory) -> str:
     """What the number of a generation is called now."""
-    return "group epoch" if history.group_type == CONSUMER else "generation"
+    return "group epoch" if history.group_type in OF_EPOCHS else "generation"
 
 
 def summary(history: GroupHistory, generation: Generation) -> dict[str, Any]:

@@ -52,6 +52,8 @@ class InferredCause(StrEnum):
     """A member is gone. Records do not tell whether it left or its session expired."""
     STATIC_REPLACED_OR_BACK = "static_replaced_or_new_member"
     """A client with the instance id of a member that is gone joined: it took its place, or came after a removal."""
+    PENDING_MEMBER_LEFT = "pending_member_left"
+    """A client that had been handed a member id, and had not joined with it, left: Kafka from 4.0 on rebalances."""
     NO_CHANGE_SEEN = "no_change_seen"
     """Members and subscriptions are the same: one of them joined again, or another one came and went meanwhile."""
     REJOINED_OR_CHANGED = "member_rejoined_or_metadata_changed"

@@ -1,7 +1,7 @@
 """A connection of a client, as far as groups remember it."""
 
 from collections import deque
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -26,13 +26,21 @@ class Denials(msgspec.Struct):
         return [each for each in self.times_ms if each > time_ms]
 
 
+class Rejection(NamedTuple):
+    """The last heartbeat over a connection that was answered with an error, by name, and when, in ms."""
+
+    member_id: str
+    error: str
+    at_ms: int
+
+
 class ClientConnection:
     """A connection by which a client asks about groups. It is part of no group: the server closes it.
 
     Times are those of deadlines, in milliseconds.
     """
 
-    __slots__ = ("closed_ms", "denials", "is_open", "muted_from_ms", "muted_until_ms")
+    __slots__ = ("closed_ms", "denials", "is_open", "muted_from_ms", "muted_until_ms", "rejection")
 
     def __init__(self) -> None:
         self.is_open = True
@@ -40,6 +48,7 @@ class ClientConnection:
         """When it was seen that the client's side closed it; None: it is open, or the coordinator gave it up."""
         self.denials: Denials | None = None
         """The last requests of it that were refused because a right on a group is missing."""
+        self.rejection: Rejection | None = None
         self.muted_from_ms = self.muted_until_ms = 0
         """The last throttle time, in which nothing was read from it; 0: there was none."""
 
@@ -53,6 +62,10 @@ class ClientConnection:
             times = deque[int](maxlen=DENIALS_KEPT)
             known = self.denials = Denials(api, operation, resource_type, resource_name, times)
         known.times_ms.append(now_ms)
+
+    def reject(self, member_id: str, error: str, now_ms: int) -> None:
+        """A heartbeat of it was answered with an error."""
+        self.rejection = Rejection(member_id, error, now_ms)
 
     def mute(self, from_ms: int, until_ms: int) -> None:
         """Nothing is read from it in this time (KIP-219). Throttle times that follow each other are one."""

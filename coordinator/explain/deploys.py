@@ -38,7 +38,7 @@ def rolling_deploy(facts: Facts, now_ms: int) -> list[Succession]:
         and visit.removal.requested_by is None
         and not visit.removal.is_by_coordinator
         and (visit.removal.cause is Cause.MEMBER_LEFT or _is_gone_for_good(visit.removal, now_ms))
-        and visit.removal.member.member_id not in facts.came_again
+        and not facts.came_again(visit.removal)
     ]
     gone.sort(key=lambda each: each.gone_ms)
     old = {identity(each.member) for each in gone}

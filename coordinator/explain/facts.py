@@ -47,13 +47,32 @@ class Facts:
         return sum(1 for each in self.complete if from_ms <= (each.rebalance_started_ms or 0) <= until_ms)
 
     @cached_property
-    def came_again(self) -> set[str]:
-        """The ids of removed members whose clients asked again under them: their processes lived."""
-        return {
-            each.member.member_id
-            for each in self.history.rejected
-            if each.error == "UNKNOWN_MEMBER_ID" and each.api.endswith("Heartbeat") and not each.injected
-        }
+    def _asked_again(self) -> dict[str, list[int]]:
+        """Member id → when its client asked under it though it was removed."""
+        found: dict[str, list[int]] = defaultdict(list)
+        for each in self.history.rejected:
+            if each.error == "UNKNOWN_MEMBER_ID" and each.api.endswith("Heartbeat") and not each.injected:
+                found[each.member.member_id].append(each.time_ms)
+        return found
+
+    @cached_property
+    def _removed_ms(self) -> dict[str, list[int]]:
+        """Member id → when members with it were removed: one of KIP-848 keeps it, and so does a load."""
+        found: dict[str, list[int]] = defaultdict(list)
+        for generation in self.history.generations:
+            for each in generation.changes.removed:
+                found[each.member.member_id].append(each.at_ms)
+        return found
+
+    def came_again(self, removal: Removal) -> bool:
+        """Whether the client of a removed member asked again under its id, before that was removed again: it lived."""
+        member_id = removal.member.member_id
+        later = [each for each in self._removed_ms.get(member_id, ()) if each > removal.at_ms]
+        until_ms = min(later, default=None)
+        return any(
+            removal.at_ms <= each and (until_ms is None or each < until_ms)
+            for each in self._asked_again.get(member_id, ())
+        )
 
     @cached_property
     def last_joined_ms(self) -> dict[Identity, int]:

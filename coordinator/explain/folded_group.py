@@ -84,6 +84,8 @@ class FoldedGroup:
         """Start or takeover (`start_key`) → the last sign of the coordinator before among the events of the group."""
         self.held: deque[schema.GroupHeldByCluster] = deque(maxlen=NOTES_KEPT)
         """Who was in the group at the cluster, if nodes in front of a cluster are to coordinate it."""
+        self.denials: deque[schema.AuthorizationDenied] = deque(maxlen=NOTES_KEPT)
+        """Requests for this group that the authorizer refused."""
         self.is_taken_in = False
         """Whether a node coordinates the group by now, so that the last of `held` is over unless both do."""
         self.removals: deque[schema.GroupRemoved] = deque(maxlen=NOTES_KEPT)
@@ -100,6 +102,8 @@ class FoldedGroup:
 
     is_observed = False
     """Whether it is what is seen of a group of another Kafka: much that a coordinator tells itself is not in it."""
+    late_to_rejoin: frozenset[str] = frozenset()
+    """Of what is seen of a consumer group: the members of the classic protocol that did not join in time."""
     reasons_are_seen = True
     """Whether what clients say when they leave would be known (KIP-800)."""
 

@@ -25,6 +25,8 @@ from coordinator.explain.reconciliation import Reconciliations
 CLASSIC: Final = "classic"
 CONSUMER: Final = "consumer"
 """Types of groups, as ListGroups names them."""
+OF_EPOCHS: Final = frozenset({CONSUMER, "share", "streams"})
+"""Those whose generations are group epochs, to which members get one by one."""
 
 CHANGES_KEPT_MAX: Final = 10_000
 """The largest number of joins, of removals and of replacements that are kept of one generation."""
@@ -85,8 +87,12 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
     """When its group was loaded last before that; None: not in what is known of it."""
     is_back: bool = False
     """Its client joined as another member at once after the pause of the coordinator in which its connection closed."""
+    rejected: str = ""
+    """The error with which its last heartbeat in its silence was answered."""
     left_ms: int | None = None
     """When it left for a moment as a static member (KIP-848), and did not come back; None: it did not."""
+    answered_ms: int | None = None
+    """When its last JoinGroup was answered, with the generation that began then; None: not known."""
 
     @property
     def is_disconnected(self) -> bool:
@@ -105,7 +111,7 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
         if self.cause is not Cause.SESSION_EXPIRED:
             return False
         if self.gave_up:
-            return not self._had_a_session_after_the_pause
+            return not self._had_a_session_after_the_pause and (self.is_back or not self._was_heard_after_the_pause)
         if not self.coordinator_paused_ms or self.silent_ms is None or self.connection_open is False:
             return False  # one that had closed its connection before the pause sent nothing in it
         return 2 * (self.silent_ms - self.coordinator_paused_ms) < (self.session_timeout_ms or 0)
@@ -117,6 +123,13 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
             return False
         listened_ms = self.at_ms - self.connection_closed_ms - (self.coordinator_paused_ms or 0)
         return listened_ms >= self.session_timeout_ms
+
+    @property
+    def _was_heard_after_the_pause(self) -> bool:
+        """Whether the coordinator listened to it for a whole session since it was heard last."""
+        if self.silent_ms is None or not self.session_timeout_ms:
+            return False
+        return self.silent_ms - (self.coordinator_paused_ms or 0) >= self.session_timeout_ms
 
     @property
     def is_muted(self) -> bool:
@@ -149,7 +162,7 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
     @property
     def is_surely_silent(self) -> bool:
         """Whether it is known that the coordinator neither refused nor throttled it: that is told of a connection."""
-        return self.connection_open is not None
+        return self.connection_open is not None and not self.muted_ms
 
     @property
     def last_sign_ms(self) -> int | None:
@@ -266,7 +279,10 @@ class MemberPart(msgspec.Struct, gc=False):
     claimed: int = 0
     """Those of its partitions that it still owned when it rejoined (KIP-429)."""
     has_lost: bool = False
-    """Whether it had partitions before that it has not now; `lost` names them as long as it is the newest one."""
+    """Whether it had partitions before that it has not now, of topics that are there still.
+
+    `lost` names all of them as long as it is the newest one.
+    """
     worker: WorkerTasks | None = None
     """What a worker of Kafka Connect was given."""
     worker_before: WorkerTasks | None = None
@@ -385,7 +401,7 @@ class Generation(msgspec.Struct, gc=False):
     @property
     def is_epoch(self) -> bool:
         """Whether it is a group epoch of KIP-848: members reconcile one by one, and none sends JoinGroup."""
-        return self.group_type == CONSUMER
+        return self.group_type in OF_EPOCHS
 
     def is_same(self, event: AuditEvent) -> bool:
         """Whether an event has the generation of its group, in the same incarnation."""

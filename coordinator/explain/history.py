@@ -13,6 +13,8 @@ STARTS: Final = (schema.CoordinatorStarted, schema.LeadershipTaken)
 ABSENCES: Final = (*STARTS, schema.CoordinatorStopped, schema.CoordinatorPaused)
 """The events about the coordinator itself that say when it was not there."""
 
+GROUP: Final = "GROUP"
+
 TAKES_IN: Final = (schema.GroupCreated, schema.MemberJoined)
 """After one of these, a node coordinates the group."""
 
@@ -78,6 +80,9 @@ class GroupHistory(FoldedGroup):
         """
         if isinstance(event, ABSENCES):
             self.go_on([event])
+        elif isinstance(event, schema.AuthorizationDenied):
+            if event.resource_name == self.group_id and event.resource_type.upper() == GROUP:
+                self.denials.append(event)
         elif isinstance(event, schema.GroupHeldByCluster) and event.group_id == self.group_id:
             self.held.append(event)
             self.is_taken_in = False

@@ -48,5 +48,12 @@ class Leaving(msgspec.Struct, frozen=True, gc=False):
         known = [at for at in (self.removal.last_joined_ms, self.removal.last_committed_ms) if at is not None]
         return max(0, self.removal.at_ms - max(known)) if known else None
 
+    @property
+    def unanswered_ms(self) -> int | None:
+        """As `idle_ms`, since the answer to its JoinGroup, which clients wait for in poll(), or may have got there."""
+        if self.idle_ms is None or self.removal.answered_ms is None:
+            return self.idle_ms
+        return min(self.idle_ms, max(0, self.removal.at_ms - self.removal.answered_ms))
+
     def _says(self, text: str) -> bool:
         return self.removal.reason.lower().startswith(text.lower())

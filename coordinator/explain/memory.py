@@ -47,6 +47,7 @@ class Memory(msgspec.Struct, gc=False):
     sign_before: Sign | None = None
     signs: dict[str, Sign | None] = {}
     loaded_ms: int | None = None
+    denials: list[schema.AuthorizationDenied] = []
 
 
 def remember(history: GroupHistory) -> Memory:
@@ -85,6 +86,7 @@ def remember(history: GroupHistory) -> Memory:
         history.sign_before,
         history.signs,
         history.loaded_ms,
+        list(history.denials)[-REJECTIONS_REMEMBERED:],
     )
 
 
@@ -103,6 +105,7 @@ def recall(memory: Memory) -> GroupHistory:
     history.last_sign, history.sign_before, history.signs = memory.last_sign, memory.sign_before, memory.signs
     history.first_ms, history.last_ms = memory.first_ms, memory.last_ms
     history.loaded_ms = memory.loaded_ms
+    history.denials.extend(memory.denials)
     history.begins_in_the_middle, history.last_commit_ms = memory.begins_in_the_middle, memory.last_commit_ms
     return history
 

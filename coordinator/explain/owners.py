@@ -56,6 +56,8 @@ class Owner(msgspec.Struct, gc=False):
     member_id: str
     assigned_ms: int = 0
     """Since when it is assigned the partition without a break; 0: not known."""
+    owned_ms: int = 0
+    """Since when no other one is; 0: not known."""
     stopped_ms: int | None = None
     is_revoked: bool = False
     is_unsure: bool = False
@@ -69,6 +71,10 @@ class Idle(msgspec.Struct, frozen=True, gc=False):
     assigned_ms: int
     is_revoked: bool
     is_unsure: bool
+
+    @property
+    def ms(self) -> int:
+        return self.assigned_ms - self.stopped_ms
 
 
 class Taken(NamedTuple):
@@ -116,17 +122,20 @@ class Owners(msgspec.Struct, gc=False):
 
     # ---- members stop
 
-    def gave_up(self, member_id: str, at_ms: int, *, is_unsure: bool = False) -> None:
+    def gave_up(self, member_id: str, at_ms: int, *, is_unsure: bool = False, consumed_ms: int | None = None) -> None:
         """A member stopped consuming all that it owns: it left, was last heard, or joins an eager rebalance.
 
-        One that was not heard after it was assigned a partition may never have had it.
+        One that was not heard after it was assigned a partition may never have had it; nor one of which nothing is
+        known since then (`consumed_ms`: until when it surely had what it was assigned before).
         """
+        sign_ms = at_ms if consumed_ms is None else min(at_ms, consumed_ms)
         for partition in self.owned.get(member_id, ()):
             owner = self.by_partition[partition]
             was_gone = owner.is_revoked and owner.stopped_ms is not None and at_ms < owner.stopped_ms
             if owner.stopped_ms is None or was_gone:
-                owner.stopped_ms, owner.is_revoked = at_ms, False
-                owner.is_unsure = is_unsure or at_ms < owner.assigned_ms
+                # Until it was assigned the partition, that had no owner because of the one before, if there was one.
+                owner.stopped_ms, owner.is_revoked = max(at_ms, owner.owned_ms), False
+                owner.is_unsure = is_unsure or sign_ms < owner.assigned_ms
 
     def went_on(self, member_id: str) -> None:
         """It turns out that a member stopped nothing when it rejoined."""
@@ -153,7 +162,7 @@ class Owners(msgspec.Struct, gc=False):
                 partition = topic, index
                 owner = by_partition.get(partition)
                 if owner is None:
-                    by_partition[partition] = Owner(member_id, at_ms)
+                    by_partition[partition] = Owner(member_id, at_ms, at_ms)
                     self._own(member, partition)
                     self.before.setdefault(partition, None)
                     continue
@@ -163,16 +172,20 @@ class Owners(msgspec.Struct, gc=False):
                     owner.assigned_ms, owner.stopped_ms = at_ms, None
                     owner.is_revoked = owner.is_unsure = False
                 if owner.member_id != member_id:
-                    owner.assigned_ms = at_ms
+                    owner.assigned_ms = owner.owned_ms = at_ms
                     self.before.setdefault(partition, owner.member_id)
                     self.owned[owner.member_id].discard(partition)
                     self._own(member, partition)
                     owner.member_id = member_id
 
     def _note_idle(self, partition: Partition, owner: Owner, stopped_ms: int, assigned_ms: int) -> None:
-        longest = self.idle.get(partition)
-        if longest is None or longest.assigned_ms - longest.stopped_ms < assigned_ms - stopped_ms:
-            self.idle[partition] = Idle(owner.member_id, stopped_ms, assigned_ms, owner.is_revoked, owner.is_unsure)
+        idle = Idle(owner.member_id, stopped_ms, assigned_ms, owner.is_revoked, owner.is_unsure)
+        before = self.idle.get(partition)
+        if before is not None:
+            longer, shorter = (before, idle) if before.ms >= idle.ms else (idle, before)
+            # One that may have been longer than it seems may have been the longest.
+            idle = msgspec.structs.replace(longer, is_unsure=longer.is_unsure or shorter.is_unsure)
+        self.idle[partition] = idle
 
     def take(self, members: Container[str] = ()) -> Taken:
         """What the assignments since the last call changed: the group is stable, with these members."""

@@ -61,13 +61,13 @@ def classic_events(telling: Telling, record: ClassicGroup) -> None:
 def _downgrade(telling: Telling, record: ClassicGroup) -> None:
     """A consumer group whose last member with the new protocol has left goes on as a classic one."""
     known, now = telling.known, {each.member_id: each for each in record.members}
-    for member_id in [each for each in known.members if each not in now]:
-        telling.leave(member_id)
+    triggers = [telling.leave(member_id) for member_id in [each for each in known.members if each not in now]]
     for each in record.members:
         member = known.members[each.member_id] = _member(each)
         member.partitions, member.unnamed_partitions = each.partitions, each.unnamed_partitions
     take_over(known, record)
     telling.convert(CLASSIC)
+    known.triggers = triggers  # of the rebalance that follows
 
 
 def _member(record: ClassicMember) -> KnownMember:

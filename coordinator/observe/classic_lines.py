@@ -103,6 +103,8 @@ class _Rebalance:
         self._members = members
         self._triggers: list[Trigger] = []
         self._handed_out: list[said.MemberIdHandedOut] = []
+        self._pending_left: set[str] = set()
+        """Who left and had never joined."""
         self._record_places = telling.places
         """Where the record was seen, if there is one."""
         self._record_time_ms = telling.time_ms
@@ -135,6 +137,8 @@ class _Rebalance:
                 self._handed_out.append(statement)
             case said.SessionExpired():
                 self._leave([statement.member_id], Removed(Cause.SESSION_EXPIRED))
+            case said.MemberLeft(is_pending=True):
+                self._pending_left.add(statement.member_id)
             case said.MemberLeft(is_pending=False):
                 self._leave([statement.member_id], Removed(Cause.MEMBER_LEFT, _reason(statement.client_reason)))
             case said.MembersDropped():
@@ -177,6 +181,9 @@ class _Rebalance:
         telling, rebalance = self._telling, self._rebalance
         _at(telling, began.place)
         self._take_reason(began)
+        if began.reason is Reason.DOWNGRADED:
+            self._triggers = [*telling.known.triggers, *self._triggers]
+            telling.known.triggers = []
         cause = self._cause_of(began)
         if cause is not None:
             same = [each for each in self._triggers if _is_same(each, cause)]
@@ -192,7 +199,13 @@ class _Rebalance:
         if began.reason is Reason.SESSION_EXPIRED:
             self._leave(named, Removed(Cause.SESSION_EXPIRED))
         elif began.reason is Reason.LEFT:
-            self._leave(named, Removed(Cause.MEMBER_LEFT, reason))
+            pending = [each for each in named if each in self._pending_left]
+            for member_id in pending:
+                who = self._members.of(member_id)
+                self._triggers.append(
+                    trigger(InferredCause.PENDING_MEMBER_LEFT, who, began.place.time_ms, reason or "")
+                )
+            self._leave((each for each in named if each not in pending), Removed(Cause.MEMBER_LEFT, reason))
         elif began.reason is Reason.SYNC_TIMEOUT:
             self._leave(named, Removed(Cause.SYNC_TIMEOUT))
         elif began.reason in JOINS:

@@ -94,6 +94,8 @@ def _member(telling: Telling, record: ConsumerMember) -> None:
     if member is not None:
         known.removed.pop(record.member_id, None)
         if member.digest not in (record.digest, UNKNOWN_DIGEST):
+            if member.topics != record.topics:
+                telling.resubscribe(member, record.topics or [])
             add_trigger(telling, trigger(Cause.METADATA_CHANGED, member, telling.time_ms))
         member.topics, member.digest = record.topics, record.digest
         member.client_id, member.client_host = record.client_id, record.client_host
@@ -144,7 +146,7 @@ def epoch_events(telling: Telling, record: GroupEpoch) -> None:
         return
     _let_removed_go(telling)
     if known.is_open:
-        telling.tell("rebalance.superseded", rebalance_ms=_since(telling))
+        telling.tell("rebalance.superseded", rebalance_ms=since(telling))
     if not known.triggers and known.metadata_hash not in (None, record.metadata_hash):
         add_trigger(telling, trigger(Cause.TOPICS_CHANGED, None, telling.time_ms))
     begins_in_the_middle = known.generation_id == 0 and epoch > FIRST_EPOCH_MAX
@@ -172,7 +174,7 @@ def target_events(telling: Telling, record: TargetEpoch) -> None:
         protocol_type="consumer",
         protocol_name=known.protocol_name,
         members=len(known.members),
-        join_ms=None if is_late else _since(telling),
+        join_ms=None if is_late else since(telling),
         target_epoch=record.epoch,
     )
 
@@ -187,11 +189,10 @@ def _current(telling: Telling, record: CurrentAssignment, name_of: TopicNames) -
     }
     member.epoch, member.is_settled = record.epoch, record.is_settled
     telling.assign(member, partitions, record.unnamed_partitions)
-    is_stable = all(each.is_settled and each.epoch == known.generation_id for each in known.members.values())
-    if not known.is_open or not is_stable:
+    if not known.is_open or not is_stable(known):
         return
     known.is_open, known.state = False, "Stable"
-    took_ms = _since(telling)
+    took_ms = since(telling)
     telling.tell(
         "generation.stable",
         members=len(known.members),
@@ -202,7 +203,12 @@ def _current(telling: Telling, record: CurrentAssignment, name_of: TopicNames) -
     )
 
 
-def _since(telling: Telling) -> int:
+def is_stable(known: KnownGroup) -> bool:
+    """Whether all members have got to the epoch of the group."""
+    return all(each.is_settled and each.epoch == known.generation_id for each in known.members.values())
+
+
+def since(telling: Telling) -> int:
     """Since the epoch began. The clocks of two coordinators may differ."""
     started_ms = telling.known.started_ms
     return 0 if started_ms is None else max(0, telling.time_ms - started_ms)

@@ -8,14 +8,23 @@ says what a member holds, or when all hold it.
 from typing import Final
 
 from coordinator.core.causes import Cause, InferredCause
+from coordinator.explain.generation import OF_EPOCHS
 from coordinator.observe.classic_lines import Members
-from coordinator.observe.consumer import add_trigger, epoch_events, target_events
+from coordinator.observe.consumer import (
+    FIRST_EPOCH_MAX,
+    add_trigger,
+    epoch_events,
+    is_stable,
+    since,
+    target_events,
+)
 from coordinator.observe.known import CLASSIC, CONSUMER, Event, Removed, Telling, trigger
 from coordinator.observe.logs import statements as said
 from coordinator.observe.logs.statements import OfGroup
 from coordinator.observe.places import Place
 from coordinator.observe.records.stored import GroupEpoch, TargetEpoch
 
+SETTLED: Final = "STABLE"
 LINES_KEPT: Final = 10_000
 """Lines whose events have not been told yet."""
 
@@ -52,7 +61,8 @@ class ConsumerLines:
             _convert(telling, statement.group_type)
             return
         if known.protocol == "":
-            telling.create(CONSUMER, "consumer")
+            group_type = _type_of(statement)
+            telling.create(group_type, group_type)
         match statement:
             case said.ConsumerJoined() if statement.member_id not in known.members:
                 member = members.of(statement.member_id, statement.group_instance_id)
@@ -66,12 +76,53 @@ class ConsumerLines:
                 _known(telling, members, statement.member_id)
                 add_trigger(telling, telling.leave(statement.member_id, _how(statement)))
             case said.EpochBumped():
-                _bump(telling, statement, is_whole=self.is_whole)
+                self._bump(telling, statement)
+            case said.MemberReconciled():
+                self._reconcile(telling, statement)
             case said.TargetComputed():
                 if statement.epoch > known.generation_id:  # 3.9 writes no line when a leave raises the epoch
                     epoch_events(telling, GroupEpoch(statement.group_id, statement.epoch))
                 known.protocol_name = statement.assignor or known.protocol_name
                 target_events(telling, TargetEpoch(statement.group_id, statement.epoch))
+
+    def _bump(self, telling: Telling, statement: said.EpochBumped) -> None:
+        """Without a line of a member that came or went, the hash tells whether its topics may have changed."""
+        known, now = telling.known, statement.metadata_hash
+        # A share group's epoch also rises when the state of its partitions is there.
+        tells = self.is_whole and known.protocol == CONSUMER and None not in (known.metadata_hash, now)
+        if tells and not known.triggers:
+            is_same = now == known.metadata_hash
+            cause = Cause.METADATA_CHANGED if is_same else InferredCause.TOPICS_OR_SUBSCRIPTION_CHANGED
+            add_trigger(telling, trigger(cause, None, telling.time_ms))
+        is_first = statement.epoch <= FIRST_EPOCH_MAX
+        known.has_all_members = is_first or (known.generation_id > 0 and known.has_all_members)
+        known.is_open = False  # whether its members had got there is not told
+        known.metadata_hash = None
+        epoch_events(telling, GroupEpoch(statement.group_id, statement.epoch))
+        known.metadata_hash = now
+
+    def _reconcile(self, telling: Telling, statement: said.MemberReconciled) -> None:
+        """Lines of 3.9 and of share groups tell when each member has got there."""
+        known = telling.known
+        member = known.members.get(statement.member_id)
+        if member is None:
+            return
+        member.epoch, member.is_settled = statement.epoch, statement.assignment_state == SETTLED
+        if known.is_open and known.has_all_members and is_stable(known):
+            known.is_open, known.state = False, "Stable"
+            telling.tell("generation.stable", members=len(known.members), partitions=None, rebalance_ms=since(telling))
+
+
+def end_epoch(telling: Telling, group_id: str) -> None:
+    """Before the group is removed: its last member left, for which 3.9 writes no line of an epoch."""
+    known = telling.known
+    if known.triggers and not known.members:
+        epoch_events(telling, GroupEpoch(group_id, known.generation_id + 1))
+
+
+def _type_of(statement: OfGroup) -> str:
+    is_other = isinstance(statement, said.ConsumerJoined) and statement.protocol in OF_EPOCHS
+    return statement.protocol if is_other else CONSUMER  # type: ignore[attr-defined]
 
 
 def _known(telling: Telling, members: Members, member_id: str, group_instance_id: str | None = None) -> None:
@@ -91,17 +142,6 @@ def _how(statement: OfGroup) -> Removed:
             text = statement.client_reason
             return Removed(Cause.MEMBER_LEFT, None if text == "not provided" else text)
     return Removed()
-
-
-def _bump(telling: Telling, statement: said.EpochBumped, *, is_whole: bool) -> None:
-    """Without a line of a member that came or went, the hash tells whether its topics may have changed."""
-    known, now = telling.known, statement.metadata_hash
-    if is_whole and not known.triggers and known.metadata_hash is not None and now is not None:
-        is_same = now == known.metadata_hash
-        cause = Cause.METADATA_CHANGED if is_same else InferredCause.TOPICS_OR_SUBSCRIPTION_CHANGED
-        add_trigger(telling, trigger(cause, None, telling.time_ms))
-    epoch_events(telling, GroupEpoch(statement.group_id, statement.epoch, now or 0))
-    known.metadata_hash = now
 
 
 def _convert(telling: Telling, group_type: str) -> None:

@@ -30,7 +30,7 @@ class NoRight(CannotObserve):
     """A right is missing; `give` names it."""
 
     def __init__(self, server: object, give: str, what: str) -> None:
-        super().__init__(f"{what}: no right to; {server} has to give this client {give}")
+        super().__init__(f"{what}: {server} has to grant this client {give}")
         self.give = give
 
 

@@ -7,12 +7,13 @@ from typing import Final
 import msgspec
 
 from coordinator.core.causes import Cause
+from coordinator.explain.generation import OF_EPOCHS
 from coordinator.observe.classic import classic_events
 from coordinator.observe.classic_lines import Gathered, Members, gathered_events
 from coordinator.observe.consumer import TopicNames, consumer_events
-from coordinator.observe.consumer_lines import ConsumerLines
+from coordinator.observe.consumer_lines import ConsumerLines, end_epoch
 from coordinator.observe.evidence import ObservedEvent
-from coordinator.observe.known import CLASSIC, CONSUMER, Event, KnownGroup, KnownMember, Removed, Telling
+from coordinator.observe.known import CLASSIC, Event, KnownGroup, KnownMember, Removed, Telling
 from coordinator.observe.logs import statements as said
 from coordinator.observe.logs.statements import OfGroup, Statement
 from coordinator.observe.places import Place, Source
@@ -21,6 +22,7 @@ from coordinator.observe.typed import with_causes
 
 Seen = tuple[Place, GroupRecord] | Statement
 
+GONE_AT_ONCE_MS: Final = 1_000
 LINE_AHEAD_MS: Final = 30
 """A line is written so much later than its record at most, by the clock of the same broker."""
 
@@ -46,6 +48,8 @@ def ahead_ms(statement: Statement) -> int:
 
 _WITH_A_RECORD: Final = (
     said.GroupStabilized,
+    said.GroupsDeleted,
+    said.GroupDied,
     said.AssignmentReceived,
     said.GroupEmptied,
     said.ConsumerJoined,
@@ -99,6 +103,7 @@ class ObserverState(msgspec.Struct):
     explained: dict[str, Removed]
     line_places: dict[tuple[str, object], Place]
     members: dict[str, KnownMember]
+    gone: tuple[Place, Cause] | None = None
 
 
 class GroupObserver:
@@ -128,11 +133,19 @@ class GroupObserver:
         """What changed the members of a classic group while no rebalance was in progress."""
         self._current: Gathered | None = None
         self._explained = dict(explained or {})
+        self._gone: tuple[Place, Cause] | None = None
+        """Where a line says that the group was deleted, and why."""
         self._lines = ConsumerLines(is_whole=is_whole)
 
     def take(self, seen: Seen) -> None:
         if isinstance(seen, Statement):
-            if isinstance(seen, OfGroup) and seen.group_id == self.group_id:
+            if isinstance(seen, said.InstanceFenced):
+                if seen.holder in self._known.members:  # the line names no group
+                    self._refused(seen)
+            elif isinstance(seen, said.GroupsDeleted):
+                if f", {self.group_id}, " in f", {seen.text}, ":
+                    self._deleted(seen, Cause.ADMIN)
+            elif isinstance(seen, OfGroup) and seen.group_id == self.group_id:
                 self._take_statement(seen)
         else:
             self._take_record(*seen)
@@ -159,14 +172,20 @@ class GroupObserver:
     def state(self) -> ObserverState:
         """All that what is seen later is told by, `events` aside."""
         return ObserverState(
-            self._known, self._current, self._waiting, self._explained, self._lines.places, self._members.by_id
+            self._known,
+            self._current,
+            self._waiting,
+            self._explained,
+            self._lines.places,
+            self._members.by_id,
+            self._gone,
         )
 
     def go_on(self, state: ObserverState) -> None:
         """Take the state of an observer of the same group, which this one goes on from."""
         self._known, self._current, self._waiting = state.known, state.current, state.waiting
         self._explained, self._lines.places = state.explained, state.line_places
-        self._members = Members(state.members)
+        self._members, self._gone = Members(state.members), state.gone
 
     # ---- records
 
@@ -174,7 +193,8 @@ class GroupObserver:
         if isinstance(record, ClassicGroup):
             self._take_classic(place, record)
             return
-        self._finish(place)
+        if self._known.protocol == CLASSIC:
+            self._finish(place)
         telling = self._telling(place)
         consumer_events(telling, record, self._name_of)
         self._keep(telling, is_inferred=True)
@@ -193,6 +213,8 @@ class GroupObserver:
     def _telling(self, place: Place) -> Telling:
         telling = Telling(self.group_id, self._known, place.time_ms, self._explained)
         telling.places = (place,)
+        if self._gone is not None and abs(self._gone[0].time_ms - place.time_ms) <= GONE_AT_ONCE_MS:
+            telling.removed_because = self._gone[1]
         return telling
 
     def _keep(self, telling: Telling, *, is_inferred: bool) -> None:
@@ -204,7 +226,9 @@ class GroupObserver:
     # ---- lines
 
     def _take_statement(self, statement: OfGroup) -> None:
-        if isinstance(statement, _OF_CONSUMER_GROUPS) or self._known.protocol == CONSUMER:
+        # A group that becomes a classic one prepares a rebalance before its records say so.
+        is_epochs = self._known.protocol in OF_EPOCHS and not isinstance(statement, _OF_CLASSIC_GROUPS)
+        if isinstance(statement, _OF_CONSUMER_GROUPS) or is_epochs:
             self._take_consumer_line(statement)
         elif isinstance(statement, said.RebalancePrepared):
             self._finish(statement.place)
@@ -217,6 +241,8 @@ class GroupObserver:
             (self._waiting if current is None or current.is_complete else current.changes).append(statement)
         elif isinstance(statement, said.GroupLoaded):
             self._finish(statement.place)
+        elif isinstance(statement, said.GroupDied):
+            self._deleted(statement, Cause.NO_OFFSETS)
 
     def _take_step(self, statement: said.GroupStabilized | said.AssignmentReceived | said.GroupEmptied) -> None:
         current = self._current
@@ -246,7 +272,42 @@ class GroupObserver:
         gathered_events(telling, rebalance, record, self._members, until=place)
         self._keep(telling, is_inferred=False)
 
+    def _deleted(self, statement: Statement, cause: Cause) -> None:
+        """The group is gone. Where its records can be seen, one of them says so then, and the line why."""
+        if self._has_records:
+            self._gone = statement.place, cause
+            return
+        self._finish(statement.place)
+        telling = self._telling(statement.place)
+        telling.removed_because = cause
+        if telling.known.protocol in OF_EPOCHS:
+            end_epoch(telling, self.group_id)
+        telling.remove()
+        self._keep(telling, is_inferred=False)
+
+    def _refused(self, statement: said.JoinRefused | said.InstanceFenced) -> None:
+        """A client that was refused, as another one has its static instance id."""
+        is_fenced = isinstance(statement, said.InstanceFenced) or statement.is_fenced
+        api = (
+            _REFUSING.get(getattr(statement, "operation", None) or "", "JoinGroup")
+            if isinstance(statement, said.InstanceFenced)
+            else "ConsumerGroupHeartbeat"
+        )
+        telling = self._telling(statement.place)
+        instance_id = statement.group_instance_id
+        telling.tell(
+            "request.rejected",
+            api=api,
+            error="FENCED_INSTANCE_ID" if is_fenced else "UNRELEASED_INSTANCE_ID",
+            member=self._members.of(statement.member_id, instance_id).reference(),
+            holder=self._members.of(statement.holder, instance_id).reference(),
+        )
+        self._keep(telling, is_inferred=False)
+
     def _take_consumer_line(self, statement: OfGroup) -> None:
+        if isinstance(statement, said.JoinRefused):
+            self._refused(statement)
+            return
         how = removed_by(statement)
         if how is not None:
             self._explained[getattr(statement, "member_id", "")] = how
@@ -284,6 +345,14 @@ _OF_CONSUMER_GROUPS: Final = (
     said.SubscriptionUpdated,
     said.GroupConverted,
     said.MemberReconciled,
+)
+_REFUSING: Final = {"heartbeat": "Heartbeat", "offset-commit": "OffsetCommit", "sync-group": "SyncGroup"}
+"""Operation in a line of a fenced member → the API; another one is JoinGroup's."""
+_OF_CLASSIC_GROUPS: Final = (
+    said.RebalancePrepared,
+    said.GroupStabilized,
+    said.AssignmentReceived,
+    said.GroupEmptied,
 )
 _CHANGES: Final = (
     said.MemberAdded,

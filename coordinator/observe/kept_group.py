@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 
 from coordinator.audit.schema.observed import cause_of
-from coordinator.core.causes import Requester
+from coordinator.core.causes import Cause, Requester
 from coordinator.observe.classic_lines import Gathered
 from coordinator.observe.group import ObserverState
 from coordinator.observe.known import KnownGroup, KnownMember, Removed
@@ -50,6 +50,7 @@ class KeptGroup(msgspec.Struct, array_like=True):
     """What the last records stand for, and when they were written (ms): lines are confirmed by it."""
     is_whole: bool = True
     reasons_are_seen: bool = False
+    gone: tuple[Place, Cause] | None = None
 
 
 _STATEMENTS: Final[dict[str, type[OfGroup]]] = {
@@ -78,6 +79,7 @@ def kept_group(group_id: str, state: ObserverState) -> KeptGroup:
         {who: (str(how.cause), how.reason, how.requested_by) for who, how in state.explained.items()},
         [(kind, key, place) for (kind, key), place in state.line_places.items()],  # type: ignore[misc]
         state.members,
+        gone=state.gone,
     )
 
 
@@ -90,6 +92,7 @@ def observer_state(kept: KeptGroup) -> ObserverState:
         explained,
         {(kind, key): place for kind, key, place in kept.line_places},
         kept.members,
+        kept.gone,
     )
 
 

@@ -78,6 +78,8 @@ class KnownGroup(msgspec.Struct):
     metadata_hash: int | None = None
     started_ms: int | None = None
     is_open: bool = False
+    has_all_members: bool = False
+    """Of a group that lines alone tell of: they begin with it, so that all its members are known."""
 
 
 def count(partitions: TopicPartitions) -> int:
@@ -116,6 +118,8 @@ class Telling:
         self.events: list[Event] = []
         self.places: tuple[Place, ...] = ()
         """Where the next events are seen."""
+        self.removed_because = Cause.GROUP_REMOVED
+        """Why the group is gone, if it is removed."""
         self.places_of: dict[int, tuple[Place, ...]] = {}
         """`seq` → where the event was seen."""
         self._group_id = group_id
@@ -159,7 +163,7 @@ class Telling:
         if not known.protocol:
             return
         known.state = "Dead"
-        self.tell("group.removed", cause=str(Cause.GROUP_REMOVED))
+        self.tell("group.removed", cause=str(self.removed_because))
         self.known = KnownGroup(seq=known.seq)
 
     def join(self, member: KnownMember) -> None:

@@ -1,6 +1,6 @@
 """All that can be seen of a group of a Kafka that others run: its records, its brokers' logs, its admin APIs."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import tzinfo
 from typing import Final
 
@@ -27,6 +27,8 @@ from coordinator.observe.topic_ids import TopicIds
 Progress = Callable[[str, int, int], None]
 """Called with what is read (LOGS or RECORDS), how much of it is done, and all of it."""
 
+ZONE_NOTE: Final = "times without a zone"
+"""How the note begins that holds only if no record tells the zone."""
 LOGS: Final = "logs"
 RECORDS: Final = "records"
 
@@ -117,7 +119,7 @@ def _statements(
     read = read_broker_logs(
         logs.paths, groups=frozenset({group_id}), log_format=logs.log_format, zone=logs.zone, progress=report
     )
-    notes += read.notes
+    notes += [each for each in read.notes if not each.startswith(ZONE_NOTE)]
     by_records = aligned(records, read.statements)
     of_group = any(isinstance(each, OfGroup) and each.group_id == group_id for each in read.statements)
     if of_group and read.zone_is_assumed and logs.zone is None and not by_records.shifts_ms:
@@ -176,8 +178,16 @@ def _history(seen: _Seen, server: Bootstrap | None) -> ObservedHistory:
     else:
         with TopicIds(server) as names:
             history = seen.history(names)
-    history.reasons_are_seen = any(tells_reason(each) for each in seen.statements)
+    note_statements(history, seen.statements)
     return history
+
+
+def note_statements(history: ObservedHistory, statements: Iterable[Statement]) -> None:
+    """What lines tell that no event has a field for."""
+    lines = list(statements)
+    history.reasons_are_seen = any(map(tells_reason, lines))
+    late = (each for each in lines if isinstance(each, said.ConsumerLate) and each.missing == "rejoin")
+    history.late_to_rejoin = frozenset(each.member_id for each in late)
 
 
 def tells_reason(statement: Statement) -> bool:

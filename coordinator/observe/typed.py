@@ -54,7 +54,7 @@ def _snapshots(event: Event) -> list[MemberSnapshot]:
 def _maker(field: msgspec.structs.FieldInfo) -> Any:
     """The function that takes a field out of an event."""
     name = field.name
-    if name == "member" or name == "slowest_member":
+    if name in ("member", "slowest_member", "holder"):
         return lambda event: None if event.get(name) is None else MemberRef(**event[name])
     if name == "cause" and field.default is msgspec.NODEFAULT:
         return _cause

@@ -109,6 +109,7 @@ STORY: Final[tuple[Claim, ...]] = (
     causes.AssignorChanged(before="uniform", now="range"),
     causes.Undecided(cause=InferredCause.MEMBER_LEFT_OR_EXPIRED, member=ONE),
     causes.Undecided(cause=InferredCause.STATIC_REPLACED_OR_BACK, member=ONE),
+    causes.Undecided(cause=InferredCause.PENDING_MEMBER_LEFT, member=ONE),
     causes.Undecided(cause=InferredCause.NO_CHANGE_SEEN),
     causes.Undecided(cause=InferredCause.REJOINED_OR_CHANGED, member=ONE),
     causes.Undecided(cause=InferredCause.LEADER_REJOINED_OR_CHANGED, member=ONE),

@@ -175,6 +175,8 @@ def test_a_session_that_began_again_with_a_start():
     told = text(story_of(history, history.latest, clock))
     assert f"At {clock(restarted_ms)}, the coordinator started again, 2 s after its stop." in told
     assert "Nothing was heard of b since then, when its session began again." in told
+    (removal,) = history.latest.changes.removed
+    assert removal.stopped_ms == removal.at_ms - 10_000, "it may have been there until the start, and not later"
 
 
 def test_a_member_that_was_heard_after_a_start_has_another_reason():

@@ -161,3 +161,14 @@ def test_the_only_member_may_change_its_subscription():
     group.join("a", topics=("t", "u"))
     group.settle()
     assert group.story().advice == ()
+
+
+def test_the_process_of_a_member_that_asks_again_after_its_session_lives():
+    group = Consumers().group_of("a", "b")
+    b = group.ids["b"]
+    group.crash("b")
+    group.settle()
+    assert any("process of the silent member ended" in each for each in group.story().advice)
+    group.sim.heartbeat(b)
+    assert not any("process of the silent member ended" in each for each in group.story().advice)
+    assert any(each.startswith("look at what closes its connection") for each in group.story().advice)

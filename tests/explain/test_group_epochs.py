@@ -370,6 +370,15 @@ def test_a_second_member_with_the_same_instance_id(world):
     assert found.headline == "client-twin (127.0.0.1) cannot join: pod-0 (127.0.0.1) has its group.instance.id pod-0"
 
 
+def test_nobody_is_kept_out_by_a_member_that_is_gone(world):
+    world.enter("other")
+    world.enter("s", instance_id="pod-0")
+    world.enter("twin", instance_id="pod-0")
+    assert Kind.REJECTED_CLIENT in kinds(world)
+    world.depart("s", -1, instance_id="pod-0")
+    assert Kind.REJECTED_CLIENT not in kinds(world)
+
+
 def test_a_member_that_is_refused_because_of_itself(world):
     """Its first answer was lost, and it joins again under the same member id."""
     world.enter("s", instance_id="pod-0")

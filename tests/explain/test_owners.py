@@ -171,6 +171,27 @@ def test_the_first_stop_counts():
     assert (absence.member, absence.stopped_ms, absence.ms) == (A, 20, 30)
 
 
+def test_who_is_found_to_have_been_gone_when_it_was_revoked_a_partition_stopped_before():
+    owners = Owners()
+    owners.assigned(A, {"t": [0]}, 10)
+    owners.revoked(A.member_id, {"t": [0]}, 60)
+    owners.gave_up(A.member_id, 20)
+    owners.assigned(B, {"t": [0]}, 80)
+    (absence,) = owners.take().absences
+    assert (absence.member, absence.stopped_ms, absence.is_revoked) == (A, 20, False)
+
+
+def test_who_goes_on_has_no_partitions_of_a_topic_that_is_gone():
+    owners = Owners()
+    owners.assigned(A, {"t": [0], "u": [0]}, 10)
+    owners.deleted("u", 0)
+    owners.goes_on(A, {"t": [0], "u": [0]}, 20)
+    assert set(owners.by_partition) == {("t", 0)}
+    owners.assigned(A, {"u": [0]}, 30)
+    owners.goes_on(A, {"u": [0]}, 40)
+    assert set(owners.by_partition) == {("t", 0), ("u", 0)}
+
+
 def test_a_partition_that_moves_several_times_until_the_group_is_stable_moved_once():
     owners = Owners()
     owners.assigned(A, {"t": [0, 1]}, 10)

@@ -20,8 +20,8 @@ MUTANTS: Final = (
     Mutant(
         "members that offer an eager assignor too are said to keep what they own",
         "members._keeps_what_it_owns",
-        "and all(map(is_cooperative, member.protocols))",
-        "",
+        "[stable.protocol_name, *member.protocols]",
+        "[stable.protocol_name]",
     ),
     Mutant(
         "a client that gave up in a pause of the coordinator is blamed",
@@ -86,7 +86,7 @@ MUTANTS: Final = (
     Mutant(
         "a partition that is given up again stopped the second time",
         "Owners.gave_up",
-        "if owner.stopped_ms is None:",
+        "if owner.stopped_ms is None or was_gone:",
         "if True:",
     ),
     Mutant(
@@ -170,7 +170,7 @@ MUTANTS: Final = (
     Mutant(
         "a member whose process ended pauses",
         "pauses_too_long",
-        "and (not each.removal.is_disconnected or each.removal.member.member_id in facts.came_again)",
+        "and (not each.removal.is_disconnected or facts.came_again(each.removal))",
         "",
     ),
     Mutant(

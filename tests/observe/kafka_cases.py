@@ -22,10 +22,11 @@ from coordinator.observe.sources import LogOptions, observe_group
 from interop.builds import CLASSIC, CONSUMER
 from interop.driver import Member
 from interop.scene import SECONDS, SESSION_MS, Scene
-from tests.observe.logged_kafka import LoggedKafka
+from tests.observe.logged_kafka import AT_ONCE, LoggedKafka
 from tests.waiting import wait_for
 
 TOLD_SECONDS: Final = 5
+MEMBERS_MAX: Final = int(AT_ONCE["group.max.size"])
 Did = tuple[Cause, str]
 """What happened, and the client id of the member."""
 
@@ -224,6 +225,65 @@ def a_cooperative_rebalance(scene: KafkaScene) -> tuple[Did, ...]:
     return ((Cause.NEW_MEMBER, "two"),)
 
 
+def a_member_hangs_in_a_rebalance(scene: KafkaScene) -> tuple[Did, ...]:
+    """Its session or the rebalance timeout ends first, by the client's settings."""
+    hanging = scene.member("hanging", max_poll_interval_ms=SESSION_MS + 1_000)
+    scene.steady(hanging)
+    hanging.driver.stop()
+    newcomer = scene.member("newcomer", max_poll_interval_ms=SESSION_MS + 1_000)
+    scene.steady(newcomer)
+    was_late = (Cause.REBALANCE_TIMEOUT, "hanging") in told(scene.history())
+    return (Cause.NEW_MEMBER, "newcomer"), (Cause.REBALANCE_TIMEOUT if was_late else Cause.SESSION_EXPIRED, "hanging")
+
+
+def a_topic_appears(scene: KafkaScene) -> tuple[Did, ...]:
+    """One that the regular expression of the member matches."""
+    one = scene.member("one", pattern=f"^{scene.name}-.*", metadata_max_age_ms=500)
+    scene.steady(one)
+    scene.create_topic(f"{scene.name}-appears", 2)
+    scene.steady(one, partitions=scene.partitions + 2)
+    return ((Cause.TOPICS_CHANGED, "") if scene.protocol == CONSUMER else (Cause.METADATA_CHANGED, "one"),)
+
+
+def a_group_is_full(scene: KafkaScene) -> tuple[Did, ...]:
+    """Who is refused shows nowhere; who is in it goes on as before."""
+    members = [scene.member(f"m{index}") for index in range(MEMBERS_MAX)]
+    scene.steady(*members)
+    excess = scene.member("excess")
+    wait_for(lambda: bool(excess.latest().of_kind("failed")), SECONDS, "a refusal", every_ms=100)
+    return tuple((Cause.NEW_MEMBER, f"m{index}") for index in range(MEMBERS_MAX))
+
+
+def assignors_do_not_agree(scene: KafkaScene) -> tuple[Did, ...]:
+    """Who is refused shows nowhere."""
+    one = scene.member("one", assignors=["range"])
+    scene.steady(one)
+    other = scene.member("other", assignors=["roundrobin"])
+    wait_for(lambda: bool(other.latest().of_kind("failed")), SECONDS, "a refusal", every_ms=100)
+    return ((Cause.NEW_MEMBER, "one"),)
+
+
+def the_group_is_deleted(scene: KafkaScene) -> tuple[Did, ...]:
+    one = scene.member("one")
+    scene.steady(one)
+    one.leave()
+    scene.wait_for_state("Empty")
+    scene.admin().delete_groups([scene.group])
+    wait_for(lambda: bool(scene.history().removals), SECONDS, "the group to be gone", every_ms=300)
+    assert scene.history().removals[-1].cause is Cause.ADMIN
+    return ((Cause.MEMBER_LEFT, "one"),)
+
+
+def the_broker_is_killed_and_starts_again(scene: KafkaScene) -> tuple[Did, ...]:
+    one, two = two_members(scene, session_timeout_ms=20_000)
+    scene.server.kill()
+    scene.server.start()
+    two.commit()  # it has found the coordinator again
+    three = scene.member("three", session_timeout_ms=20_000)
+    scene.steady(one, two, three)
+    return ((Cause.NEW_MEMBER, "three"),)
+
+
 def the_broker_restarts_in_order(scene: KafkaScene) -> tuple[Did, ...]:
     one, two = two_members(scene, session_timeout_ms=20_000)
     scene.server.stop()
@@ -261,6 +321,12 @@ CASES: Final = {
         Case("A topic grows", a_topic_grows),
         Case("An administrator removes a member", an_administrator_removes_a_member, (CLASSIC,)),
         Case("A cooperative rebalance", a_cooperative_rebalance, (CLASSIC,), "cooperative-sticky"),
+        Case("A member hangs in a rebalance", a_member_hangs_in_a_rebalance, (CLASSIC,)),
+        Case("A topic appears", a_topic_appears),
+        Case("A group is full", a_group_is_full),
+        Case("Assignors do not agree", assignors_do_not_agree, (CLASSIC,), "roundrobin"),
+        Case("The group is deleted", the_group_is_deleted),
+        Case("The broker is killed and starts again, then a member joins", the_broker_is_killed_and_starts_again),
         Case("The broker restarts in order, then a member closes", the_broker_restarts_in_order),
         Case("A member dies while the broker is away", a_member_dies_while_the_broker_is_away),
     )

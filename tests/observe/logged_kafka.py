@@ -16,6 +16,8 @@ AT_ONCE: Final[Mapping[str, str]] = {
     "group.consumer.session.timeout.ms": "3000",
     "group.consumer.min.heartbeat.interval.ms": "100",
     "group.consumer.heartbeat.interval.ms": "500",
+    "group.max.size": "3",
+    "group.consumer.max.size": "3",
     "group.coordinator.rebalance.protocols": "classic,consumer",
     "offsets.topic.num.partitions": "4",
 }

@@ -14,7 +14,7 @@ from coordinator.observe.logs.reader import read_broker_logs
 from coordinator.observe.logs.statements import Statement
 from coordinator.observe.places import Place, Source
 from coordinator.observe.records.stored import GroupRecord, group_record
-from coordinator.observe.sources import tells_reason
+from coordinator.observe.sources import note_statements
 from tests.observe.recordings import Recording
 
 RECORDS, LOGS, BOTH = SOURCES = ("records", "logs", "both")
@@ -60,5 +60,5 @@ def observed(recording: Recording, group: str, source: str) -> ObservedHistory:
     found.sort(key=lambda each: each.place.time_ms)
     events = observed_events(group, records, found, is_whole=len(found) == len(statements))
     history = ObservedHistory.of_observed(group, events)
-    history.reasons_are_seen = any(map(tells_reason, found))
+    note_statements(history, found)
     return history

@@ -129,3 +129,40 @@ def test_records_alone_say_neither_why_a_member_went_nor_when_a_rebalance_of_a_c
     for generation in observed(recording, group, RECORDS).generations:
         assert not GONE & {each.cause for each in generation.triggers}
         assert generation.is_epoch or generation.join_ms is None
+
+
+def test_lines_of_a_consumer_group_do_not_tell_whether_its_epochs_became_stable():
+    history = observed(_recording("k_deleted/4.3.1-consumer"), "g-k_deleted", LOGS)
+    (first, _) = history.generations
+    story = " ".join(story_of(history, first, utc_clock).paragraphs)
+    assert "How it ended is not among the events." in story and "never became stable" not in story
+
+
+def test_a_share_group_is_one_and_its_epochs_are_not_explained_by_guesses():
+    """Its epoch also rises when the state of its partitions is there."""
+    recording = _recording("k_share/4.3.1-consumer")
+    history = observed(recording, recording.groups[0], LOGS)
+    assert history.group_type == "share"
+    assert [each.cause for each in history.generations] == [Cause.NEW_MEMBER, None]
+
+
+def test_a_client_that_never_joined_is_not_told_as_a_member_that_left():
+    recording = _recording("pending_never_joined/4.3.1-classic")
+    history = observed(recording, recording.groups[0], BOTH)
+    assert history.generations[1].cause is InferredCause.PENDING_MEMBER_LEFT
+    assert not any(each.member.member_id.startswith("never-") for each in history.generations[1].changes.removed)
+
+
+def _recording(name: str) -> Recording:
+    (found,) = [each for each in recordings() if each.name == name]
+    return found
+
+
+@pytest.mark.parametrize("source", [LOGS, BOTH])
+@pytest.mark.parametrize("version", ["2.8.2-classic", "3.9.1-classic", "4.3.1-classic"])
+def test_a_line_says_that_an_administrator_deleted_the_group(version: str, source: str):
+    history = observed(_recording(f"group_deleted/{version}"), "g-group_deleted", source)
+    assert [each.cause for each in history.removals] == [Cause.ADMIN]
+    assert observed(_recording(f"group_deleted/{version}"), "g-group_deleted", RECORDS).removals[0].cause is (
+        Cause.GROUP_REMOVED
+    )

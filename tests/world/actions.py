@@ -162,11 +162,12 @@ class Actions(World):
     def mute(self, consumer: Consumer, value: int) -> None:
         """The coordinator reads nothing from its connection for `value` ms."""
         process = consumer.process
-        if process is not None and process.is_alive and not process.truth.muted.is_on:
-            process.truth.muted.begin(self.now_ms)
-            process.muted_until_ms = self.now_ms + value
+        if process is None or not process.is_alive or process.muted is not None:
+            return
+        if process.connection.is_open and self.server.is_up:
+            process.mute()
             process.connection.mute(self.now_ms, self.now_ms + value)
-            self._later(value, partial(process.unmute, self.now_ms))
+            self._later(value, partial(process.unmute, process.connection))
 
     # ---- topics
 
@@ -229,7 +230,8 @@ class Actions(World):
         if process.setup.instance_id is not None:
             member = MemberIdentity(member_id="", group_instance_id=process.setup.instance_id)
         message = LeaveGroupRequest(group_id=GROUP_ID, member_id="", members=[member])
-        self._administer("remove", "LeaveGroup", message, 5, (member_id,))
+        named = (member_id,) if process.setup.instance_id is None else (member_id, process.setup.instance_id)
+        self._administer("remove", "LeaveGroup", message, 5, named)
 
     def reset_offsets(self, consumer: Consumer, value: int) -> None:
         parts = [

@@ -4,6 +4,7 @@ from typing import Final
 
 from tests.world.corpus import COMPANY, COOPERATIVE, FIRST, JAVA, MODERN, history
 from tests.world.history import Action, ConsumerSetup, History
+from tests.world.latest_corpus import LATEST
 
 LATER: Final[dict[str, History]] = {
     # ---- static members
@@ -263,6 +264,48 @@ LATER: Final[dict[str, History]] = {
         consumer_heartbeat_ms=1_000,
         seed=8_100_311,
     ),
+    "a group that is lost rejects the heartbeats of its members": history(
+        [JAVA, MODERN],
+        Action(44_393, "crash_loop", 0, 5),
+        Action(47_525, "kill", 1),
+        until_ms=90_000,
+        consumer_session_ms=15_000,
+    ),
+    "a member that a load takes back asks again after its second removal": history(
+        [ConsumerSetup(instance_id=f"i-{number}") for number in range(3)],
+        Action(4_479, "stop_coordinator", 1, 1_259),
+        Action(17_762, "proxy_all", 0, 28_243),
+        until_ms=90_000,
+        max_size=2,
+    ),
+    "a quota mutes a connection that is closed": history(
+        [ConsumerSetup()],
+        Action(9_846, "proxy_all", 0, 1_626),
+        Action(10_188, "mute", 0, 26_588),
+        Action(12_853, "refuse", 0, 17_600),
+        until_ms=40_000,
+    ),
+    "a static member of a consumer group that was replaced commits": history(
+        [MODERN._replace(instance_id="i-0")],
+        Action(48_981, "close", 0, 6_226),
+        Action(66_417, "kill", 0, 765),
+        until_ms=90_000,
+        consumer_heartbeat_ms=3_000,
+    ),
+    "a member whose requests are refused is late": history(
+        [
+            ConsumerSetup(assignors=("acme-balancer",), session_timeout_ms=15_000, max_poll_interval_ms=12_000),
+            ConsumerSetup(assignors=("acme-balancer",), max_poll_interval_ms=12_000),
+        ],
+        Action(3_700, "crash_loop", 1, 3),
+        Action(5_521, "refuse", 0, 29_389),
+    ),
+    "a quota mutes a connection for a part of a silence": history(
+        [JAVA], Action(17_210, "mute", 0, 17_009), Action(19_452, "proxy", 0, 3_427), Action(23_410, "kill", 0, 28_390)
+    ),
+    "a quota mutes the open connection of a suspended process for a while": history(
+        [JAVA], Action(8_658, "suspend", 0, 6_378), Action(12_364, "mute", 0, 5_565), until_ms=40_000
+    ),
 }
 
-FOUND: Final[dict[str, History]] = FIRST | LATER
+FOUND: Final[dict[str, History]] = FIRST | LATER | LATEST

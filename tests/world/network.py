@@ -93,9 +93,16 @@ class Network:
         if process.truth.cut.is_on:
             process.closes_later.append(lambda: self._closed(process, connection))
         elif self._world.server.is_paused:
-            self._world.found_later.append(lambda: connection.close(self._world.now_ms))
-        else:
-            connection.close(self._world.now_ms)
+            self._world.found_later.append(lambda: self._seen_closed(process, connection))
+        elif connection.is_open:
+            self._seen_closed(process, connection)
+
+    def _seen_closed(self, process: "Process", connection: ClientConnection) -> None:
+        """With a connection goes what was not read from it."""
+        connection.close(self._world.now_ms)
+        process.unread = [each for each in process.unread if each.connection is not connection]
+        if connection is process.muted:
+            process.no_more_muted()
 
     def arrive(self, request: Request) -> None:
         process, server = request.process, self._world.server
@@ -113,7 +120,7 @@ class Network:
         elif server.is_paused:
             self._note(request, Fate.UNREAD)
             self.unread.append(request)
-        elif process is not None and process.truth.muted.is_on:
+        elif process is not None and request.connection is process.muted:
             self._note(request, Fate.UNREAD)
             process.unread.append(request)
         else:

@@ -33,8 +33,6 @@ class Process:
         self.world, self.truth, self.setup = world, truth, setup
         self.kind = truth.kind
         self.topics = setup.topics
-        self.muted_until_ms = 0
-        """The end of its last throttle time."""
         self.connection = self._connect()
         self.held: dict[Partition, tuple[str, int]] = {}
         """Partition → member id with which it has it, and since when."""
@@ -44,6 +42,8 @@ class Process:
         """Connections that were closed, of which the coordinator hears then."""
         self.unread: list[Request] = []
         """What the coordinator does not read from its connection for now."""
+        self.muted: ClientConnection | None = None
+        """That connection. A throttle time is that of the connection whose request exceeded the quota (KIP-219)."""
         self._in_flight: list[Request] = []
         self._deferred: list[tuple[Callable[[], None], bool]] = []
         self._waiting_for_poll: list[Callable[[], None]] = []
@@ -164,11 +164,19 @@ class Process:
         self.truth.proxied.begin(self.world.now_ms)
         self.disconnect()
 
-    def unmute(self, since_ms: int) -> None:
-        """It is read again, unless the coordinator has ended since then."""
-        if self.truth.muted.all[-1][0] != since_ms:
-            return
+    def mute(self) -> None:
+        self.muted = self.connection
+        self.truth.muted.begin(self.world.now_ms)
+
+    def no_more_muted(self) -> None:
+        self.muted = None
         self.truth.muted.end(self.world.now_ms)
+
+    def unmute(self, connection: ClientConnection) -> None:
+        """It is read again, unless it is closed."""
+        if self.muted is not connection:
+            return
+        self.no_more_muted()
         unread, self.unread = self.unread, []
         for request in unread:
             self.world.network.arrive(request)
@@ -200,8 +208,6 @@ class Process:
     def _connect(self) -> ClientConnection:
         connection = ClientConnection()
         self.world.connected(self, connection)
-        if self.truth.muted.is_on:
-            connection.mute(self.world.now_ms, self.muted_until_ms)
         return connection
 
     def send(self, api: str, message: Any, version: int, received: Callable[[Any, ErrorCode], None]) -> Request | None:

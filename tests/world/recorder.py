@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from _wire.errors import ErrorCode
 from coordinator.core.consumer.group import ConsumerGroup
+from coordinator.core.consumer.heartbeat_requests import assignment_of
 from tests.world.assignments import partitions_of
 from tests.world.network import Request
 from tests.world.topics import Partition, Topics
@@ -21,6 +22,7 @@ class Recorder:
 
     def __init__(self, truth: Truth, topics: Topics, server: "WorldServer") -> None:
         self._truth, self._topics, self._server = truth, topics, server
+        truth.replaced = set()
         self._connections: dict[int, tuple[object, ProcessTruth]] = {}
         self._state = ("", 0)
         self._starts = 0
@@ -43,12 +45,24 @@ class Recorder:
         process.answers.append(Answer(now_ms, request.api, member_id, generation_id, error.name))
         if error in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED) and member_id:
             self._truth.by_member.setdefault(member_id, process)
-        if error is ErrorCode.NONE and request.api == "SyncGroup":
+        if error is ErrorCode.NONE and request.api == "JoinGroup":
+            self._joined_epoch(member_id)
+        elif error is ErrorCode.NONE and request.api == "SyncGroup":
             self._synced(request, response, member_id)
         elif error is ErrorCode.NONE and request.api == "ConsumerGroupHeartbeat" and response.assignment is not None:
             owned = self._named(response.assignment.topic_partitions)
             plan = Plan(now_ms, response.member_epoch, "", {member_id: owned}, is_whole=False)
             self._truth.plans.append(plan)
+
+    def _joined_epoch(self, member_id: str) -> None:
+        """A classic member of a consumer group is assigned its part when it joins, whether it asks for that or not."""
+        group = None if self._server.group is None else self._server.group.membership
+        member = group.members.get(member_id) if isinstance(group, ConsumerGroup) else None
+        if member is None:
+            return
+        owned = self._named(assignment_of(member.current.assigned).topic_partitions)
+        plan = Plan(self._server.now_ms, member.current.epoch, "", {member_id: owned}, is_whole=False)
+        self._truth.plans.append(plan)
 
     def _synced(self, request: Request, response: Any, member_id: str) -> None:
         message = request.message
@@ -96,12 +110,14 @@ class Recorder:
         group, now_ms, present = self._server.group, self._server.now_ms, self._truth.present
         members = {} if group is None else group.membership.members
         if members.keys() != present.keys():
-            for member_id in [each for each in present if each not in members]:
+            gone = [each for each in present if each not in members]
+            for member_id in gone:
                 self._truth.removed(member_id, now_ms)
             for member_id, member in members.items():
                 if member_id not in present:
                     process = self._process_of(member_id, member.client_connection)
                     present[member_id] = process, now_ms
+                    self._note_replacement(gone, member_id)
         state = ("", 0) if group is None else (str(group.membership.state), group.membership.generation_id)
         if state != self._state:
             kind = None if group is None else type(group.membership)
@@ -114,6 +130,14 @@ class Recorder:
             self._truth.states.append(
                 StateChange(now_ms, state[0], state[1], len(members), protocol, is_consumer_group=kind is ConsumerGroup)
             )
+
+    def _note_replacement(self, gone: list[str], member_id: str) -> None:
+        """Who is there as the same static member when the one before goes has its place."""
+        truth = self._truth
+        assert truth.replaced is not None
+        for each in gone:
+            if truth.identity(each) == truth.identity(member_id):
+                truth.replaced.add((each, member_id))
 
     def _process_of(self, member_id: str, connection: object) -> ProcessTruth | None:
         known = self._connections.get(id(connection))

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from coordinator.audit.schema import MemberRef
+from coordinator.core.causes import Cause
 from coordinator.explain.claims import (
     advice,
     causes,
@@ -24,8 +25,11 @@ from coordinator.explain.claims.claim import Claim
 from coordinator.explain.generation import Generation
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.makers.generation import claims_of
+from tests.explain.claim_examples import FOUND as FINDINGS
+from tests.explain.claim_examples import NOTES, STORY
 from tests.world.checkers.checks import CHECKS
 from tests.world.history import Action, ConsumerSetup, History, Setup
+from tests.world.later_corpus import FOUND
 from tests.world.telling import PRODUCT, Makers, told_in
 
 MODULES: Final[tuple[ModuleType, ...]] = (advice, causes, course, endings, findings, notes, price, silences)
@@ -86,6 +90,33 @@ SUSPENDED: Final = of([JAVA, JAVA], Action(20_000, "suspend", 1, 14_000))
 PROXIED: Final = of([JAVA, JAVA], Action(20_000, "proxy_all", 0, 12_000))
 MUTED: Final = of([JAVA, JAVA], Action(20_000, "mute", 1, 15_000))
 REFUSED: Final = of([JAVA, JAVA], Action(20_000, "refuse", 1, 15_000))
+MODERN_STATIC: Final = MODERN._replace(instance_id="i-1")
+STATIC_CLOSED: Final = of([MODERN_STATIC], Action(20_000, "close"))
+MODERN_GROWN: Final = of([MODERN], Action(15_000, "grow_topic", 0, 6), Action(18_000, "stop_coordinator", 0, 1_000))
+OTHER_TOPICS: Final = of(
+    [ConsumerSetup(topics=("t", "u"), instance_id="i-0")], Action(17_000, "unsubscribe"), Action(22_000, "subscribe")
+)
+FEW_PARTITIONS: Final = of([JAVA, JAVA], Action(18_000, "close", 1, 5_000), topics=(("t", 1),))
+ONE_RESTARTED: Final = History(Setup((JAVA, JAVA)), (Action(19_646, "roll", 0, 10_001),), 40_000)
+RESTARTS: Final = History(
+    Setup((JAVA,)),
+    (Action(8_098, "close", 0, 1_718), Action(21_455, "kill", 0, 265), Action(69_368, "close", 0, 4_687)),
+    90_000,
+)
+REFUSED_TWICE: Final = History(
+    Setup((ConsumerSetup(heartbeat_ms=2_000), ConsumerSetup(session_timeout_ms=6_000))),
+    (Action(5_244, "refuse", 1, 14_114), Action(79_074, "refuse", 1, 4_033)),
+    90_000,
+)
+PAUSES: Final = History(
+    Setup((JAVA,)), (Action(9_189, "suspend", 0, 26_468), Action(53_424, "starve", 0, 7_993)), 90_000
+)
+HELD_UP: Final = History(
+    Setup((JAVA, JAVA, MODERN), seed=8_600_037),
+    (Action(12_966, "proxy", 2, 11_365), Action(26_627, "close"), Action(41_851, "lose_host", 0, 12_342)),
+    60_000,
+)
+WASTED: Final = of([JAVA, MODERN_STATIC], Action(16_700, "roll", 0, 10_000), Action(20_000, "unsubscribe", 1))
 
 
 def later(field: str, ms: int = 2_000) -> Change:
@@ -142,6 +173,27 @@ FALSE: Final[tuple[tuple[type[Claim], History, Change], ...]] = (
     (silences.CoordinatorAway, PAUSED, later("from_ms")),
     (silences.CoordinatorAway, ENDED, with_(end=silences.End.IN_ORDER)),
     (silences.UnheardSinceStart, ENDED, later("start_ms")),
+    (causes.Caused, MODERN_GROWN, with_(cause=Cause.FAULT)),
+    (causes.DidNotComeBack, STATIC_CLOSED, later("left_ms")),
+    (endings.CameBackWithOtherTopics, OTHER_TOPICS, with_(topics_now=())),
+    (causes.AssignorChanged, FOUND["the last member of the new protocol dies"], with_(now="other")),
+    (causes.Rejoined, FOUND["a cooperative member dies before a kill of the coordinator"], with_(said="other")),
+    (causes.Restarted, FOUND["a static member joins again in a join phase"], with_(host_before="other")),
+    (course.SlowSync, FOUND["a topic is made again before its leader assigns it"], later("sync_ms", 100)),
+    (course.PendingIds, FOUND["what a dead process sent is read after a pause"], with_(member_ids=("other",))),
+    (price.CommitsRefused, FOUND["a quota mutes a connection"], later("count", 1)),
+    (endings.Stable, FOUND["the right to read the group is revoked"], later("at_ms", -2_000)),
+    (
+        endings.Converted,
+        FOUND["an administrator removes a member, and the epoch rises at once"],
+        later("at_ms", -2_000),
+    ),
+    (silences.StoodStill, FOUND["a process ends before a pause"], later("paused_ms", 100)),
+    (
+        silences.Unheard,
+        FOUND["a process is started again while the coordinator stands still"],
+        later("paused_ms", 100),
+    ),
 )
 """A claim that is true in a history, and how it is made false."""
 
@@ -180,6 +232,12 @@ def moved_on(claim: Any) -> Any:
     return msgspec.structs.replace(claim, crashes=crashes)
 
 
+def the_other_way(claim: Any) -> Any:
+    """Who came was there first."""
+    turned = tuple(msgspec.structs.replace(each, came=each.gone, gone=each.came) for each in claim.successions)
+    return msgspec.structs.replace(claim, successions=turned)
+
+
 OWNERS: Final = tuple(MemberRef(f"consumer-{number}-0000000{number + 1}") for number in range(2))
 FALSE_OF_GROUP: Final[tuple[tuple[type[Claim], History, Change], ...]] = (
     (findings.CrashLoop, LOOPING, moved_on),
@@ -188,6 +246,25 @@ FALSE_OF_GROUP: Final[tuple[tuple[type[Claim], History, Change], ...]] = (
     (notes.GroupGone, GONE, later("at_ms", -3_000)),
     (notes.PlaceTaken, RESTARTED, with_(before=OWNERS[0])),
     (silences.CoordinatorAway, STOPPED, later("from_ms", -2_000)),
+    (findings.StoppedForNothing, FEW_PARTITIONS, with_(assignor="cooperative-sticky")),
+    (findings.Replaced, ONE_RESTARTED, the_other_way),
+    (findings.PausesTooLong, PAUSES, with_(client=("other", ""))),
+    (findings.ComesAndGoes, RESTARTS, with_(client=("other", ""))),
+    (findings.SlowRejoiner, REFUSED_TWICE, with_(client=("other", ""))),
+    (findings.HoldsUpOthers, HELD_UP, with_(client=("other", ""))),
+    (findings.WastedInstanceId, WASTED, with_(client=("other", ""))),
+    (
+        findings.StaticRestarts,
+        FOUND["a static member is restarted after its topic was made again"],
+        with_(instance_id="other"),
+    ),
+    (findings.RollingRestart, FOUND["a topic is made again while the group is empty"], later("from_ms", 9_000)),
+    (findings.Storm, FOUND["a member of the new protocol crashes again and again"], later("rebalances", 100)),
+    (notes.GroupConverted, FOUND["the last member of the new protocol dies"], later("at_ms", -2_000)),
+    (notes.Loaded, FOUND["a member is closed in its join phase"], later("at_ms", -2_000)),
+    (notes.OffsetsGone, FOUND["a topic is made again while the group is empty"], later("at_ms", -9_000)),
+    (notes.OffsetsSet, FOUND["offsets are reset"], later("at_ms", -9_000)),
+    (notes.Refusal, FOUND["the right to read the group is revoked"], later("at_ms", -2_000)),
 )
 
 
@@ -208,6 +285,61 @@ def test_a_finding_or_note_that_was_made_false_is_found(kind, history, change):
     report = told_in(history, Makers(lambda folded, generation: (), with_a_false_one))
     assert changed, f"no {kind.__name__} is told in this history"
     assert report.false
+
+
+# ---- what is told though there was nothing of that kind
+
+NOTHING_OF_IT: Final[dict[type[Claim], History]] = {
+    causes.Evicted: KILLED,
+    course.EarlierTarget: KILLED,
+    course.NeverRejoined: KILLED,
+    course.NeverSynced: FOUND["the right to read the group is revoked"],
+    endings.CutShort: KILLED,
+    endings.EventsMissing: KILLED,
+    endings.InProgress: KILLED,
+    findings.NoCommits: KILLED,
+    findings.OutOfRange: KILLED,
+    findings.SharedInstanceId: KILLED,
+    findings.UnownedPartitions: KILLED,
+    price.NothingAssigned: KILLED,
+    price.UnownedInSum: KILLED,
+    silences.ConnectionOpen: KILLED,
+    silences.MayBeClosed: KILLED,
+}
+
+
+def unplayed() -> Iterable[type[Claim]]:
+    """What the world does not play."""
+    return [each for each, is_wrong in CHECKS.items() if is_wrong.__name__ == "impossible"]
+
+
+@pytest.mark.parametrize("kind", [*NOTHING_OF_IT, *unplayed()], ids=lambda kind: kind.__name__)
+def test_a_claim_that_nothing_gives_rise_to_is_found(kind):
+    example = next(each for each in (*STORY, *FINDINGS, *NOTES) if type(each) is kind)
+
+    def with_it(folded: GroupHistory, generation: Generation) -> Iterable[Claim]:
+        members = [
+            *(each.member for each in folded.members.values()),
+            *(each.member for each in generation.changes.removed),
+        ]
+        return [of_member(example, member) for member in members]
+
+    assert told_in(NOTHING_OF_IT.get(kind, KILLED), Makers(with_it, lambda folded, now_ms: ())).false
+
+
+def test_each_claim_is_made_false():
+    """But those that say that something is not known."""
+    made = {each for each, _, _ in (*FALSE, *FALSE_OF_GROUP)} | {*NOTHING_OF_IT, *unplayed(), Advice}
+    assert set(CHECKS) - made == {causes.Untold, endings.EndUnknown}
+
+
+def of_member(claim: Claim, member: MemberRef) -> Claim:
+    """The same of another member, and of partitions that there are."""
+    partitions = (findings.PartitionOffsets("t", 0, 1, 0, 2),)
+    others = {"member": member, "members": (member,), "partitions": partitions}
+    is_of_partitions = isinstance(claim, findings.OutOfRange | findings.UnownedPartitions)
+    names = [each for each in others if each in claim.__struct_fields__ and (each != "partitions" or is_of_partitions)]
+    return msgspec.structs.replace(claim, **{each: others[each] for each in names})
 
 
 def test_a_finding_that_lasts_too_long_is_found():

@@ -224,6 +224,8 @@ class Truth:
         self.states: list[StateChange] = []
         self.ended_ms = FOREVER
         self.by_member: dict[str, ProcessTruth] = {}
+        self.replaced: set[tuple[str, str]] | None = None
+        """The id that a static member had, and that with which another process took its place; None: not known."""
         self._memberships_of: dict[str, list[Span]] = defaultdict(list)
         """When it is over: member id → when there was a member with it."""
 
@@ -307,6 +309,10 @@ class Truth:
         """For how many ms of a time nobody coordinated."""
         return sum(max(0, min(each.until_ms, until_ms) - max(each.from_ms, from_ms)) for each in self.away)
 
+    def went_on_at(self, at_ms: int) -> bool:
+        """Whether a pause ended in a ms: what waited comes and goes in it, in an order that nobody saw."""
+        return any(each.kind is AwayKind.PAUSED and each.until_ms == at_ms for each in self.away)
+
     def disk_failed_within(self, from_ms: int, until_ms: int) -> bool:
         """Whether nothing could be written at some time."""
         return self.full.within(from_ms, until_ms) > 0
@@ -341,6 +347,10 @@ class Truth:
         """Whether the group itself was gone at some time."""
         return any(not each.state and from_ms <= each.at_ms <= until_ms for each in self.states)
 
+    def was_removed(self, member_id: str, from_ms: int, until_ms: int) -> bool:
+        """Whether a member with this id was removed in a time; one of KIP-848 comes back with the same."""
+        return any(from_ms <= end_ms <= until_ms for _, end_ms in self._membership_spans(member_id))
+
     def surely_processed(self, partition: Partition) -> list[Span]:
         """When a member by right ran, was connected, and its application was not amid one long batch."""
         found: list[Span] = []
@@ -365,6 +375,8 @@ class Truth:
             return True
         if self.identity(before) != self.identity(now):
             return False
+        if self.replaced is not None:
+            return self._has_taken(before, now)
         same = [each for each in self.all_memberships() if self.identity(each.member_id) == self.identity(before)]
         ends = {each.until_ms for each in same if each.member_id == before}
         while ends:  # each place is taken in the ms in which it was given up
@@ -373,6 +385,13 @@ class Truth:
                 return True
             ends = {each.until_ms for each in taken}
         return False
+
+    def _has_taken(self, before: str, now: str) -> bool:
+        assert self.replaced is not None
+        ids = {before}
+        while more := {new for old, new in self.replaced if old in ids} - ids:
+            ids |= more
+        return now in ids
 
     def identity(self, member_id: str) -> str:
         """What a member keeps when it is restarted: its instance id, if it has one."""

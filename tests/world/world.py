@@ -148,5 +148,5 @@ class World:
         self.found_later = []
         for process in self.processes():
             process.unread = []
-            process.truth.muted.end(self.now_ms)  # what counts for a quota is kept in memory
+            process.no_more_muted()  # what counts for a quota is kept in memory
             process.connection_lost()

@@ -47,7 +47,8 @@ class GenerationStarted(AuditEvent, frozen=True, kw_only=True, tag="generation.s
     and if it comes after the epoch has risen again, `target_epoch` is less than `generation_id`. Then `join_ms` and
     `triggers` are those of `target_epoch`, and the group goes on waiting for the target of `generation_id`. In a
     classic group, and in older events, `target_epoch` is null. `gone_topics` are those that were deleted since the
-    last generation, of a classic group: what its leader assigns of these names was created again.
+    last generation, also while the group was empty: what is assigned of these names was created again. In older events
+    of consumer groups there are none.
 
     `triggers` are those of `rebalance.started` and all that happened in the join phase, in order: members joined, left,
     expired or came too late. At most `TRIGGERS_NAMED_MAX` are named; `unnamed_triggers` counts the others.

@@ -41,6 +41,7 @@ class DepartedMember(msgspec.Struct, frozen=True, kw_only=True):
     connection_closed_in_pause_ms: int | None = None
     connection_muted_ms: int | None = None
     denied: DeniedRequests | None = None
+    rejected: str = ""
 
 
 class GroupConverted(AuditEvent, frozen=True, kw_only=True, tag="group.converted"):
@@ -136,7 +137,8 @@ class MemberRemoved(AuditEvent, frozen=True, kw_only=True, tag="member.removed")
 
     What the coordinator did to the member since `last_heard_ms`: `connection_muted_ms` is for how long it read nothing
     from that connection, because a quota was exceeded (KIP-219), of a member that left: until just before its request;
-    `denied` are its requests that the authorizer refused, which renew no session.
+    `denied` are its requests that the authorizer refused, which renew no session. `rejected` is the error with which
+    its last heartbeat since then was answered, such as that of a client that missed a generation; empty if none came.
     """
 
     member: MemberRef
@@ -153,6 +155,7 @@ class MemberRemoved(AuditEvent, frozen=True, kw_only=True, tag="member.removed")
     connection_closed_in_pause_ms: int | None = None
     connection_muted_ms: int | None = None
     denied: DeniedRequests | None = None
+    rejected: str = ""
 
 
 class StaticMemberReplaced(AuditEvent, frozen=True, kw_only=True, tag="static_member.replaced"):

@@ -28,6 +28,7 @@ from coordinator.core.classic.subscriptions import is_another_subscription
 from coordinator.core.consumer_protocol import revokes
 from coordinator.core.decision import NOTHING, Decision, OperationContext, replying
 from coordinator.core.event import Event
+from coordinator.core.groups.connection_at_removal import heard_before
 from coordinator.core.groups.events import GroupCreated
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.rejections import rejecting
@@ -310,7 +311,7 @@ def _rejoin(
         reason=reason_of(request.reason),
         client_details=context.client_details,
         client_connection=context.client_connection,
-        last_heard_ms=last_heard_ms(group.group_id, member, context),
+        last_heard_ms=heard_before(last_heard_ms(group.group_id, member, context), context),
     )
     return Decision((rejoined,))
 

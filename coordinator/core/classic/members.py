@@ -27,7 +27,12 @@ from coordinator.core.classic.requests import reason_of
 from coordinator.core.decision import NOTHING, Decision, OperationContext, Reply, replying
 from coordinator.core.event import Event
 from coordinator.core.groups.clients_after_load import client_seen
-from coordinator.core.groups.connection_at_removal import connection_at_leave, connection_at_removal, heard_until
+from coordinator.core.groups.connection_at_removal import (
+    connection_at_leave,
+    connection_at_removal,
+    heard_until,
+    note_rejected,
+)
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.rejections import rejecting
 from coordinator.core.groups.requests import SessionExpired
@@ -182,6 +187,7 @@ def heartbeat(group: Group[ClassicGroup] | None, request: HeartbeatRequest, cont
     if error is NONE and request.generation_id != classic.generation_id:
         error = ErrorCode.ILLEGAL_GENERATION
     if error is not NONE:
+        note_rejected(request.member_id, error, context)
         decision = replying(context, HeartbeatResponse(error_code=error))
         if error in TOLD_OF_HEARTBEATS:
             return rejecting(group, "Heartbeat", request, error, decision, context)
@@ -311,7 +317,7 @@ def removal(
     """The removal of a member that did not go by itself, with what is known of why it is silent."""
     connection = connection_at_removal(group.group_id, member, context)
     wall = context.environment.wall
-    heard_ms = heard_until(last_heard_ms(group.group_id, member, context), connection)
+    heard_ms = heard_until(_last_heard_before_removal(group.group_id, member, context), connection)
     paused_ms = None
     if heard_ms is not None:
         paused_ms = context.environment.pauses.within(heard_ms - wall.step_ms, context.now_ms)
@@ -329,9 +335,20 @@ def removal(
 
 def last_heard_ms(group_id: str, member: Member, context: OperationContext) -> int | None:
     """When the member's last request came, in wall-clock milliseconds; None: not since its group was loaded."""
+    return max(filter(None, (_renewed_ms(group_id, member, context), member.synced_ms)), default=None)
+
+
+def _last_heard_before_removal(group_id: str, member: Member, context: OperationContext) -> int | None:
+    """As `last_heard_ms`, without a SyncGroup that waited while the coordinator stood still, and renewed no session."""
+    renewed_ms = _renewed_ms(group_id, member, context)
+    waited = renewed_ms is not None and member.synced_ms == context.wall_ms
+    return renewed_ms if waited else last_heard_ms(group_id, member, context)
+
+
+def _renewed_ms(group_id: str, member: Member, context: OperationContext) -> int | None:
     renewed_ms = context.environment.sessions.last_renewed_ms(group_id, member.member_id)
     heard_ms = None if renewed_ms is None else context.environment.wall.at(renewed_ms)
-    return max(filter(None, (heard_ms, member.joined_ms, member.synced_ms)), default=None)
+    return max(filter(None, (heard_ms, member.joined_ms)), default=None)
 
 
 def sessions_of_loaded_group(group: ClassicGroup, settings: object) -> list[SessionStarted]:

@@ -27,6 +27,7 @@ from coordinator.core.consumer.member import ConsumerMember, MemberState
 from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 from coordinator.core.decision import Decision, OperationContext, Reply, replying
 from coordinator.core.event import Event
+from coordinator.core.groups.connection_at_removal import note_rejected
 from coordinator.core.groups.group import Group
 from coordinator.core.sessions import SessionRenewed
 
@@ -57,6 +58,7 @@ def heartbeat(group: Group[ConsumerGroup], request: HeartbeatRequest, context: O
     consumer = group.membership
     member = _find_classic(consumer, request.member_id, request.group_instance_id, request.generation_id)
     if isinstance(member, ErrorCode):
+        note_rejected(request.member_id, member, context)
         return replying(context, HeartbeatResponse(error_code=member))
     renewed = (SessionRenewed(member.member_id, _session_timeout_ms(member)),)
     current = member.current

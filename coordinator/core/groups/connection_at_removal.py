@@ -8,6 +8,7 @@ from typing import Final, Protocol
 
 import msgspec
 
+from _wire.errors import ErrorCode
 from coordinator.core.client_connection import ClientConnection
 from coordinator.core.decision import OperationContext
 
@@ -51,6 +52,8 @@ class ConnectionAtRemoval(msgspec.Struct, frozen=True):
     """How long the pause of the coordinator was in which it may have been closed; None: it was closed in none."""
     muted_ms: int | None = None
     """For how long of the member's silence nothing was read from it, because a quota was exceeded."""
+    rejected: str = ""
+    """The error with which its last heartbeat in its silence was answered, if one came."""
     denied: DeniedSince | None = None
     """The requests in the member's silence that were refused because a right on its group is missing."""
 
@@ -70,16 +73,34 @@ def connection_at_removal(group_id: str, member: ConnectedMember, context: Opera
         return UNKNOWN
     renewed_ms = context.environment.sessions.last_renewed_ms(group_id, member.member_id)
     found = _open_or_closed(connection, renewed_ms, member, context)
-    if not (connection.denials or connection.muted_until_ms):
+    if not (connection.denials or connection.muted_until_ms or connection.rejection):
         return found
     if renewed_ms is None:  # since it joined
         renewed_ms = (member.joined_ms or 0) - context.environment.wall.step_ms
     return msgspec.structs.replace(
         found,
-        muted_ms=max(0, min(connection.muted_until_ms, context.now_ms) - max(connection.muted_from_ms, renewed_ms))
-        or None,
+        muted_ms=_muted_since(renewed_ms, connection, context.now_ms),
         denied=_denied_since(renewed_ms, connection, group_id, context),
+        rejected=_rejected_since(renewed_ms, connection, member.member_id),
     )
+
+
+def _muted_since(renewed_ms: int, connection: ClientConnection, now_ms: int) -> int | None:
+    """For how long nothing was read from a connection because of a quota: until it was closed, at most."""
+    ended_ms = now_ms if connection.closed_ms is None else connection.closed_ms
+    return max(0, min(connection.muted_until_ms, ended_ms) - max(connection.muted_from_ms, renewed_ms)) or None
+
+
+def note_rejected(member_id: str, error: ErrorCode, context: OperationContext) -> None:
+    """A heartbeat of a member was answered with an error: it renews no session, and its client may go other ways."""
+    if context.client_connection is not None:
+        context.client_connection.reject(member_id, error.name, context.now_ms)
+
+
+def _rejected_since(renewed_ms: int, connection: ClientConnection, member_id: str) -> str:
+    found = connection.rejection
+    is_its_own = found is not None and found.member_id == member_id and found.at_ms > renewed_ms
+    return found.error if found is not None and is_its_own else ""
 
 
 def connection_at_leave(context: OperationContext) -> ConnectionAtRemoval:
@@ -88,6 +109,12 @@ def connection_at_leave(context: OperationContext) -> ConnectionAtRemoval:
     if connection is None or not 0 <= context.now_ms - connection.muted_until_ms <= READ_AFTER_MS:
         return UNKNOWN
     return ConnectionAtRemoval(muted_ms=connection.muted_until_ms - connection.muted_from_ms or None)
+
+
+def heard_before(heard_ms: int | None, context: OperationContext) -> int | None:
+    """When a member was heard before its request; when what waited with it had been sent is not known."""
+    muted_ms = connection_at_leave(context).muted_ms
+    return heard_ms if heard_ms is None or muted_ms is None else min(heard_ms, context.wall_ms - muted_ms)
 
 
 def _denied_since(

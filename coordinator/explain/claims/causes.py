@@ -106,7 +106,7 @@ class Usual(StrEnum):
     UNNAMED = "unnamed"
     """The client does not say what it is."""
     FORGOTTEN = "forgotten"
-    """The coordinator had restarted since the client said what it is."""
+    """The coordinator had loaded its group again since the client said what it is."""
     UNSEEN = "unseen"
     """Logs and records of other brokers do not tell what the client is."""
     NOT_LOGGED = "not_logged"

@@ -13,8 +13,8 @@ class Silent(Claim, frozen=True):
     commits if `committed_ms` says so, and the coordinator did nothing to it in that time (see `Refused`, `Muted`,
     `Unheard`). `since_ms` None: not known.
 
-    Its evidence is unknown where nothing is known of its connection, as after a start of the coordinator: it may have
-    been refused or muted then.
+    Its evidence is unknown where nothing is known of its connection, as after a start of the coordinator: requests of
+    it may have been refused, rejected or left unread then.
     """
 
     member: MemberRef

@@ -10,7 +10,7 @@ from coordinator.explain.folded_group import STABLE, FoldedGroup
 from coordinator.explain.generation import (
     CAME_TOO_LATE,
     CHANGES_KEPT_MAX,
-    CONSUMER,
+    OF_EPOCHS,
     Joining,
     Outcome,
     Removal,
@@ -24,6 +24,9 @@ from coordinator.explain.replaced_clients import remember_client
 
 LATE: Final = 2.5
 """Which part of its session timeout passes without a heartbeat at most, one that is late included, if all is well."""
+
+BY_REQUEST: Final = frozenset({Cause.GROUP_MAX_SIZE_REACHED, Cause.MEMBER_LEFT})
+"""Why a member is gone that asked for something at that time."""
 
 AT_ONCE_MS: Final = 1_000
 """A client that waits while the event loop of the coordinator is blocked is back so soon after that."""
@@ -54,7 +57,7 @@ def _rejoined(history: FoldedGroup, event: schema.MemberRejoined) -> None:
         pending.add(pending.resubscribed, _resubscription(event, known))
     was_loaded = known.was_loaded
     known.rejoin(event)
-    if history.group_type != CONSUMER and not _keeps_what_it_owns(history, known):
+    if history.group_type not in OF_EPOCHS and not _keeps_what_it_owns(history, known):
         history.owners.gave_up(
             event.member.member_id, event.time_ms, is_unsure=_came_late(history, event, was_loaded=was_loaded)
         )
@@ -67,7 +70,8 @@ def _came_late(history: FoldedGroup, event: schema.MemberRejoined, *, was_loaded
     Of one that was not heard since a load that is not known.
     """
     if event.last_heard_ms is None or not event.session_timeout_ms:
-        return was_loaded or history.owners.rejoins_told
+        is_told = history.owners.rejoins_told or (event.session_timeout_ms is not None and not history.is_observed)
+        return was_loaded or is_told
     history.owners.rejoins_told = True
     return LATE * (event.time_ms - event.last_heard_ms) > event.session_timeout_ms
 
@@ -117,17 +121,24 @@ def take_removal(
         event.coordinator_paused_ms,
         event.connection_closed_in_pause_ms,
         known is not None and known.is_revoking,
-        known is not None and known.was_loaded,
+        known is not None and (known.was_loaded or _is_forgotten(event.member, known.member)),
         seq,
         event.connection_muted_ms,
         event.denied,
-        history.group_type == CONSUMER,
+        history.group_type in OF_EPOCHS,
         None if known is None else sum(map(len, known.partitions.values())) + known.unnamed_partitions,
         history.loaded_ms,
         event.connection_closed_in_pause_ms is not None and _is_back(history, event),
+        event.rejected,
         None if known is None else known.left_ms,
+        _answered_ms(history, event.member.member_id),
     )
-    history.owners.gave_up(event.member.member_id, removal.stopped_ms, is_unsure=removal.may_have_stopped_earlier)
+    history.owners.gave_up(
+        event.member.member_id,
+        removal.stopped_ms,
+        is_unsure=removal.may_have_stopped_earlier,
+        consumed_ms=_consumed_ms(history, removal),
+    )
     latest = history.latest
     if latest is not None and latest.reconciliations is not None and latest.is_open:
         latest.reconciliations.removed(event.member.member_id, at_ms)
@@ -135,6 +146,35 @@ def take_removal(
     pending.add(pending.removed, removal)
     if history.joining is not None:
         history.joining.members.pop(event.member.member_id, None)
+
+
+def _consumed_ms(history: FoldedGroup, removal: Removal) -> int | None:
+    """Until when a member that is gone surely had what it was assigned; None: it is not known to have left it unused.
+
+    Of a member of a classic group nothing tells that it sent SyncGroup, if that came after the one of the leader, but
+    its commits. One that exceeded max.poll.interval.ms may never have called poll() since it joined, and one that had
+    no place may have been told of the next rebalance instead.
+    """
+    stable = history.latest_stable
+    if removal.cause not in BY_REQUEST or removal.gives_no_reason or stable is None:
+        return None
+    part = stable.members.get(removal.member.member_id)
+    if part is None or part.sync_ms is not None:
+        return None
+    return removal.last_committed_ms or 0
+
+
+def _answered_ms(history: FoldedGroup, member_id: str) -> int | None:
+    for generation in reversed(history.generations):
+        if generation.generation_started_ms is not None:
+            is_its_own = not generation.is_epoch and member_id in generation.members
+            return generation.generation_started_ms if is_its_own else None
+    return None
+
+
+def _is_forgotten(member: MemberRef, known: MemberRef) -> bool:
+    """Whether a load that no event tells of, as of a full disk, took what a client had said of itself."""
+    return bool(known.client_software_name) and not member.client_software_name
 
 
 def _is_back(history: FoldedGroup, event: schema.MemberRemoved | schema.DepartedMember) -> bool:
@@ -155,7 +195,7 @@ def _is_back(history: FoldedGroup, event: schema.MemberRemoved | schema.Departed
 def _timeout_ms(history: FoldedGroup, removed: KnownMember | None, cause: Cause) -> int | None:
     """The rebalance timeout of a member; what it was too late by is the largest of all members in a classic group."""
     own_ms = None if removed is None else removed.timeout_ms(cause)
-    if own_ms is None or cause not in CAME_TOO_LATE or history.group_type == CONSUMER:
+    if own_ms is None or cause not in CAME_TOO_LATE or history.group_type in OF_EPOCHS:
         return own_ms
     return max([own_ms, *(each.rebalance_timeout_ms or own_ms for each in history.members.values())])
 
@@ -172,11 +212,11 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
     known.member, known.joined_ms = event.member, event.time_ms
     known.subscribed_topics = tuple(event.subscribed_topics) or known.subscribed_topics
     history.owners.replaced(event.old_member_id, event.member)
-    _note_absence(history, event)
-    if event.state != STABLE and history.group_type != CONSUMER:
+    _note_absence(history, event, known.left_ms)
+    if event.state != STABLE and history.group_type not in OF_EPOCHS:
         # The new process has nothing yet, and that the old one had stopped is noticed by its replacement.
         history.owners.gave_up(event.member.member_id, event.time_ms, is_unsure=True)
-    elif history.group_type != CONSUMER:
+    elif history.group_type not in OF_EPOCHS:
         history.owners.goes_on(event.member, known.partitions, event.time_ms)
     change = Replacement(
         event.member,
@@ -197,13 +237,13 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
         _note_join(history, event.member, None, event.time_ms)
 
 
-def _note_absence(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
+def _note_absence(history: FoldedGroup, event: schema.StaticMemberReplaced, left_ms: int | None) -> None:
     """While the group is not stable it is told for how long its partitions had no owner: since the client was heard.
 
     After a load that is not known, and they had none since then, at least.
     """
     if history.latest is not None and history.latest.outcome is not Outcome.STABLE:
-        stopped_ms = event.old_last_heard_ms or history.loaded_ms or event.time_ms
+        stopped_ms = left_ms or event.old_last_heard_ms or history.loaded_ms or event.time_ms
         history.owners.gave_up(event.member.member_id, stopped_ms, is_unsure=True)
 
 

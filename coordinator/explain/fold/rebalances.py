@@ -7,7 +7,7 @@ from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent
 from coordinator.core.causes import Cause
 from coordinator.explain.folded_group import EMPTY, RECONCILED, STABLE, FoldedGroup
-from coordinator.explain.generation import CONSUMER, Changes, LateTarget, Outcome
+from coordinator.explain.generation import OF_EPOCHS, Changes, LateTarget, Outcome
 from coordinator.explain.known_member import KnownMember
 from coordinator.explain.owners import without
 
@@ -23,7 +23,7 @@ JOINS: Final = frozenset(
 def _rebalance_started(history: FoldedGroup, event: schema.RebalanceStarted) -> None:
     previous = history.latest
     # A group epoch has risen already; a classic generation is counted when all members have joined.
-    is_epoch = history.group_type == CONSUMER
+    is_epoch = history.group_type in OF_EPOCHS
     generation = history.begin_generation(event, event.generation_id + (not is_epoch))
     changes, history.pending_changes = history.pending_changes, Changes()
     earlier = [each for each in changes.replaced if each.at_ms < event.time_ms]
@@ -39,8 +39,13 @@ def _rebalance_started(history: FoldedGroup, event: schema.RebalanceStarted) -> 
     generation.triggers = list(event.triggers)
     generation.topic_changes = dict(event.topic_changes)
     generation.recreated_topics = list(event.recreated_topics)
+    stable = history.latest_stable
+    # A load looks at the topics anew: what was not there then is another one than was assigned before.
+    was_loaded = stable is not None and stable.coordinator_epoch != event.coordinator_epoch
+    assigned = {} if stable is None or was_loaded else stable.owners()
     for topic, (before, now) in event.topic_changes.items():
-        is_new = topic in generation.recreated_topics  # what there was of that name is gone
+        # What there was of that name is gone, unless the last leader assigned what came just before.
+        is_new = topic in generation.recreated_topics or (not before and topic not in assigned)
         if is_new or now < before:
             history.owners.deleted(topic, 0 if is_new else now)
     generation.member_count = event.members
@@ -103,7 +108,8 @@ def _assigned(history: FoldedGroup, event: schema.MemberAssigned) -> None:
         part.sync_ms = event.sync_ms
         part.partitions, part.unnamed_partitions = partitions, event.unnamed_partitions
         part.gained, part.lost, part.kept = event.gained, event.lost, event.kept
-        part.claimed, part.has_lost = event.claimed or 0, bool(event.lost)
+        part.claimed = event.claimed or 0
+        part.has_lost = any(topic not in history.owners.gone for topic in event.lost)
         before = history.members.get(member.member_id)
         part.worker, part.worker_before = event.worker, None if before is None else before.worker
     known = history.members.get(member.member_id)
@@ -124,9 +130,18 @@ def _take_claims(history: FoldedGroup, event: schema.MemberAssigned, known: Know
         # Its assignor is cooperative, whatever its name: it had given up nothing before it got its assignment.
         owners.went_on(event.member.member_id)
         owners.claiming.update(filter(None, [protocol_name]))
-    elif event.claimed == 0 and event.kept and protocol_name in owners.claiming and known.joined_ms is not None:
-        # It had lost all that before it rejoined, as clients do that find no coordinator for some time.
-        owners.gave_up(event.member.member_id, known.joined_ms, is_unsure=True)
+    elif event.claimed == 0 and protocol_name in owners.claiming:
+        if event.kept and _has_rejoined(history, known):
+            # It had lost all that before it rejoined, as clients do that find no coordinator for some time.
+            owners.gave_up(event.member.member_id, known.joined_ms or 0, is_unsure=True)
+        elif event.lost and not event.kept:
+            owners.went_on(event.member.member_id)  # until now, as its protocol is cooperative
+
+
+def _has_rejoined(history: FoldedGroup, known: KnownMember) -> bool:
+    """Whether a member has joined in the rebalance in progress: of a static one that is silent nobody asks it."""
+    began_ms = None if history.latest is None else history.latest.rebalance_started_ms
+    return began_ms is not None and known.joined_ms is not None and known.joined_ms >= began_ms
 
 
 def _reconciled(history: FoldedGroup, event: schema.MemberReconciled) -> None:

@@ -19,6 +19,8 @@ from coordinator.explain.history import GroupHistory
 from coordinator.explain.makers.context import Context
 
 STARTS: Final = (CoordinatorStarted, LeadershipTaken)
+SLOW_START_MS: Final = 1_000
+"""So long after its start a coordinator has loaded its groups."""
 SEEN: Final = Evidence(Known.SEEN)
 """An event about the coordinator itself says so; these have no `seq` of the group."""
 DERIVED: Final = Evidence(Known.DERIVED)
@@ -177,4 +179,7 @@ def _start_of_session(history: GroupHistory, removal: Removal) -> int | None:
     start_ms = max((at_ms for at_ms in starts if earliest_ms <= at_ms <= removal.at_ms), default=None)
     if start_ms is None or start_ms < max(removal.loaded_ms or start_ms, joined_ms):
         return None  # its session began again with a load after that, as the disk was full
+    began_ms = removal.at_ms - (removal.session_timeout_ms or 0)
+    if began_ms > start_ms + SLOW_START_MS:
+        return None  # as before, by a load that no event tells of: such a session is not lengthened
     return start_ms

@@ -120,6 +120,10 @@ def _for_removal(removal: Removal, context: Context, because: list[Claim]) -> Ad
     match removal.cause:
         case Cause.SESSION_EXPIRED:
             return _for_silence(removal, context, because)
+        case Cause.REBALANCE_TIMEOUT | Cause.SYNC_TIMEOUT if removal.denied is not None:
+            return None  # it was late because it was refused, and the advice for that is about a session
+        case Cause.SYNC_TIMEOUT | Cause.REBALANCE_TIMEOUT if context.was_refused_to_join(removal):
+            return None  # of its requests the coordinator knows the first one alone
         case Cause.REBALANCE_TIMEOUT if removal.muted_ms:
             return _advice(Try.QUOTA_IS_TOO_SMALL, because, member=member)
         case Cause.REBALANCE_TIMEOUT:
@@ -177,8 +181,8 @@ def _outlasting_ms(removal: Removal, again_ms: int) -> int | None:
 
 def _for_silence(removal: Removal, context: Context, because: list[Claim]) -> Advice:
     """A longer session timeout helps a member that pauses and comes back; for any other it makes the outage longer."""
-    if not removal.connection_open:
-        is_conditional = not removal.is_surely_silent
+    is_conditional = not removal.is_surely_silent
+    if is_conditional or not removal.connection_open:
         return _advice(Try.SILENT, because, member=removal.member, is_conditional=is_conditional)
     return _advice(
         Try.SILENT_ON_OPEN_CONNECTION,
@@ -206,7 +210,7 @@ def _for_leave(removal: Removal, context: Context, because: list[Claim]) -> Advi
     if leaving.by_poll_timeout:
         return _advice(Try.LONGER_POLL_INTERVAL, because, member=member, joins_in_poll=joins_in_poll)
     # A member of a consumer group joins once, so the time since then says nothing.
-    idle_ms = None if context.generation.is_epoch else leaving.idle_ms
+    idle_ms = None if context.generation.is_epoch else leaving.unanswered_ms
     limit_ms = removal.rebalance_timeout_ms
     if leaving.is_unknown and sends_poll_interval(member) and idle_ms and limit_ms and idle_ms >= limit_ms:
         return _advice(

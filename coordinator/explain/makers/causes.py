@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from coordinator.audit.schema import MemberRef, RequestRejected, Trigger
+from coordinator.audit.schema import MemberRef, OffsetsDeleted, OffsetsExpired, RequestRejected, Trigger
 from coordinator.core.causes import Cause, InferredCause
 from coordinator.explain.claims.causes import (
     AssignmentTooLarge,
@@ -152,10 +152,8 @@ def _resubscribed(trigger: Trigger, context: Context) -> Claim:
             said=said,
             evidence=seen(event),
         )
-    change = Change.PROTOCOLS
-    if context.generation.is_epoch:
-        change = Change.PATTERN
-    elif found.is_first_since_load:
+    change = Change.PATTERN if context.generation.is_epoch else Change.PROTOCOLS
+    if found.is_first_since_load:
         return Resubscribed(member=member, change=Change.NONE_KNOWN, said=said, evidence=unknown(event))
     return Resubscribed(member=member, change=change, said=said, evidence=derived(event))
 
@@ -207,7 +205,7 @@ def _left(trigger: Trigger, context: Context) -> Claim:
         way = Way.UNSUBSCRIBED
     elif leaving.is_closed:
         way = Way.CLOSED
-    is_reason_seen = context.history.reasons_are_seen
+    is_reason_seen = context.history.reasons_are_seen and not removal.gives_no_reason
     return Left(
         member=member,
         way=way,
@@ -225,13 +223,17 @@ def _undecided(trigger: Trigger, context: Context) -> Claim:
 
 def _silent(trigger: Trigger, context: Context) -> Claim:
     removal = context.removal_of(trigger)
-    return silence_of(removal, context.event_of(trigger), context.rejected_in_silence(removal))
+    is_sure = removal.is_surely_silent and not context.may_be_refused(removal)
+    return silence_of(removal, context.event_of(trigger), context.rejected_in_silence(removal), is_sure=is_sure)
 
 
 def silence_of(
-    removal: Removal, event: int | None, rejected: RequestRejected | None = None
+    removal: Removal, event: int | None, rejected: RequestRejected | None = None, *, is_sure: bool = True
 ) -> Silent | Unheard | Refused | Muted | DidNotComeBack:
-    """What is claimed of a member whose session ended: what the coordinator did to it comes before its silence."""
+    """What is claimed of a member whose session ended: what the coordinator did to it comes before its silence.
+
+    `is_sure`: it is known that the coordinator did nothing to it.
+    """
     timeout_ms = removal.session_timeout_ms or None
     if removal.left_ms is not None:
         return DidNotComeBack(
@@ -269,8 +271,8 @@ def silence_of(
         since_ms=since_ms,
         timeout_ms=timeout_ms,
         committed_ms=_committed_since(removal),
-        rejected="" if rejected is None else rejected.error,
-        evidence=seen(event) if removal.is_surely_silent else unknown(event),
+        rejected=removal.rejected if rejected is None else rejected.error,
+        evidence=seen(event) if is_sure else unknown(event),
     )
 
 
@@ -280,12 +282,19 @@ def _committed_since(removal: Removal) -> int | None:
     return committed_ms if committed_ms is not None and heard_ms is not None and committed_ms > heard_ms else None
 
 
+def _was_revoking(removal: Removal, missing: Missing, context: Context) -> bool:
+    """Brokers log what a member of another Kafka's consumer group did not do in time."""
+    history = context.history
+    is_logged = history.is_observed and context.generation.is_epoch and missing is Missing.REJOIN
+    return removal.was_revoking or (is_logged and removal.member.member_id not in history.late_to_rejoin)
+
+
 def _late(missing: Missing) -> Callable[[Trigger, Context], Claim]:
     def late(trigger: Trigger, context: Context) -> Claim:
         removal = context.removal_of(trigger)
         return Late(
             member=_member(trigger),
-            missing=Missing.GIVE_UP if removal.was_revoking else missing,
+            missing=Missing.GIVE_UP if _was_revoking(removal, missing, context) else missing,
             limit_ms=removal.rebalance_timeout_ms,
             has_no_time=removal.has_no_time,
             evidence=seen(context.event_of(trigger)),
@@ -358,7 +367,8 @@ def left_unsaid(removals: Iterable[Removal], history: FoldedGroup) -> Iterator[L
         usual = _usual_seen(history) or Usual.UNKNOWN
         yield LeftUnsaid(members=tuple(each.member for each in unsaid), usual=usual, evidence=evidence)
     elif unsaid:
-        yield _why_unsaid(unsaid[0], _usual_seen(history))
+        is_topic_gone = any(_takes_topics(each, unsaid[0]) for each in history.deletions)
+        yield _why_unsaid(unsaid[0], _usual_seen(history), has_nothing=unsaid[0].owned == 0 or is_topic_gone)
 
 
 def _usual_seen(history: FoldedGroup) -> Usual | None:
@@ -368,13 +378,23 @@ def _usual_seen(history: FoldedGroup) -> Usual | None:
     return Usual.UNSEEN if history.reasons_are_seen else Usual.NOT_LOGGED
 
 
-def _why_unsaid(removal: Removal, usual: Usual | None) -> LeftUnsaid:
-    limit_ms, idle_ms = removal.rebalance_timeout_ms, Leaving(removal).idle_ms
+def _takes_topics(deletion: OffsetsDeleted | OffsetsExpired, removal: Removal) -> bool:
+    """Whether a topic was deleted since a member committed last: what it had of it brings no records."""
+    is_deleted = isinstance(deletion, OffsetsDeleted) and deletion.cause is Cause.TOPIC_DELETED
+    return is_deleted and (removal.last_committed_ms or 0) <= deletion.time_ms <= removal.at_ms
+
+
+def _why_unsaid(removal: Removal, usual: Usual | None, *, has_nothing: bool) -> LeftUnsaid:
+    leaving, limit_ms = Leaving(removal), removal.rebalance_timeout_ms
+    idle_ms = leaving.idle_ms
     if not sends_poll_interval(removal.member):
         limit_ms = None
     guess = Guess.NEITHER
-    if removal.owned != 0 and idle_ms is not None and limit_ms is not None:  # who has nothing commits nothing
+    if not has_nothing and idle_ms is not None and limit_ms is not None:  # who has nothing commits nothing
         guess = Guess.CLOSED if idle_ms < limit_ms else Guess.POLL_TIMEOUT
+        is_forgotten = removal.was_loaded and removal.last_committed_ms is None  # a load takes that with it
+        if guess is Guess.POLL_TIMEOUT and (is_forgotten or (leaving.unanswered_ms or 0) < limit_ms):
+            guess = Guess.NEITHER
     return LeftUnsaid(
         members=(removal.member,),
         usual=usual or _usual(removal),

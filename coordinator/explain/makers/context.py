@@ -7,6 +7,7 @@ from coordinator.audit.schema import MemberRef, RequestRejected, Trigger
 from coordinator.core.causes import Cause
 from coordinator.explain.generation import Generation, Joining, Outcome, Removal, Replacement, Resubscription
 from coordinator.explain.history import GroupHistory
+from coordinator.explain.identities import identity
 
 READ_AFTER_MS: Final = 1_000
 """What was sent while the coordinator stood still is read so soon after that."""
@@ -52,10 +53,18 @@ class Context:
         found = self.came_again.get(removal.member.member_id)
         if found is None or found.time_ms < removal.at_ms or removal.muted_ms:
             return None  # what was sent before the connection was muted is read after that, whoever lives
+        if self._was_removed_again(removal, found.time_ms):
+            return None
         is_at_once = found.time_ms - removal.at_ms <= READ_AFTER_MS
         if is_at_once and (removal.coordinator_paused_ms or removal.connection_closed_in_pause_ms):
             return None  # nor is what waited while the coordinator stood still
         return found
+
+    def _was_removed_again(self, removal: Removal, by_ms: int) -> bool:
+        """Whether a load took the removal back, and the member was removed later."""
+        removals = (each for generation in self.history.generations for each in generation.changes.removed)
+        later = (each.member.member_id for each in removals if removal.at_ms < each.at_ms <= by_ms)
+        return removal.member.member_id in later
 
     def rejected_in_silence(self, removal: Removal) -> RequestRejected | None:
         """A request under its member id that was rejected, and so renewed no session, before the member was removed."""
@@ -64,6 +73,28 @@ class Context:
             return None
         theirs = (each for each in self.history.rejected if each.member.member_id == removal.member.member_id)
         return next((each for each in theirs if since_ms < each.time_ms <= removal.at_ms and not each.injected), None)
+
+    def may_be_refused(self, removal: Removal) -> bool:
+        """Whether a connection that is not known may have brought requests of a removed member, and they were refused.
+
+        Its client was refused before it was removed, and has closed the connection by which it had joined.
+        """
+        if removal.connection_open or removal.connection_closed_ms is None:
+            return False
+        client = removal.member.client_id, removal.member.client_host
+        return any(
+            each.time_ms <= removal.at_ms and (each.client_id, each.client_host) == client
+            for each in self.history.denials
+        )
+
+    def was_refused_to_join(self, removal: Removal) -> bool:
+        """Whether its client asked to join again while it was waited for, and was refused."""
+        since_ms = removal.last_joined_ms or 0
+        who = identity(removal.member), (removal.member.client_id, removal.member.client_host)
+        return any(
+            each.api == "JoinGroup" and since_ms <= each.time_ms <= removal.at_ms and identity(each.member) in who
+            for each in self.history.rejected
+        )
 
     def removal_of(self, trigger: Trigger) -> Removal:
         found = None if trigger.member is None else self._removals.get(trigger.member.member_id)

@@ -68,6 +68,12 @@ def _in_progress(context: Context) -> Claim:
     generation, history = context.generation, context.history
     evidence = derived(generation.last_seq)
     has_started = generation.generation_started_ms is not None
+    if (
+        history.is_observed
+        and generation.is_epoch
+        and not any(each.is_assigned for each in generation.members.values())
+    ):
+        return EndUnknown(evidence=unknown(generation.last_seq))  # lines do not tell what members hold
     if generation.is_epoch or has_started or history.last_ms is None or history.is_observed:
         return InProgress(
             is_epoch=generation.is_epoch, has_started=has_started or not generation.is_epoch, evidence=evidence

@@ -212,6 +212,8 @@ def _undecided(claim: Undecided, telling: Telling) -> str:
             return f"{who} is gone: it left, or its session expired"
         case InferredCause.STATIC_REPLACED_OR_BACK:
             return f"the static member {who} came back: it took its own place, or joined after it had been removed"
+        case InferredCause.PENDING_MEMBER_LEFT:
+            return f"{who} left, which had been handed a member id and had not joined with it"
         case InferredCause.NO_CHANGE_SEEN:
             return "a member joined again, or another one came and went; its members and their topics are the same"
         case InferredCause.REJOINED_OR_CHANGED:

@@ -117,6 +117,8 @@ def _group_gone(claim: GroupGone) -> str:
     event = claim.event
     if event.requested_by is not None:
         return f"{requester(event.requested_by)} deleted the group"
+    if event.cause is Cause.GROUP_REMOVED:
+        return "the group was removed"
     return _REMOVALS.get(event.cause, f"the group was removed: {event.cause.value.replace('_', ' ')}")
 
 

@@ -17,6 +17,8 @@ MADE_ID: Final = re.compile(rf"(?s:(?:.*-)?{UUID})|[A-Za-z0-9_+/-]{{22}}")
 SUFFIX_CHARS: Final = 37
 """What the broker adds to a client's or an instance id."""
 
+TEMPORARILY: Final = -2
+"""Rank of a reading whose instance id ends with a word of another message."""
 KNOWN_MAX: Final = 200_000
 
 
@@ -37,7 +39,10 @@ class KnownIds:
         return group_id in self._groups
 
     def is_plausible(self, member_id: str) -> bool:
-        return member_id == "" or member_id in self._members or MADE_ID.fullmatch(member_id) is not None
+        return member_id in self._members or MADE_ID.fullmatch(member_id) is not None
+
+    def has_members(self, member_ids: list[str]) -> bool:
+        return self._members.issuperset(member_ids)
 
     def split(self, text: str) -> tuple[tuple[str, ...], bool]:
         """The member ids of a list, and whether all are plausible. Ids may have commas in them."""
@@ -45,7 +50,7 @@ class KnownIds:
         pending: str | None = None
         for part in text.split(", "):
             pending = part if pending is None else f"{pending}, {part}"
-            if self.is_plausible(pending):
+            if pending == "" or self.is_plausible(pending):  # of a static member that was removed by its instance id
                 found.append(pending)
                 pending = None
         if pending is None:
@@ -59,19 +64,24 @@ def choose(found: list[Reading], known: KnownIds) -> tuple[Reading, bool]:
         return found[0], True
     ranked = sorted(found, key=lambda each: _rank(each, known), reverse=True)
     best = ranked[0]
-    is_sure = _is_plausible(best, known) and _rank(best, known) > _rank(ranked[1], known)
-    return best, is_sure
+    if not _is_plausible(best, known) or _rank(best, known) <= _rank(ranked[1], known):
+        return best, False
+    of_same_group = [each for each in ranked[1:] if each.groups == best.groups and _fits(each) != TEMPORARILY]
+    return best, not of_same_group or known.has_members(best.members) or _fits(best) == 1
 
 
 def _rank(reading: Reading, known: KnownIds) -> tuple[int, ...]:
     groups = sum(map(known.is_group, reading.groups))
-    members = sum(map(known.is_plausible, reading.members)) - sum(
-        not known.is_plausible(each) for each in reading.members
-    )
+    members = sum(1 if each in _nobody(reading) or known.is_plausible(each) else -1 for each in reading.members)
     if reading.list_text is not None:
         members += 1 if known.split(reading.list_text)[1] else -1
     is_known_reason = reading.reason is None or reading.reason.reason is not Reason.OTHER
     return 2 * groups + members + 2 * is_known_reason, _fits(reading)
+
+
+def _nobody(reading: Reading) -> tuple[str, ...]:
+    """An administrator who removes a static member by its instance id gives no member id."""
+    return ("",) if reading.reason is not None and reading.reason.reason is Reason.LEFT else ()
 
 
 def _fits(reading: Reading) -> int:
@@ -80,13 +90,13 @@ def _fits(reading: Reading) -> int:
         return 0
     instance, member_id = reading.instance_of
     if instance.endswith(" temporarily"):
-        return -2
+        return TEMPORARILY
     return 1 if member_id[:-SUFFIX_CHARS] == instance else -1
 
 
 def _is_plausible(reading: Reading, known: KnownIds) -> bool:
     return (
         all(map(known.is_group, reading.groups))
-        and all(map(known.is_plausible, reading.members))
+        and all(each in _nobody(reading) or known.is_plausible(each) for each in reading.members)
         and (reading.list_text is None or known.split(reading.list_text)[1])
     )

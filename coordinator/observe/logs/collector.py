@@ -12,8 +12,10 @@ from coordinator.observe.logs.scanner import Entry
 from coordinator.observe.logs.statements import GroupsDeleted, Statement
 from coordinator.observe.places import Place, Source
 
-STATEMENTS_MAX: Final = 500_000
-"""About 400 bytes each. The oldest are left out."""
+STATEMENTS_MAX: Final = 300_000
+"""About 700 bytes each. The oldest are left out."""
+SEEN_MAX: Final = 4_000_000
+"""Lines that are remembered, to leave out those that are there twice: 64 bytes each."""
 BACK_MAX_MS: Final = 90 * 60_000
 """Clocks are set back by an hour at most; a file whose times go back further has two parts."""
 OUT_OF_ORDER_SHARE: Final = 0.1
@@ -36,7 +38,7 @@ class Collector:
         self._groups, self._max = groups, statements_max
         self._known = KnownIds(groups or ())
         self._kept: list[_Kept] = []
-        self._seen: set[tuple[int, str]] = set()
+        self._seen: set[int] = set()
         self._texts: dict[str, str] = {}
         self._doubled = self._dropped = 0
         self._dropped_until_ms = 0
@@ -49,6 +51,11 @@ class Collector:
         self._name, self._file, self._latest_ms = name, self._file + 1, 0
         self._first_of_file, self._entries, self._out_of_order = len(self._kept), 0, 0
 
+    @property
+    def has_found(self) -> bool:
+        """The file has an entry that says something."""
+        return self._entries > 0
+
     def end(self) -> None:
         """The file has ended."""
         if self._out_of_order < max(OUT_OF_ORDER_MIN, self._entries * OUT_OF_ORDER_SHARE):
@@ -58,7 +65,7 @@ class Collector:
             kept.is_out_of_order = False
 
     def add(self, entry: Entry) -> None:
-        key = (entry.time_ms, entry.text)
+        key = hash((entry.time_ms, entry.text))
         if key in self._seen:
             self._doubled += 1
             return
@@ -76,6 +83,8 @@ class Collector:
             statement = self._made(entry, place, reading, entry.is_doubtful)
         elif not any(map(self._is_wanted, entry.readings)):
             return
+        if len(self._seen) >= SEEN_MAX:
+            self._seen.clear()
         self._seen.add(key)
         kept_entry = entry if statement is None else None
         self._kept.append(_Kept(order, kept_entry, place, statement, entry.is_out_of_order))
@@ -100,6 +109,8 @@ class Collector:
             if statement is None:
                 assert kept.entry is not None
                 reading, is_sure = choose(kept.entry.readings, self._known)
+                if not is_sure and not self._is_wanted(reading):
+                    reading, _ = choose([each for each in kept.entry.readings if self._is_wanted(each)], self._known)
                 if not self._is_wanted(reading):
                     continue
                 statement = self._made(kept.entry, kept.place, reading, kept.entry.is_doubtful or not is_sure)

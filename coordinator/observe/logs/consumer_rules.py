@@ -24,6 +24,18 @@ JOINS: Final = (
         protocol="share",
     ),
     Rule(f"{STREAMS}Member joins the streams group.", said.ConsumerJoined, protocol="streams"),
+    Rule(
+        f"{G}Member {{member_id}} joins the streams group using the streams protocol.",
+        said.ConsumerJoined,
+        protocol="streams",
+    ),
+    # Before 3.8
+    Rule(f"{G}Member {{member_id}} joins the consumer group.", said.ConsumerJoined, protocol="consumer"),
+    Rule(
+        f"{G}Static member {{member_id}} with instance id {{group_instance_id}} joins the consumer group.",
+        said.ConsumerJoined,
+        protocol="consumer",
+    ),
     *(
         Rule(
             f"{G}Static {member} {{member_id}} with instance id {{group_instance_id}} joins the consumer group using"
@@ -141,6 +153,7 @@ EPOCHS: Final = (
         " {rest}.",
         said.TargetComputed,
     ),
+    Rule(f"{G}Computed a new target assignment for epoch {{epoch}}: {{rest}}.", said.TargetComputed),  # before 3.8
     Rule(
         f"{G}Scanned {{topics}} topics to refresh regular expressions [{{text}}] in {{took_ms}}ms.",
         said.PatternsScanned,

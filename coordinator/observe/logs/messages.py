@@ -5,11 +5,12 @@ which names the broker, then come the words of one of the rules.
 """
 
 import re
+from itertools import chain
 from typing import Any, Final
 
 from coordinator.observe.logs.classic_rules import CLASSIC_RULES
 from coordinator.observe.logs.consumer_rules import CONSUMER_RULES
-from coordinator.observe.logs.coordinator_rules import COORDINATOR_RULES
+from coordinator.observe.logs.coordinator_rules import COORDINATOR_RULES, UNINTERESTING
 from coordinator.observe.logs.reasons import ReasonReading, reason_readings
 from coordinator.observe.logs.rules import Rule, elements
 from coordinator.observe.logs.statements import RebalancePrepared
@@ -25,6 +26,8 @@ PREFIX: Final = re.compile(
 
 FIRST_WORD: Final = re.compile(r"[^\s{=]+")
 END_CHARS: Final = 6
+BEGIN_CHARS: Final = 10
+"""A message with a shorter beginning and a full stop may be one of a version that is not known."""
 
 
 class RulesOfWord:
@@ -38,9 +41,14 @@ class RulesOfWord:
         end = rule.template.last[-END_CHARS:]
         (self._open if len(end) < END_CHARS else self._by_end.setdefault(end, [])).append(rule)
 
+    def begin(self, text: str) -> bool:
+        firsts = {each.template.first for each in chain(self._open, *self._by_end.values())}
+        return any(text.startswith(each) and (len(each) >= BEGIN_CHARS or not text.endswith(".")) for each in firsts)
+
     def that_may_read(self, text: str) -> list[Rule]:
+        found = [each for each in self._open if each.template.probe in text]
         closed = self._by_end.get(text[-END_CHARS:])
-        return self._open if closed is None else [*closed, *self._open]
+        return found if closed is None else [*closed, *found]
 
 
 def _by_first_word() -> dict[str, RulesOfWord]:
@@ -102,6 +110,13 @@ def message_of(text: str) -> Message | None:
     )
 
 
+def begins_as_known(text: str) -> bool:
+    """Whether a message begins with the words of a rule, up to its first field, and is none that is left out."""
+    word = FIRST_WORD.match(text)
+    rules = None if word is None else RULES.get(word.group())
+    return rules is not None and rules.begin(text) and not any(each.readings(text) for each in UNINTERESTING)
+
+
 def readings(text: str) -> list[Reading]:
     """All the ways to read a message without its prefix. Raises TooManyReadings."""
     word = FIRST_WORD.match(text)
@@ -109,6 +124,8 @@ def readings(text: str) -> list[Reading]:
     found: list[Reading] = []
     for rule in () if rules is None else rules.that_may_read(text):
         for values in rule.template.readings(text):
+            if values.get("again", values.get("member_id")) != values.get("member_id"):
+                continue  # the message names the member twice
             if "reason" in values and rule.statement is RebalancePrepared:
                 text_of_reason = values.pop("reason")
                 is_java = rule.template.text.endswith(").")

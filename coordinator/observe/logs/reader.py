@@ -3,11 +3,12 @@
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from typing import Final
 
 import msgspec
 
+from coordinator.garbage import no_collections
 from coordinator.observe.logs.client_reader import BEGINS, ClientScanner, without_doubles
 from coordinator.observe.logs.client_statements import ClientStatement
 from coordinator.observe.logs.collector import Collector
@@ -22,6 +23,8 @@ from coordinator.observe.logs.wanted import wanted
 
 Progress = Callable[[int, int], None]
 """Called with the bytes that are read, and all bytes (0: not known)."""
+
+NOTHING: Final = "no line of a known format, and nothing about groups"
 
 CLIENT_STATEMENTS_MAX: Final = 200_000
 
@@ -66,16 +69,20 @@ def read_broker_logs(
             scanner = Scanner(text.unwrap, LocalTimes(zone), is_wanted)
             counts = scanner.counts
             for window in text.windows():
-                for entry in scanner.entries(window):
-                    collector.add(entry._replace(line=text.line(entry.line)))
+                with no_collections():  # a statement has no reference cycle
+                    for entry in scanner.entries(window):
+                        collector.add(entry if text.is_plain else entry._replace(line=text.line(entry.line)))
                 report()
             if text.defect:
                 notes.append(f"{file.name}: {text.defect}")
+            if text.is_unknown and not collector.has_found:
+                notes.append(f"{file.name}: {NOTHING}")
         collector.end()
         notes += counts.notes(file.name)
     statements = collector.statements()
     notes += collector.notes()
-    return LogStatements(statements, notes, any(each.is_zone_assumed for each in statements))
+    is_assumed = any(each.is_zone_assumed for each in statements)
+    return LogStatements(statements, [*notes, *_note_of_zone(zone, is_assumed)], is_assumed)
 
 
 def read_client_logs(
@@ -93,7 +100,7 @@ def read_client_logs(
     notes: list[str] = []
     found: list[ClientStatement] = []
     for file, opened, report in _opened(paths, log_format, notes, progress):
-        counts = Counts()
+        counts, before = Counts(), len(found)
         with _noting_defects(file, notes):
             text = LogText(opened, log_format, BEGINS)
             scanner = ClientScanner(file.name, text, LocalTimes(zone), groups)
@@ -104,9 +111,18 @@ def read_client_logs(
                     counts.add(f"more than {CLIENT_STATEMENTS_MAX} statements, the oldest were left out", 0)
                     found = without_doubles(found)[-CLIENT_STATEMENTS_MAX // 2 :]
                 report()
+            if text.is_unknown and len(found) == before:
+                notes.append(f"{file.name}: {NOTHING}")
         notes += counts.notes(file.name)
     statements = without_doubles(found)
-    return ClientLogStatements(statements, notes, any(each.is_zone_assumed for each in statements))
+    is_assumed = any(each.is_zone_assumed for each in statements)
+    return ClientLogStatements(statements, [*notes, *_note_of_zone(zone, is_assumed)], is_assumed)
+
+
+def _note_of_zone(zone: tzinfo | None, is_assumed: bool) -> list[str]:
+    if zone is not None or not is_assumed:
+        return []
+    return [f"times without a zone were read in that of this machine ({datetime.now().astimezone():%Z, UTC%z})"]
 
 
 def _opened(

@@ -56,7 +56,8 @@ WITHOUT: Final = tuple(
 )
 
 
-_BARE: Final = next(template for template, _ in WITHOUT if template.text == "Adding new member {member_id}")
+_LAST: Final = ("Adding new member {member_id}", "Group's selectedProtocol will change because static member {rest}")
+"""Read as nothing else, because the words of other versions go on after these."""
 
 
 class ReasonReading:
@@ -95,7 +96,7 @@ def reason_readings(text: str, is_java: bool) -> list[ReasonReading]:
         ReasonReading(reason, text, values, None, template)
         for template, reason in whole
         for values in template.readings(text)
-        if _is_dialect(template, is_java)
+        if is_dialect(template, is_java)
     ]
     while at >= 0:
         own, client_reason = text[:at], text[at + len(CLIENT) :]
@@ -103,18 +104,19 @@ def reason_readings(text: str, is_java: bool) -> list[ReasonReading]:
             ReasonReading(reason, own, values, client_reason, template)
             for template, reason in WITH_CLIENT_REASON
             for values in template.readings(own)
-            if _is_dialect(template, is_java)
+            if is_dialect(template, is_java)
         ]
         if len(found) > 64:
             raise TooManyReadings(text)
         at = text.find(CLIENT, at + 1)
-    if len(found) > 1:  # what has an instance id is of a version that writes one
-        found = [each for each in found if each.template is not _BARE] or found
+    found = [each for each in found if each.template is None or each.template.text not in _LAST] or found
     return found or [ReasonReading(Reason.OTHER, text, {}, None)]
 
 
-def _is_dialect(template: Template, is_java: bool) -> bool:
-    """The one coordinator writes `Some(I)`, the other one `I`."""
+def is_dialect(template: Template, is_java: bool) -> bool:
+    """The one coordinator writes `Some(I)` and `joining`, the other one `I` and `is joining`."""
+    if template.text.endswith(" joining group during {state_during}"):
+        return template.text.startswith("Member {member_id} is ") == is_java
     other = Kind.SCALA_INSTANCE if is_java else Kind.JAVA_INSTANCE
     return template.kinds.get("group_instance_id") is not other
 

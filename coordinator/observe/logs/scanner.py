@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from coordinator.observe.logs.counts import Counts
 from coordinator.observe.logs.layouts import HEAD, INNER_LOGGER, is_coordinator, split_logger
 from coordinator.observe.logs.lines import LINE_BYTES_MAX, Line
-from coordinator.observe.logs.messages import PREFIX, Reading, message_of, readings
+from coordinator.observe.logs.messages import PREFIX, Reading, begins_as_known, message_of, readings
 from coordinator.observe.logs.templates import TooManyReadings
 from coordinator.observe.logs.times import LocalTimes, fraction_ms, in_zone_of, offset_ms, utc_ms
 from coordinator.observe.logs.unwrapping import Unwrapping, recognised
@@ -21,6 +21,9 @@ from coordinator.observe.logs.wrappings import ISO
 PLAIN_HEAD: Final = re.compile(rb"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] [A-Z]+ ")
 PLAIN_TAIL: Final = re.compile(rb" \((?:kafka|org\.apache\.kafka|state\.change)\.[\w.$]+\)\n\Z")
 """How nearly all lines around begin and end. It saves looking at them in detail."""
+COORDINATOR: Final = b"kafka.coordinator.group.Group"
+ENDS: Final = b")}\r"
+BEGINS: Final = (b"[Group", b"Loaded member ", b"Group leader ")
 ANYWHERE: Final = re.compile(
     r"\[Group(?:Coordinator (?:id=)?|MetadataManager brokerId=)-?\d|Loaded member MemberMetadata\("
 )
@@ -55,25 +58,37 @@ class Scanner:
     def __init__(self, unwrap: Unwrapping, times: LocalTimes, is_wanted: Callable[[bytes], bool] | None = None) -> None:
         self._unwrap, self._times, self._is_wanted = unwrap, times, is_wanted
         self._latest_ms: dict[str, int] = {}
+        self._is_broken = False
+        self._read_until = -1
+        """Where the line after the last one that was read begins, in the window."""
+        self._joined_until = self._followed_until = -1
+        """The same of the last entry of several lines, and of the last line that was looked at for one."""
         self.counts = Counts()
         self._data = b""
 
     def entries(self, window: Window) -> Iterator[Entry]:
         data = self._data = window.data
         done, counted, number = window.begin, 0, window.first_line
+        self._read_until = self._joined_until = -1
+        pending: Entry | None = None
+        pending_until = -1
         for match in self._unwrap.needle.finditer(data, window.begin, window.stop):
             at = match.start()
             if at < done:
                 continue
             start = data.rfind(b"\n", 0, at) + 1
             done = self._end(at)
-            if self._is_wanted is not None and not self._is_wanted(data[start:done]):
+            if self._is_wanted is not None and _is_whole(data, done) and not self._is_wanted(data[start:done]):
                 continue
             number += data.count(b"\n", counted, start)
             counted = start
+            self._is_broken = False  # the line, as far as it goes
             entry = self._entry(start, done, number)
-            if entry is not None:
-                yield entry
+            if pending is not None:
+                yield pending._replace(is_doubtful=True) if self._is_broken and start == pending_until else pending
+            pending, pending_until = entry, done + 1
+        if pending is not None:
+            yield pending
 
     def _end(self, at: int) -> int:
         end = self._data.find(b"\n", at)
@@ -83,18 +98,21 @@ class Scanner:
         if end - start > LINE_BYTES_MAX:
             self.counts.add(f"lines of more than {LINE_BYTES_MAX >> 20} MiB, cut", number)
         line = self._unwrap(self._data[start:end])
-        if not line.is_whole and not HEAD.match(line.text):
+        head = None if line.is_whole else HEAD.match(line.text)
+        if head is None and not line.is_whole:
             line = self._of_other_format(line)
+            head = None if line.is_whole else HEAD.match(line.text)
         if line.is_foreign:
             self.counts.add("lines in another format than the rest, doubtful", number)
         if line.is_whole:
             return self._whole(line, number)
-        head = HEAD.match(line.text)
         if head is None:
             return self._headless(line, number)
         if PREFIX.match(line.text, head.end()) is None:
             return None
         text, found, is_doubtful = self._message(line, line.text[head.end() :], end, number)
+        follows_one = start in (self._read_until, self._joined_until)
+        self._read_until = -1 if self._is_broken else end + 1
         if not found:
             return None
         try:
@@ -102,7 +120,7 @@ class Scanner:
         except ValueError:
             self.counts.add("times that there are not", number)
             return None
-        is_doubtful = is_doubtful or line.is_foreign or not self._is_ended_before(start, line.stream)
+        is_doubtful = is_doubtful or line.is_foreign or not self._is_ended_before(start, line.stream, follows_one)
         is_out_of_order = self._is_out_of_order(time_ms, start, end, line)
         return self._made(text, time_ms, number, found, is_zone_assumed, is_doubtful, is_out_of_order)
 
@@ -173,21 +191,31 @@ class Scanner:
             found = self._readings(text, number)
             if found:
                 return text, found, INNER_LOGGER.search(text) is not None or self._has_late_end(end, line.stream)
+        is_whole = logger is not None and not is_broken(line.text, len(line.text) - len(body))
+        is_end = not is_whole and logger is not None and INNER_LOGGER.search(text) is not None  # of an entry before
+        text, found = ("", []) if is_end else self._joined(line, body, end, is_whole, number)
+        if found:
+            return text, found, HEAD.search(text) is not None or INNER_LOGGER.search(text) is not None
+        if is_whole:
+            return body, [], True  # of no interest
+        self._is_broken = logger is not None
+        return self._cut(body, number)
+
+    def _joined(self, line: Line, body: str, end: int, is_whole: bool, number: int) -> tuple[str, list[Reading]]:
+        """The message of several lines that begins in this one. `is_whole`: it ends before the next head."""
         joined, is_part = body, line.is_part
         for following in self._following(end, line.stream, LINES_JOINED_MAX):
-            if logger is not None and HEAD.match(following.text):
-                break  # the entry has ended, and is of no interest
+            if (is_whole and HEAD.match(following.text)) or len(joined) > LINE_BYTES_MAX:
+                break
             joined = f"{joined}{following.text}" if is_part else f"{joined}\n{following.text}"
             is_part = following.is_part
-            if len(joined) > LINE_BYTES_MAX:
-                break
-            text, last = split_logger(joined)
-            if last is None or not is_coordinator(last):
-                continue
-            found = self._readings(text, number)
-            if found:
-                return text, found, HEAD.search(text) is not None or INNER_LOGGER.search(text) is not None
-        return self._cut(body, number) if logger is None else (body, [], True)
+            text, logger = split_logger(joined)
+            if logger is not None and is_coordinator(logger):
+                found = self._readings(text, number)
+                if found:
+                    self._joined_until = self._followed_until
+                    return text, found
+        return "", []
 
     def _cut(self, body: str, number: int) -> tuple[str, list[Reading], bool]:
         """A line without its end, or one that a client made to look like a whole one."""
@@ -195,13 +223,18 @@ class Scanner:
         text = body if inner is None else body[: inner.start()]
         found = self._readings(text, number)
         if not found:
-            self.counts.add("lines of coordinators that are cut", number)
+            self.counts.add("lines of coordinators that are cut, or hold what clients wrote", number)
         return text, found, True
 
     def _has_late_end(self, end: int, stream: str) -> bool:
-        """Whether the next line is no entry, and ends like one: this one was split, and its end is of a client."""
-        if PLAIN_HEAD.match(self._data, end + 1):
-            return False
+        """Whether the next line ends like a coordinator's, and does not begin so: this one may be in the middle."""
+        head = PLAIN_HEAD.match(self._data, end + 1)
+        if head is not None:
+            if self._data.startswith(BEGINS, head.end()):
+                return False
+            stop = self._end(head.end())
+            tail = PLAIN_TAIL.search(self._data, max(head.end(), stop - 120), stop + 1)
+            return tail is not None and COORDINATOR in tail.group()
         following = next(self._following(end, stream, 1), None)
         return (
             following is not None and HEAD.match(following.text) is None and split_logger(following.text)[1] is not None
@@ -214,6 +247,7 @@ class Scanner:
             line = self._unwrap(self._data[start:end])
             if line.stream == stream:
                 most -= 1
+                self._followed_until = end + 1
                 yield line
 
     def _preceding(self, start: int, stream: str, most: int) -> Iterator[Line]:
@@ -224,18 +258,23 @@ class Scanner:
                 most -= 1
                 yield line
 
-    def _is_ended_before(self, start: int, stream: str) -> bool:
-        """Whether the entry before has its logger. If not, this line may be in the middle of it."""
+    def _is_ended_before(self, start: int, stream: str, follows_one: bool) -> bool:
+        """Whether the entry before has its logger. If not, this line may be in the middle of it.
+
+        `follows_one`: the line before is an entry of a coordinator that was read.
+        """
         if start == 0:
             return True
         if not self._unwrap.has_loggers:
             return True
-        if not stream and PLAIN_TAIL.search(self._data, max(0, start - 120), start):
+        tail = None if stream else PLAIN_TAIL.search(self._data, max(0, start - 120), start)
+        if tail is not None and (follows_one or COORDINATOR not in tail.group()):
             return True
         for line in self._preceding(start, stream, LINES_BEFORE_MAX):
+            head = HEAD.match(line.text)
             if line.is_whole or split_logger(line.text)[1] is not None:
-                return True
-            if HEAD.match(line.text):
+                return head is None or not is_broken(line.text, head.end())
+            if head is not None:
                 return False
         return False
 
@@ -293,3 +332,20 @@ def _is_set_back(time_ms: int, before_ms: int, after: list[int]) -> bool:
     if before_ms - time_ms <= HOUR_MS:
         return time_ms - ORDER_MS <= after[0] < before_ms - ORDER_MS
     return max(after) < before_ms - ORDER_MS
+
+
+def _is_whole(data: bytes, end: int) -> bool:
+    """Whether a line may end with its logger. If not, the group's id may be in the next one."""
+    return data[end - 1] in ENDS or (data[end - 1] == 0x5D and data.rfind(b") [", end - 120, end) >= 0)
+
+
+def is_broken(text: str, begin: int) -> bool:
+    """Whether an entry begins as a known message of a coordinator, and cannot be read as one."""
+    body, logger = split_logger(text[begin:])
+    message = message_of(body)
+    if message is None or text[:begin].rstrip().endswith(("DEBUG", "TRACE")) or not begins_as_known(message.text):
+        return False
+    try:
+        return logger is None or not is_coordinator(logger) or not readings(message.text)
+    except TooManyReadings:
+        return True

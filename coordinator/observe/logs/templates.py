@@ -93,7 +93,7 @@ class TooManyReadings(Exception):
 class Template:
     """Literal text with `{field}` or `{field:kind}` between."""
 
-    __slots__ = ("_between", "_fields", "_first", "_last", "_literals", "_names", "_patterns", "kinds", "text")
+    __slots__ = ("_between", "_fields", "_first", "_last", "_literals", "_names", "_patterns", "kinds", "probe", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -115,7 +115,14 @@ class Template:
         self._first, self._last = self._literals[0], self._literals[-1]
         self._names = tuple(self.kinds)
         self._between = self._literals[1:-1]
+        self.probe = max(self._literals, key=len)
+        """The longest literal: without it no reading is worth trying."""
         self._patterns = [pattern for _, pattern, _ in self._fields]
+
+    @property
+    def first(self) -> str:
+        """The literal text at the beginning."""
+        return self._first
 
     @property
     def last(self) -> str:

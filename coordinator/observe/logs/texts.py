@@ -27,10 +27,18 @@ class LogText:
             self._document = Document(self._lines)
             sample = begin_of(self._document, SAMPLE_BYTES)
             self._lines = Peeked(sample, self._document)
-        self.unwrap = unwrapping(sample.splitlines(), log_format, begins) or NO_FORMAT
+        found = unwrapping(sample.splitlines(), log_format, begins)
+        self.unwrap = found or NO_FORMAT
+        self.is_unknown = found is None and bool(sample.strip())
+        """No line at the beginning has a format that is known."""
 
     def windows(self) -> Iterator[Window]:
         return windows(self._lines)
+
+    @property
+    def is_plain(self) -> bool:
+        """Its lines are those of the file."""
+        return self._document is None
 
     def line(self, number: int) -> int:
         """The line of the file at which line `number` of its windows begins."""

@@ -83,6 +83,13 @@ def test_without_a_zone_anywhere_it_is_assumed(tmp_path: Path) -> None:
     assert [each.place.time_ms for each in found.statements] == [each["time_ms"] - 7_200_000 for each in right]
 
 
+def test_the_zone_of_this_machine_is_noted(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(BY_NAME["kill9/2.8.2-classic"].log)
+    assert ["zone were read in that of this machine" in each for each in read_broker_logs([str(path)]).notes] == [True]
+    assert read_broker_logs([str(path)], zone=UTC).notes == []
+
+
 def test_a_recorded_json_layout(tmp_path: Path) -> None:
     path = tmp_path / "server.json"
     path.write_bytes(json_layout())

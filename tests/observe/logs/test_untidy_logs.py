@@ -17,10 +17,11 @@ from coordinator.observe.logs import scanner, windows
 from coordinator.observe.logs import statements as said
 from coordinator.observe.logs.collector import Collector
 from coordinator.observe.logs.lines import LINE_BYTES_MAX
-from coordinator.observe.logs.reader import LogStatements, read_broker_logs
+from coordinator.observe.logs.reader import LogStatements, read_broker_logs, read_client_logs
 from coordinator.observe.logs.times import LocalTimes
 from coordinator.observe.logs.unwrapping import Unwrapping
 from tests.observe.logs.test_formats import bare
+from tests.observe.logs.wraps import BASES, WRAPS, wrapped
 from tests.observe.recordings import recordings, whole_runs
 
 KILL9: Final = next(each for each in recordings() if each.name == "kill9/4.3.1-classic")
@@ -76,7 +77,10 @@ def test_a_line_that_rotation_cut_in_two_is_doubtful_or_noted(tmp_path: Path) ->
     assert members(found) == [("a", False), ("b", True), ("c", False)]
     found = read(tmp_path, log[: cut - 30], log[cut - 30 :] + f"{at(3)} {failed('c')}\n")
     assert members(found) == [("a", False), ("c", False)]
-    assert any("lines of coordinators that are cut: 1 (first: line 3)" in each for each in found.notes)
+    assert any(
+        "lines of coordinators that are cut, or hold what clients wrote: 1 (first: line 3)" in each
+        for each in found.notes
+    )
 
 
 def test_standard_input_plain_and_compressed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,6 +237,8 @@ def test_a_file_of_another_kind_gives_no_statements(tmp_path: Path) -> None:
         tmp_path, noise, b"", "{}", '{"a": 1}\n{"b": 2}\n', "[]", "Just text with [GroupCoordinator 1]: in it\n"
     )
     assert found.statements == []
+    assert sum("no line of a known format" in each for each in found.notes) == 4  # two of the files are empty
+    assert sum("without a time: 1" in each for each in found.notes) == 1
     missing = read_broker_logs([str(tmp_path / "no-such-*")])
     assert missing.notes == [f"{tmp_path / 'no-such-*'}: no such file"]
 
@@ -270,3 +276,26 @@ def test_progress_ends_with_all_bytes(tmp_path: Path) -> None:
     total = sum((tmp_path / name).stat().st_size for name in ("log-0", "log-1"))
     assert seen[-1] == (total, total)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+
+
+@pytest.mark.parametrize("wrap", WRAPS)
+def test_random_damage_raises_nothing(wrap: str, tmp_path: Path) -> None:
+    rng = random.Random(wrap)
+    for base in BASES:
+        data = bytearray(wrapped(KILL9.log.decode(), base, wrap))
+        for _ in range(rng.randrange(1, 40)):
+            at_byte, length = rng.randrange(len(data)), rng.randrange(1, 60)
+            match rng.randrange(4):
+                case 0:
+                    data[at_byte] = rng.randrange(256)
+                case 1:
+                    del data[at_byte : at_byte + length]
+                case 2:
+                    data[at_byte:at_byte] = data[max(0, at_byte - length) : at_byte]
+                case _:
+                    data[at_byte:at_byte] = bytes([rng.choice(b'\n\r\0{}[]"()\\')])
+        path = tmp_path / "damaged"
+        path.write_bytes(data)
+        found = read_broker_logs([str(path)], zone=UTC, groups=frozenset(KILL9.groups))
+        assert found.statements or found.notes
+        read_client_logs([str(path)], zone=UTC)

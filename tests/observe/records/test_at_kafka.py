@@ -40,7 +40,7 @@ from tests.pipeline.rdkafka_member import RdkafkaMember
 from tests.server.quota_client import QuotaClient
 from tests.waiting import wait_for
 
-pytestmark = [pytest.mark.realtime, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.realtime, pytest.mark.nightly, pytest.mark.timeout(240)]
 
 TOPIC: Final = "orders"
 PARTITIONS: Final = 4

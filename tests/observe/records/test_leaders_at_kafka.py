@@ -16,7 +16,7 @@ from tests.differential.kafka import KafkaMissing
 from tests.e2e.members import Member, steady
 from tests.waiting import wait_for
 
-pytestmark = [pytest.mark.realtime, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.realtime, pytest.mark.nightly, pytest.mark.timeout(300)]
 
 TOPIC: Final = "orders"
 PARTITIONS: Final = 2

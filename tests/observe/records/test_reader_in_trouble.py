@@ -258,7 +258,7 @@ def test_no_right_to_read(api: int):
             list(read_offsets_partition(broker.bootstrap, G))
     assert problem.value.give == "READ on topic __consumer_offsets"
     assert str(problem.value) == (
-        f"cannot read the records of groups: no right to; {broker.bootstrap} has to give this client "
+        f"cannot read the records of groups: {broker.bootstrap} has to grant this client "
         "READ on topic __consumer_offsets"
     )
 

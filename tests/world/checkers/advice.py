@@ -152,6 +152,7 @@ def busy(claim: Given, truth: Truth, context: Context) -> str | None:
         *process.starved.all,
         *process.cut.all,
         *process.proxied.all,
+        *process.out.all,
     ]
     hindered.append((process.ended_ms, context.known_ms + 1))
     from_ms = context.disturbed_ms - BEAT_MS

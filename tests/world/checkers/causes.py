@@ -179,10 +179,11 @@ def left_unsaid(claim: claims.LeftUnsaid, truth: Truth, context: Context) -> str
             return f"{member.member_id} left because {way}"
         if claim.usual is claims.Usual.GIVES and not process.kind.says_why and process.kind.software:
             return f"{process.kind.software} gives none"
-        if claim.usual is claims.Usual.UNNAMED and process.kind.software and not truth.starts(0, context.known_ms):
+        was_loaded = bool(truth.starts(0, context.known_ms)) or truth.disk_failed_within(0, context.known_ms)
+        if claim.usual is claims.Usual.UNNAMED and process.kind.software and not was_loaded:
             return f"it says that it is {process.kind.software}"
-        if claim.usual is claims.Usual.FORGOTTEN and not truth.starts(0, context.known_ms):
-            return "the coordinator had not restarted"
+        if claim.usual is claims.Usual.FORGOTTEN and not was_loaded:
+            return "the coordinator had not loaded its group again"
     return None
 
 
@@ -198,6 +199,8 @@ def late(claim: claims.Late, truth: Truth, context: Context) -> str | None:
         return "its client asks for a positive time"
     removal = truth.removal(claim.member.member_id, context.known_ms + EXPIRY_MS)
     if removal is None:
+        if any(truth.went_on_at(each.until_ms) and each.until_ms <= context.known_ms for each in truth.away):
+            return None  # it came and went in the ms in which a pause ended
         return "it was not removed"
     from_ms, until_ms = context.disturbed_ms, removal.until_ms - INSTANT_MS
     match claim.missing:

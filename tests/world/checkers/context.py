@@ -54,7 +54,18 @@ def written_until(truth: Truth, context: Context) -> int:
     if gone:
         told = [context.begin_ms + each for each in context.history.told_ms]
         told_ms = max((each for each in told if each <= gone[0].from_ms), default=context.begin_ms)
-    return min([told_ms, *(start for start, end in truth.full.all if start <= told_ms < end)])
+    return min(
+        [told_ms, *(start for start, end in truth.full.all if start <= told_ms < end or _fails(truth, end, told_ms))]
+    )
+
+
+def _fails(truth: Truth, from_ms: int, told_ms: int) -> bool:
+    """Whether a coordinator that could not write has not loaded its groups again since there is room."""
+    answers = [
+        each for process in truth.processes for each in process.answers if max(from_ms, 0) <= each.at_ms <= told_ms
+    ]
+    last = max(answers, key=lambda each: each.at_ms, default=None)
+    return last is not None and last.error == "COORDINATOR_NOT_AVAILABLE"
 
 
 def context_of_group(history: History, begin_ms: int, told_ms: int) -> Context:

@@ -42,7 +42,8 @@ def took(claim: claims.Took, truth: Truth, context: Context) -> str | None:
     if abs(context.began_ms + told_ms - context.ended_ms) > NETWORK_MS:
         return f"it took {context.ended_ms - context.began_ms} ms"
     stable = [each for each in truth.states if each.state == STABLE and each.at_ms == context.ended_ms]
-    if stable and claim.member_count not in {each.members for each in stable}:
+    is_seen = bool(stable) and not truth.went_on_at(context.ended_ms)
+    if is_seen and claim.member_count not in {each.members for each in stable}:
         return f"it has {stable[0].members} members"
     started = started_ms(truth, context)
     if started is not None and not claim.is_epoch and abs(started - context.began_ms - claim.join_ms) > NETWORK_MS:

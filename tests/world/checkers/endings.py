@@ -66,7 +66,7 @@ def converted(claim: claims.Converted, truth: Truth, context: Context) -> str | 
 
 
 def emptied(claim: claims.Emptied, truth: Truth, context: Context) -> str | None:
-    if claim.at_ms is None:
+    if claim.at_ms is None or truth.went_on_at(claim.at_ms):
         return None
     there = [each for each in truth.all_memberships() if each.from_ms < claim.at_ms - INSTANT_MS]
     left = [each for each in there if each.until_ms > claim.at_ms + EXPIRY_MS]

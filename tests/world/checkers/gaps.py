@@ -33,10 +33,12 @@ def plans_until(truth: Truth, context: Context) -> Iterator[Plan]:
 def is_since_then(plan: Plan, context: Context) -> bool:
     """Whether a plan was made after the group was disturbed.
 
-    It may have been stable for less than a ms: what was assigned in that ms made it stable.
+    It may have been stable for less than a ms: what was assigned in that ms made it stable, but what is of a later
+    generation, as after a pause of the coordinator.
     """
     stable_ms = context.stable_before_ms
-    return plan.at_ms >= context.disturbed_ms and (stable_ms is None or plan.at_ms > stable_ms)
+    is_later = stable_ms is None or plan.at_ms > stable_ms or plan.generation_id == context.generation_id
+    return plan.at_ms >= context.disturbed_ms and is_later
 
 
 def assigned_in(truth: Truth, context: Context) -> Assigned:
@@ -59,15 +61,23 @@ def assigned_in(truth: Truth, context: Context) -> Assigned:
     return found
 
 
-def assigned_at_the_end(truth: Truth, context: Context) -> dict[Partition, str]:
-    """Partition → member, when the generation was stable: what nobody was assigned any more is left out."""
+def assigned_at_the_end(truth: Truth, context: Context, *, with_leaving: bool = False) -> dict[Partition, str]:
+    """Partition → member, when the generation was stable: what nobody was assigned any more is left out.
+
+    `with_leaving`: members that were removed in that ms were there still.
+    """
     last: dict[str, frozenset[Partition]] = {}
     for plan in plans_until(truth, context):
         if plan.is_whole:
             last = dict(plan.assigned)
         else:
             last.update(plan.assigned)
-    present = {each.member_id for each in truth.all_memberships() if each.from_ms <= context.known_ms < each.until_ms}
+    until_ms = context.known_ms - with_leaving
+    present = {
+        each.member_id
+        for each in truth.all_memberships()
+        if each.from_ms <= context.known_ms and until_ms < each.until_ms
+    }
     return {each: member_id for member_id, partitions in last.items() if member_id in present for each in partitions}
 
 
@@ -135,6 +145,7 @@ def _steps(truth: Truth, context: Context) -> Iterator[tuple[Partition, int, str
                 is_new = not known or known[-1][0] != member_id or each in released
                 is_new |= is_eager and bool(known) and known[-1][4] != plan.generation_id
                 was_released = each in released
+                is_new |= bool(known) and truth.was_removed(member_id, known[-1][1], plan.at_ms)
                 released.discard(each)
                 if is_since_then(plan, context) and is_new:
                     known.append((member_id, plan.at_ms, before, was_released, plan.generation_id))

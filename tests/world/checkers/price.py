@@ -17,7 +17,8 @@ FORGETS: Final = frozenset({"delete offsets", "delete group"})
 def unowned(claim: claims.Unowned, truth: Truth, context: Context) -> str | None:
     """There is one claim for the partitions of members that had stopped before, by name, and one for the rest."""
     every = list(all_gaps(truth, context))
-    found, meant = longest(every), _meant(claim, every, truth, context)
+    found = longest(every)
+    meant = _meant(claim, every, found, truth, context)
     known = meant.perhaps
     if not known:
         return "no such partition had an owner before"
@@ -25,8 +26,8 @@ def unowned(claim: claims.Unowned, truth: Truth, context: Context) -> str | None
     at_most = max(each.most for each in known)
     if claim.longest_ms > at_most + BEAT_MS:
         return f"it was {at_most} ms at most"
-    slack_ms = NETWORK_MS + (SYNC_MS if context.is_epoch else 0)
-    if not claim.is_at_least and claim.longest_ms + slack_ms < at_least:
+    # A static member has its place again, and a classic one its part of an epoch, some ms before its SyncGroup.
+    if not claim.is_at_least and claim.longest_ms + NETWORK_MS + SYNC_MS < at_least:
         return f"it was {at_least} ms at least"
     idle = sum(each.most > IDLE_MS for each in known)
     if claim.partitions > idle:
@@ -47,10 +48,17 @@ class Meant(NamedTuple):
     """Those that another claim may be about, too."""
 
 
-def _meant(claim: claims.Unowned, every: Iterable[tuple[Partition, Gap]], truth: Truth, context: Context) -> Meant:
+def _meant(
+    claim: claims.Unowned,
+    every: Iterable[tuple[Partition, Gap]],
+    found: dict[Partition, Gap],
+    truth: Truth,
+    context: Context,
+) -> Meant:
     """Owners are named where they had stopped before the rebalance began; the other claim is about all others.
 
-    What was taken from an owner that has gone since may be told of with either.
+    What was taken from an owner that has gone since may be told of with either. A partition that had no owner several
+    times is told of once, with the longest time (`found`).
     """
     named = {
         truth.identity(owner.member_id)
@@ -65,7 +73,7 @@ def _meant(claim: claims.Unowned, every: Iterable[tuple[Partition, Gap]], truth:
         is_either = is_named and (gap.was_released or gap.stopped_ms >= context.disturbed_ms - BEAT_MS)
         if is_named == bool(claim.owners) or is_either:
             perhaps.append((which, gap))
-            if not is_either:
+            if not is_either and gap.is_over and gap == found[which]:
                 surely.append((which, gap))
     return Meant(list(longest(surely).values()), list(longest(perhaps).values()))
 
@@ -77,10 +85,16 @@ def unowned_in_sum(claim: claims.UnownedInSum, truth: Truth, context: Context) -
 
 
 def moved(claim: claims.Moved, truth: Truth, context: Context) -> str | None:
-    if context.ended_ms is None:
+    if context.ended_ms is None or truth.went_on_at(context.ended_ms):
         return None
+    # Who is removed in the ms in which the group became stable was there still, if it was removed after that.
+    found = [_moved_to(claim, truth, context, with_leaving=each) for each in (False, True)]
+    return found[0] if all(found) else None
+
+
+def _moved_to(claim: claims.Moved, truth: Truth, context: Context, *, with_leaving: bool) -> str | None:
     assigned = assigned_in(truth, context)
-    now = assigned_at_the_end(truth, context)
+    now = assigned_at_the_end(truth, context, with_leaving=with_leaving)
     first = sum(before is None for each, (_, _, before) in assigned.items() if each in now)
     others = sum(
         before is not None and not truth.is_same_member(before, now.get(each, member_id))

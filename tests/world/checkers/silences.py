@@ -27,6 +27,7 @@ def silent(claim: claims.Silent, truth: Truth, context: Context) -> str | None:
         and each.member_id == member_id
         and not (claim.committed_ms is not None and each.api == "OffsetCommit")
         and not (claim.rejected and _was_rejected(process, each, claim.rejected))
+        and (claim.is_known or not _was_rejected(process, each))
     ]
     if heard:
         return f"{heard[0].api} of it arrived {heard[0].at_ms - since_ms} ms after the silence is said to begin"
@@ -36,14 +37,19 @@ def silent(claim: claims.Silent, truth: Truth, context: Context) -> str | None:
     if last_ms is not None and since_ms - last_ms > NETWORK_MS:
         return f"the last of it arrived {since_ms - last_ms} ms before the silence is said to begin"
     away_ms = truth.was_away(since_ms, until_ms)
-    if away_ms > EXPIRY_MS and not own_fault(process, truth, since_ms, until_ms):
+    # Of one whose connection is not known it may as well have been a quota or a right.
+    is_explained = own_fault(process, truth, since_ms, until_ms) or done_to(process, since_ms, until_ms)
+    if away_ms > EXPIRY_MS and not is_explained:
         return f"the coordinator was away for {away_ms} ms, and nothing was wrong with the member"
     return None
 
 
-def _was_rejected(process: ProcessTruth, arrival: Arrival, error: str) -> bool:
+def _was_rejected(process: ProcessTruth, arrival: Arrival, error: str = "") -> bool:
+    """Whether it was answered with this error; empty: with any."""
     return any(
-        each.api == arrival.api and each.error == error and abs(each.at_ms - arrival.at_ms) <= INSTANT_MS
+        each.api == arrival.api
+        and (each.error == error if error else each.error != "NONE")
+        and abs(each.at_ms - arrival.at_ms) <= INSTANT_MS
         for each in process.answers
     )
 
@@ -81,7 +87,7 @@ def unheard(claim: claims.Unheard, truth: Truth, context: Context) -> str | None
     if not claim.is_known:
         paused = [each.until_ms - each.from_ms for each in truth.away if each.until_ms <= removed_ms + INSTANT_MS]
         return None if max(paused, default=0) + NETWORK_MS >= claim.paused_ms else "it did not stand still for so long"
-    from_ms = removed_ms - timeout_ms - claim.paused_ms - BEAT_MS
+    from_ms = max(membership.from_ms, removed_ms - timeout_ms - claim.paused_ms - BEAT_MS)
     paused_ms = truth.was_away(from_ms, removed_ms + INSTANT_MS)
     if paused_ms + NETWORK_MS < claim.paused_ms:
         return f"the coordinator stood still for {paused_ms} ms"

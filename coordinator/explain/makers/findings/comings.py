@@ -56,10 +56,7 @@ def comes_and_goes(facts: Facts, now_ms: int) -> Iterator[ComesAndGoes]:
 def crash_loop(facts: Facts, now_ms: int) -> Iterator[CrashLoop]:
     """A client that is gone without LeaveGroup, comes back under a new member id, and is gone again."""
     for who, visits in facts.visits.items():
-        lives = facts.came_again
-        crashes = [
-            each for each in visits if each.removal.is_disconnected and each.removal.member.member_id not in lives
-        ]
+        crashes = [each for each in visits if each.removal.is_disconnected and not facts.came_again(each.removal)]
         window = densest(crashes, WINDOW_MS, lambda each: each.removal.gone_ms)
         if len(window) < CRASHES * facts.most_at_once[who] or len(window) < CRASHES:
             continue
@@ -139,14 +136,14 @@ def pauses_too_long(facts: Facts, now_ms: int) -> Iterator[PausesTooLong]:
             each
             for each in visits
             if each.removal.cause is Cause.SESSION_EXPIRED
-            and (not each.removal.is_disconnected or each.removal.member.member_id in facts.came_again)
+            and (not each.removal.is_disconnected or facts.came_again(each.removal))
             and not each.removal.is_by_coordinator
             and each.back_ms is not None
             and each.removal.session_timeout_ms
         ]
         if len(pauses) < SILENCES:
             continue
-        is_known = all(each.removal.member.member_id in facts.came_again for each in pauses)
+        is_known = all(facts.came_again(each.removal) for each in pauses)
         seqs = [each.removal.seq for each in pauses]
         yield PausesTooLong(
             kind=Kind.SHORT_SESSION_TIMEOUT,
