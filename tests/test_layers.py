@@ -80,9 +80,6 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.explain": "coordinator.audit.schema coordinator.core.causes",
         "coordinator.observe": "_wire coordinator.audit.schema coordinator.core.causes"
         " coordinator.core.consumer_protocol coordinator.core.partitioning coordinator.client coordinator.explain",
-        "coordinator.watch": "_wire coordinator.audit.schema coordinator.client coordinator.config coordinator.core"
-        " coordinator.log coordinator.observe coordinator.server coordinator.broker.retention"
-        " coordinator.security.protocols uvloop",
         "coordinator.pipeline": "_wire coordinator.audit.schema coordinator.core.causes"
         " coordinator.core.consumer_protocol coordinator.client coordinator.explain coordinator.observe"
         " pyarrow deltalake pyspark py4j delta rich",

@@ -39,6 +39,8 @@ class Told:
     notes: list[str] = field(default_factory=list)
     unknown: str = ""
     present: PresentGroup | None = None
+    is_watched: bool = False
+    """It is of a topic of `coordinator watch`, whose server need not be that of the group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,9 @@ class Source:
         if self.bootstrap is not None and not self.logs.any_paths:
             try:
                 with AuditTopic(self.bootstrap) as topic:
-                    return Told(_folded(group_id, topic.events_about(group_id)), time.time_ns() // 1_000_000)
+                    history = _folded(group_id, topic.events_about(group_id))
+                    is_watched = isinstance(history, ObservedHistory)
+                    return Told(history, time.time_ns() // 1_000_000, is_watched=is_watched)
             except NoAuditTopic:
                 pass  # a Kafka that others run
         with bars() as progress:

@@ -104,9 +104,7 @@ def command(
         recent = _recent(history, now_ms, last_ms)
         story = None if generation is None or last_ms is not None else story_of(history, generation, at)
         found, hidden = findings(history, now_ms, at), list[str]()
-        # What `coordinator watch` has seen is served by a server that coordinates no group.
-        was_watched = isinstance(history, ObservedHistory) and told_of_group.present is None
-        if source.tables is None and source.bootstrap is not None and not was_watched:
+        if source.tables is None and source.bootstrap is not None and not told_of_group.is_watched:
             of_offsets, hidden = _of_offsets(source.bootstrap, history, now_ms, at)
             found += of_offsets
         page = _page(dashboard, group_id, None if story is None else story.generation_id)

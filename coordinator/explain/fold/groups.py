@@ -63,8 +63,8 @@ def _loaded(history: FoldedGroup, event: schema.GroupLoaded) -> None:
                 generation.take_back(event.void_from_seq)
         # Who was refused a place in a group that never was asks for it again.
         void = [each for each in history.rejected if each.seq >= event.void_from_seq and each.error in NO_PLACE]
-        for each in void:
-            history.rejected.remove(each)
+        for rejection in void:
+            history.rejected.remove(rejection)
     history.pending_changes = Changes()
     for each in event.members:
         if each.member.member_id not in history.members:
