@@ -275,4 +275,11 @@ LATEST: Final[dict[str, History]] = {
         Action(25_039, "subscribe", 0, 6),
         until_ms=40_000,
     ),
+    "a rebalance moves nothing while a static member is restarted": history(
+        [JAVA._replace(instance_id="i-0"), JAVA._replace(starts=False)],
+        Action(31_023, "crash_loop", 0, 5),
+        Action(33_448, "kill", 1, 5_846),
+        topics=(("t", 1),),
+        until_ms=90_000,
+    ),
 }
