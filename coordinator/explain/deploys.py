@@ -39,6 +39,7 @@ def rolling_deploy(facts: Facts, now_ms: int) -> list[Succession]:
         and not visit.removal.is_by_coordinator
         and (visit.removal.cause is Cause.MEMBER_LEFT or _is_gone_for_good(visit.removal, now_ms))
         and not facts.came_again(visit.removal)
+        and not facts.joined_again(visit.removal)
     ]
     gone.sort(key=lambda each: each.gone_ms)
     old = {identity(each.member) for each in gone}

@@ -75,6 +75,16 @@ class Facts:
         )
 
     @cached_property
+    def _joined_ms(self) -> dict[str, int]:
+        """Member id → when a member joined with it last."""
+        joins = [each for generation in self.history.generations for each in generation.changes.joined]
+        return {each.member.member_id: each.at_ms for each in (*joins, *self.history.pending_changes.joined)}
+
+    def joined_again(self, removal: Removal) -> bool:
+        """Whether the client of a removed member joined again with its id, as one of KIP-848 does: it lives."""
+        return self._joined_ms.get(removal.member.member_id, 0) >= removal.at_ms
+
+    @cached_property
     def last_joined_ms(self) -> dict[Identity, int]:
         """Client id and host → when a client of that name joined last, also if it is gone again."""
         joins = [each for generation in self.history.generations for each in generation.changes.joined]

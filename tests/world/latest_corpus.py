@@ -268,4 +268,18 @@ LATEST: Final[dict[str, History]] = {
     "a classic member of a consumer group ends before it asks for its part": history(
         [MODERN, JAVA, JAVA], Action(3_156, "kill_coordinator", 1, 5_775), seed=9_022_619, until_ms=40_000
     ),
+    "an application unsubscribes and subscribes again during a rolling restart": history(
+        [MODERN, JAVA._replace(instance_id="i-1"), JAVA],
+        Action(10_569, "roll", 1, 10_001),
+        Action(20_674, "unsubscribe"),
+        Action(25_039, "subscribe", 0, 6),
+        until_ms=40_000,
+    ),
+    "a rebalance moves nothing while a static member is restarted": history(
+        [JAVA._replace(instance_id="i-0"), JAVA._replace(starts=False)],
+        Action(31_023, "crash_loop", 0, 5),
+        Action(33_448, "kill", 1, 5_846),
+        topics=(("t", 1),),
+        until_ms=90_000,
+    ),
 }

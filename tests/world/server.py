@@ -254,6 +254,7 @@ def _config_of(setup: Setup) -> Config:
             "group.consumer.max.size": str(setup.max_size),
             "group.consumer.session.timeout.ms": str(setup.consumer_session_ms),
             "group.consumer.min.session.timeout.ms": "1000",
+            "group.consumer.max.session.timeout.ms": "600000",
             "group.consumer.heartbeat.interval.ms": str(setup.consumer_heartbeat_ms),
             "group.consumer.min.heartbeat.interval.ms": "1000",
             "group.consumer.assignment.interval.ms": "0",

@@ -376,7 +376,10 @@ class Truth:
         if self.identity(before) != self.identity(now):
             return False
         if self.replaced is not None:
-            return self._has_taken(before, now)
+            ids = {before}
+            while more := {new for old, new in self.replaced if old in ids} - ids:
+                ids |= more
+            return now in ids
         same = [each for each in self.all_memberships() if self.identity(each.member_id) == self.identity(before)]
         ends = {each.until_ms for each in same if each.member_id == before}
         while ends:  # each place is taken in the ms in which it was given up
@@ -385,13 +388,6 @@ class Truth:
                 return True
             ends = {each.until_ms for each in taken}
         return False
-
-    def _has_taken(self, before: str, now: str) -> bool:
-        assert self.replaced is not None
-        ids = {before}
-        while more := {new for old, new in self.replaced if old in ids} - ids:
-            ids |= more
-        return now in ids
 
     def identity(self, member_id: str) -> str:
         """What a member keeps when it is restarted: its instance id, if it has one."""

@@ -66,9 +66,9 @@ def _loaded(history: FoldedGroup, event: schema.GroupLoaded) -> None:
         for rejection in void:
             history.rejected.remove(rejection)
     history.pending_changes = Changes()
-    for each in event.members:
-        if each.member.member_id not in history.members:
-            history.owners.went_on(each.member.member_id)  # its removal did not take effect
+    for loaded in event.members:
+        if loaded.member.member_id not in history.members:
+            history.owners.went_on(loaded.member.member_id)  # its removal did not take effect
     _take_members(history, event, event.members)
 
 

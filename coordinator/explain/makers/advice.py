@@ -300,7 +300,8 @@ def _for_moves(context: Context, claims: Sequence[Claim]) -> Iterator[Advice]:
 
 def _stopped_for_nothing(context: Context) -> bool:
     generation, previous = context.generation, context.previous
-    stopped_ms = max((each.ms for each in generation.absences), default=0)
+    # A process that had ended gave nothing up for the rebalance, and when it stopped is not known.
+    stopped_ms = max((each.ms for each in generation.absences if not each.is_unsure), default=0)
     return (
         previous is not None
         and bool(previous.partitions)

@@ -79,7 +79,8 @@ def _came_again(context: Context, removals: list[Removal]) -> Iterator[CameAgain
 def _closed(removal: Removal, closer: Closer | None, *, lives: bool) -> ConnectionClosed:
     assert removal.connection_closed_ms is not None
     heard_ms, timeout_ms, silent_ms = removal.last_sign_ms, removal.session_timeout_ms, None
-    if heard_ms is not None and timeout_ms and removal.connection_closed_ms - heard_ms > timeout_ms // 2:
+    is_long = heard_ms is not None and timeout_ms and removal.connection_closed_ms - heard_ms > timeout_ms // 2
+    if heard_ms is not None and is_long and not _waited(removal, removal.connection_closed_ms):
         silent_ms = removal.connection_closed_ms - heard_ms
     return ConnectionClosed(
         member=removal.member,
@@ -91,6 +92,14 @@ def _closed(removal: Removal, closer: Closer | None, *, lives: bool) -> Connecti
         in_pause_ms=removal.connection_closed_in_pause_ms if removal.gave_up else None,
         evidence=seen(removal.seq),
     )
+
+
+def _waited(removal: Removal, closed_ms: int) -> bool:
+    """Whether it waited for the answer to its JoinGroup when its connection closed: clients send no heartbeats then."""
+    joined_ms, answered_ms = removal.last_joined_ms, removal.answered_ms
+    if joined_ms is None or answered_ms is None or joined_ms != removal.last_heard_ms:
+        return False
+    return not joined_ms <= answered_ms <= closed_ms
 
 
 def runs_streams(generation: Generation, previous: Generation | None) -> bool:
