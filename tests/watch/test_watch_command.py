@@ -147,13 +147,15 @@ def test_a_topic_that_is_not_there_is_told_and_waited_for(watched: RunningServer
     watch = Watching(tmp_path / "watch", "--bootstrap", watched.bootstrap, "--topic", "seen")
     join(watched, "orders")
     watch.start()
-    told = "has no topic seen: create it, with as many partitions as __consumer_offsets"
-    wait_for(lambda: told in watch.log.read_text(), SECONDS, "it to be told")
-    with WireClient(watched.bootstrap) as client:
-        client.create_topic("seen", PARTITIONS)
-    wait_for_groups(watched.bootstrap, {"orders"}, "seen")
-    assert watch.log.read_text().count(told) == 1
-    assert watch.stop() == 0
+    try:
+        told = "has no topic seen: create it, with as many partitions as __consumer_offsets"
+        wait_for(lambda: told in watch.log.read_text(), SECONDS, "it to be told")
+        with WireClient(watched.bootstrap) as client:
+            client.create_topic("seen", PARTITIONS)
+        wait_for_groups(watched.bootstrap, {"orders"}, "seen")
+        assert watch.log.read_text().count(told) == 1
+    finally:
+        assert watch.stop() == 0
 
 
 def test_a_kafka_that_goes_away_is_told_once_and_watched_again(watched: RunningServer, tmp_path: Path):

@@ -34,7 +34,11 @@ class Watching:
 
     def __enter__(self) -> Self:
         self.start()
-        self.wait()
+        try:
+            self.wait()
+        except BaseException:
+            self.kill()
+            raise
         return self
 
     def __exit__(self, *problem: object) -> None:
