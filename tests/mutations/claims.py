@@ -220,7 +220,7 @@ MUTANTS: Final = (
     Mutant(
         "a client is refused by a group that was lost",
         "groups._loaded",
-        "history.rejected.remove(each)",
+        "history.rejected.remove(rejection)",
         "pass",
     ),
     Mutant(

@@ -109,9 +109,9 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a classic member that is late keeps its partitions",
-        "_late",
-        "Missing.GIVE_UP if removal.was_revoking else missing",
-        "Missing.GIVE_UP if context.generation.is_epoch else missing",
+        "_was_revoking",
+        "return removal.was_revoking or (",
+        "return context.generation.is_epoch or (",
     ),
     Mutant(
         "an epoch that awaits its target has ended",

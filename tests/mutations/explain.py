@@ -68,7 +68,7 @@ MUTANTS: Final = (
     Mutant(
         "a member that joins an eager rebalance goes on consuming",
         "members._rejoined",
-        "if history.group_type != CONSUMER and not _keeps_what_it_owns(history, known):",
+        "if history.group_type not in OF_EPOCHS and not _keeps_what_it_owns(history, known):",
         "if False:",
     ),
     Mutant(
