@@ -15,6 +15,7 @@ from _wire.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from coordinator.cli.source import Source
+from coordinator.client.bootstrap import Bootstrap
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.notes import notes
 from coordinator.explain.story import sentence
@@ -107,7 +108,7 @@ def test_a_commit_of_a_partition_that_was_given_up_is_refused_and_told(
     def settled() -> GroupHistory | None:
         for member in pair:
             member.beat()
-        history = Source(server.bootstrap, None).history(name)[0]
+        history = Source(Bootstrap(server.bootstrap)).read(name).history
         return history if history.state == "Stable" and history.generation_id > old_epoch else None
 
     history = wait_for(settled, SECONDS, "the group to be stable")

@@ -13,9 +13,13 @@ from tests.wire_client import WireClient
 PARTITIONS = 50
 
 
+TOPIC = "observed-orders"
+"""The server is shared with other modules, and their topics."""
+
+
 def commit_alone(client: WireClient, group_id: str, offset: int) -> None:
     partition = OffsetCommitRequestPartition(partition_index=3, committed_offset=offset)
-    topics = [OffsetCommitRequestTopic(name="orders", partitions=[partition])]
+    topics = [OffsetCommitRequestTopic(name=TOPIC, partitions=[partition])]
     answer = client.request(OffsetCommitRequest(group_id=group_id, topics=topics), 8)
     assert answer.topics[0].partitions[0].error_code == 0
 
@@ -27,7 +31,7 @@ def neighbours(server: RunningServer) -> tuple[str, str]:
         name for name in (f"observed-{number}" for number in range(1_000)) if partition_for(name, PARTITIONS) == 7
     )
     with WireClient(server.bootstrap) as client:
-        client.create_topic("orders", 4)
+        client.create_topic(TOPIC, 4)
         for offset in (5, 6, 7):
             commit_alone(client, others[0], offset)
         client.join_alone(first)
@@ -62,7 +66,7 @@ def test_commits_are_counted(server, neighbours):
     assert [record for _, record in classic(reading) if record.members] == []
     assert reading.commits.commits == 3
     assert 0 < reading.commits.first_ms <= reading.commits.last_ms
-    assert reading.committed_offsets == {("orders", 3): (7, reading.commits.last_ms)}
+    assert reading.committed_offsets == {(TOPIC, 3): (7, reading.commits.last_ms)}
     assert steps[0] == (0, reading.end - reading.start)
     assert steps[-1] == (reading.end - reading.start, reading.end - reading.start)
 
