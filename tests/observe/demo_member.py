@@ -32,7 +32,7 @@ def with_kafka_python(
 
     assert protocol == "classic"
 
-    class Listener(ConsumerRebalanceListener):  # type: ignore[misc]  # kafka-python is not typed
+    class Listener(ConsumerRebalanceListener):
         def on_partitions_revoked(self, revoked: Any) -> None:
             """Nothing to do."""
 

@@ -32,7 +32,7 @@ Did = tuple[Cause, str]
 
 GONE: Final = frozenset({Cause.MEMBER_LEFT, Cause.SESSION_EXPIRED, Cause.REBALANCE_TIMEOUT, Cause.SYNC_TIMEOUT})
 REJOINED: Final = frozenset({Cause.METADATA_CHANGED, Cause.MEMBER_REJOINED, Cause.LEADER_REJOINED})
-LEAVES_OPEN: Final = {
+LEAVES_OPEN: Final[dict[Cause | InferredCause, frozenset[Cause]]] = {
     InferredCause.MEMBER_LEFT_OR_EXPIRED: GONE,
     InferredCause.STATIC_REPLACED_OR_BACK: frozenset({Cause.STATIC_REPLACED, Cause.NEW_MEMBER}),
     InferredCause.REJOINED_OR_CHANGED: REJOINED,
@@ -347,7 +347,7 @@ def _cell(found: list[tuple[Cause | InferredCause, str]], did: Did) -> str:
     if cause in of_it or (not who and REJOINED & set(of_it)):
         return TOLD
     anybody = [each for each, name in found if not name] + of_it
-    return LEFT_OPEN if any(cause in LEAVES_OPEN.get(each, ()) for each in anybody) else NOT_TOLD  # type: ignore[call-overload]
+    return LEFT_OPEN if any(cause in LEAVES_OPEN.get(each, ()) for each in anybody) else NOT_TOLD
 
 
 def false_causes(history: ObservedHistory, did: tuple[Did, ...], name: str) -> list[str]:

@@ -13,7 +13,7 @@ from coordinator.explain.words import utc_clock
 from coordinator.observe.history import ObservedHistory
 from tests.observe.observing import SOURCES, observed
 from tests.observe.recordings import Recording
-from tests.observe.test_recorded_causes import CASES
+from tests.observe.test_recorded_causes import CASES, GROUPS
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -37,7 +37,7 @@ def _stories(history: ObservedHistory) -> list[object]:
 
 
 def test_a_reader_of_a_coordinators_events_takes_no_observed_one_for_such():
-    recording, group = CASES[0].values
+    recording, group = next(iter(GROUPS.values()))
     for each in observed(recording, group, "both").observed.values():
         value = encode_observed(each)
         assert json.loads(value)["coordinator_epoch"] is None
@@ -59,7 +59,8 @@ def _created(**other: object) -> dict[str, object]:
         state="Empty",
         group_type="classic",
     )
-    return json.loads(encode_event(event)) | other
+    fields: dict[str, object] = json.loads(encode_event(event))
+    return fields | other
 
 
 def test_an_event_of_a_coordinator_has_no_evidence():

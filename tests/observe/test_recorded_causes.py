@@ -16,7 +16,7 @@ from tests.observe.recordings import Recording, Truth, recordings
 
 GONE: Final = frozenset({Cause.MEMBER_LEFT, Cause.SESSION_EXPIRED, Cause.REBALANCE_TIMEOUT, Cause.SYNC_TIMEOUT})
 ANOTHER_WAY: Final = frozenset({Cause.METADATA_CHANGED, Cause.MEMBER_REJOINED, Cause.LEADER_REJOINED})
-LEAVES_OPEN: Final[dict[InferredCause, frozenset[str]]] = {
+LEAVES_OPEN: Final[dict[str, frozenset[str]]] = {
     InferredCause.MEMBER_LEFT_OR_EXPIRED: GONE,
     InferredCause.STATIC_REPLACED_OR_BACK: frozenset({Cause.STATIC_REPLACED, Cause.NEW_MEMBER}),
     InferredCause.REJOINED_OR_CHANGED: ANOTHER_WAY,
@@ -28,11 +28,12 @@ LEAVES_OPEN: Final[dict[InferredCause, frozenset[str]]] = {
 ADDITIONAL: Final = frozenset({Cause.NEW_MEMBER, Cause.TOPICS_CHANGED, Cause.MEMBER_LEFT, Cause.METADATA_CHANGED})
 """Beside what the driver of a recording did: clients that come back, helpers that leave, topics that become known."""
 
-CASES: Final = [
-    pytest.param(recording, group, id=f"{recording.name}-{number}")
+GROUPS: Final = {
+    f"{recording.name}-{number}": (recording, group)
     for recording in recordings()
     for number, group in enumerate(recording.groups)
-]
+}
+CASES: Final = [pytest.param(*values, id=name) for name, values in GROUPS.items()]
 
 
 def truths(recording: Recording, group: str) -> list[Truth]:
@@ -44,20 +45,20 @@ def truths(recording: Recording, group: str) -> list[Truth]:
     ]
 
 
-def told(history: ObservedHistory) -> dict[str, set[str]]:
+def told(history: ObservedHistory) -> dict[str | None, set[str]]:
     """Member id → the causes that are told of it."""
-    found: dict[str, set[str]] = defaultdict(set)
+    found: dict[str | None, set[str]] = defaultdict(set)
     for generation in history.generations:
         for each in generation.triggers:
             if each.member is not None:
                 found[each.member.member_id].add(str(each.cause))
-        for each in generation.changes.removed:
-            found[each.member.member_id].add(str(each.cause))
-    for each in history.conversions:
-        for departed in each.departed:
+        for removal in generation.changes.removed:
+            found[removal.member.member_id].add(str(removal.cause))
+    for conversion in history.conversions:
+        for departed in conversion.departed:
             found[departed.member.member_id].add(str(departed.cause))
-    for each in history.pending_changes.removed:
-        found[each.member.member_id].add(str(each.cause))
+    for removal in history.pending_changes.removed:
+        found[removal.member.member_id].add(str(removal.cause))
     return found
 
 

@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -24,7 +24,8 @@ from coordinator.watch.positions import Restored, read_position
 from coordinator.watch.watcher import Watcher
 from tests.observe.observing import BOTH, LOGS, observed, records_of, statements_of
 from tests.observe.recordings import Recording
-from tests.observe.test_recorded_causes import CASES, told
+from tests.observe.test_recorded_causes import GROUPS as ALL_GROUPS
+from tests.observe.test_recorded_causes import told
 
 PARTITIONS: Final = 2
 STEP_SECONDS: Final = 0.25
@@ -33,6 +34,12 @@ LATE_SECONDS: Final = 0.9
 
 
 class MemorySink:
+    def begin(self, ends: Mapping[int, int]) -> None:
+        """Nobody else writes."""
+
+    def close(self) -> None:
+        """It holds nothing open."""
+
     def __init__(self) -> None:
         self.logs: dict[int, list[Record]] = {each: [] for each in range(PARTITIONS)}
 
@@ -190,9 +197,9 @@ def without_places(events: dict[str, list[dict[str, Any]]]) -> dict[str, list[di
 
 
 GROUPS: Final = [
-    each.values
-    for each in CASES
-    if ("4.3.1-classic" in str(each.id) or "4.3.1-consumer" in str(each.id)) and records_of(*each.values)
+    case
+    for name, case in ALL_GROUPS.items()
+    if ("4.3.1-classic" in name or "4.3.1-consumer" in name) and records_of(*case)
 ]
 """Those that have records: share groups have others."""
 
