@@ -219,11 +219,6 @@ class Slices:
         self._new_until = 0.0
         """Until when new work is begun in this iteration, as `time.perf_counter` counts; 0 if there was none yet."""
         self._is_turn_requested = False
-        self._was_long = False
-        """Whether a step of new work in this iteration took so long that others have their turn before the next."""
-        self._kinds = (self._run_new, self._run_own, self._run_begun)
-        self._next_kind = 0
-        """The position of the kind that has the first slice of the next turn."""
         self._is_stopped = False
 
     def has_time(self) -> bool:
@@ -315,7 +310,6 @@ class Slices:
             self._begun.add(work)
 
     def _end_iteration(self) -> None:
-        self._was_long = self._new_until > 0 and seconds() >= self._new_until + TURN_SECONDS
         self._new_until = 0.0
 
     def _request_turn(self) -> None:
@@ -328,46 +322,27 @@ class Slices:
         self._new_until = 0.0
         if self._is_stopped:
             return
-        if self._was_long:
-            self._was_long = False
-        else:
-            self._run_kinds()
-        if self._new.by_source or self._begun.by_source or self._own.by_source or self._suspended:
-            self._request_turn()
-
-    def _run_kinds(self) -> None:
-        """Let each kind have one slice at least, however much time has passed: all work comes to its end.
-
-        After a long step the other kinds have their slices in the next turn, so that no turn has two of them.
-        """
-        for _ in self._kinds:
-            until = seconds() + TURN_SECONDS
-            run, self._next_kind = self._kinds[self._next_kind], (self._next_kind + 1) % len(self._kinds)
-            run(until)
-            if seconds() >= until + TURN_SECONDS:
-                return
-
-    def _run_new(self, until: float) -> None:
+        # Each kind has one slice at least, however much time has passed: all work comes to its end.
+        until = seconds() + TURN_SECONDS
         while self._new.by_source:
             self._run(self._new.pop())
             if seconds() >= until:
                 break
+        until = seconds() + TURN_SECONDS
+        if self._own.by_source:
+            self._continue_own(until - TURN_SECONDS / 2 if self._begun.by_source or self._suspended else until)
+        while self._begun.by_source:
+            self._run(self._begun.pop())
+            if seconds() >= until:
+                break
+        if self._new.by_source or self._begun.by_source or self._own.by_source or self._suspended:
+            self._request_turn()
 
-    def _run_own(self, until: float) -> None:
-        if self._begun.by_source or self._suspended:
-            until -= TURN_SECONDS / 2
+    def _continue_own(self, until: float) -> None:
         while self._own.by_source:
             work = self._own.pop()
             if not work.run(seconds() + SLICE_SECONDS):
                 self._own.add(work)
-            if seconds() >= until:
-                break
-
-    def _run_begun(self, until: float) -> None:
-        if self._own.by_source:
-            until -= TURN_SECONDS / 2
-        while self._begun.by_source:
-            self._run(self._begun.pop())
             if seconds() >= until:
                 break
 

@@ -43,21 +43,15 @@ MUTANTS: Final = (
     ),
     Mutant(
         "own work has no share of the time",
-        "Slices._run_own",
-        "while self._own.by_source:",
-        "while self._own.by_source and not self._begun.by_source:",
+        "Slices._turn",
+        "if self._own.by_source:",
+        "if self._own.by_source and not self._begun.by_source:",
     ),
     Mutant(
         "own work has all of the time",
-        "Slices._run_own",
-        "until -= TURN_SECONDS / 2",
-        "pass",
-    ),
-    Mutant(
-        "a turn has two long steps",
-        "Slices._run_kinds",
-        "if seconds() >= until + TURN_SECONDS:",
-        "if False:",
+        "Slices._turn",
+        "until - TURN_SECONDS / 2 if self._begun.by_source or self._suspended else until",
+        "until",
     ),
     Mutant(
         "work under way holds what it wants",

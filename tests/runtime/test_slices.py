@@ -259,24 +259,9 @@ def test_a_clock_that_jumps_lets_all_work_end(monkeypatch):
     for number in range(5):
         loop.start(3, f"request {number}")
         loop.start(3, f"own {number}", None)
-    for _ in range(80):
+    for _ in range(40):
         loop.next_iteration()
     assert len(loop.done) == 10 and loop.callbacks == []
-
-
-def test_no_iteration_has_two_long_steps_and_all_kinds_go_on(loop):
-    """An answer of 40 MB is encoded in one step of 27 ms: two of them would let others wait longer than 50 ms."""
-    longest = 0.0
-    for number in range(6):
-        loop.start(3, f"large {number}", f"10.0.0.{number}", step_seconds=0.027)
-        loop.start(3, f"small {number}", f"10.0.1.{number}")
-        loop.start(3, f"own {number}", None, step_seconds=0.027)
-    while loop.callbacks:
-        before = loop.now
-        loop.next_iteration()
-        longest = max(longest, loop.now - before)
-    assert len(loop.done) == 18
-    assert longest < 0.05
 
 
 def test_elements_are_merged_in_steps_and_the_last_one_of_a_key_counts():
