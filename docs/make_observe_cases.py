@@ -23,7 +23,7 @@ from tests.observe.kafka_cases import CASES, Case, KafkaScene, cell, false_cause
 from tests.observe.logged_kafka import LoggedKafka  # noqa: E402
 
 PAGE: Final = ROOT / "docs" / "observe-cases.md"
-HEAD: Final = """# What is told of each way to rebalance, on Apache Kafka
+HEAD: Final = """# How each way to rebalance is explained, on Apache Kafka
 
 Played with stock clients on a real Kafka that logs as its release does; `make observe-cases` makes these tables. The
 [cases](../tests/observe/kafka_cases.py) say what they do; that is compared with what `coordinator groups why` tells.

@@ -1,4 +1,4 @@
-"""Options and lines of the commands that look at a Kafka of others: its logs, and how what is told is known."""
+"""Options and lines of the commands that read another Kafka: its logs, and what each sentence is based on."""
 
 import re
 import sys

@@ -1,7 +1,7 @@
 """Brings lines and records of a group together: in which zone a log was written, and which lines a record confirms."""
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -31,9 +31,12 @@ class Aligned(msgspec.Struct, frozen=True):
 def aligned(records: Records, statements: Sequence[Statement]) -> Aligned:
     """Move the times of lines whose zone is assumed to those of the records of the same generations or epochs."""
     times = _record_times(records)
+    of_logs: dict[str, list[Statement]] = {}
+    for each in statements:
+        if each.is_zone_assumed:
+            of_logs.setdefault(each.place.name, []).append(each)
     shifts: dict[str, int] = {}
-    for name in dict.fromkeys(each.place.name for each in statements if each.is_zone_assumed):
-        of_log = [each for each in statements if each.is_zone_assumed and each.place.name == name]
+    for name, of_log in of_logs.items():
         shift_ms = _shift(times, of_log)
         if shift_ms is not None:
             shifts[name] = shift_ms
@@ -101,25 +104,27 @@ def credible(records: Records, statements: Iterable[Statement]) -> Iterator[Stat
 
     Line feeds of ids and reasons are written as they are, so clients can forge lines; records they cannot.
     """
-    members = _member_ids(records)
+    members = {member_id for _, record in records for member_id in member_ids(record)}
     times = _record_times(records)
     for each in statements:
-        if not each.is_doubtful or is_confirmed(each, members, times):
+        if not each.is_doubtful or is_confirmed(each, members.__contains__, times):
             yield each
 
 
-def _member_ids(records: Records) -> frozenset[str]:
-    found: set[str] = set()
-    for _, record in records:
-        if isinstance(record, ClassicGroup):
-            found.update(each.member_id for each in record.members)
-        elif isinstance(record, ConsumerMember):
-            found.add(record.member_id)
-    return frozenset(found)
+def member_ids(record: GroupRecord) -> frozenset[str]:
+    """The ids of the members that a record describes."""
+    match record:
+        case ClassicGroup():
+            return frozenset(each.member_id for each in record.members)
+        case ConsumerMember():
+            return frozenset((record.member_id,))
+    return frozenset()
 
 
-def is_confirmed(statement: Statement, members: Container[str], times: Mapping[tuple[str, int], Sequence[int]]) -> bool:
-    """Whether a record shows the same. `members`: the ids that records have. `times`: what a line names → when."""
+def is_confirmed(
+    statement: Statement, is_member: Callable[[str], bool], times: Mapping[tuple[str, int], Sequence[int]]
+) -> bool:
+    """Whether a record shows the same. `is_member`: whether records have an id. `times`: what a line names → when."""
     at_ms = statement.place.time_ms
     key = _key(statement)
     if isinstance(statement, RebalancePrepared):
@@ -128,7 +133,6 @@ def is_confirmed(statement: Statement, members: Container[str], times: Mapping[t
         key = "generation", statement.generation_id
     if key is not None:
         is_near = any(-APART_MS <= each - at_ms <= CONFIRMED_WITHIN_MS for each in times.get(key, ()))
-        return is_near and (
-            not isinstance(statement, RebalancePrepared) or all(each in members for each in statement.member_ids)
-        )
-    return isinstance(statement, OfGroup) and getattr(statement, "member_id", None) in members
+        return is_near and (not isinstance(statement, RebalancePrepared) or all(map(is_member, statement.member_ids)))
+    member_id = getattr(statement, "member_id", None) if isinstance(statement, OfGroup) else None
+    return member_id is not None and is_member(member_id)

@@ -6,13 +6,13 @@ until nothing can come any more that belongs before it; the caller knows when th
 
 from bisect import insort
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from itertools import islice
 from typing import Any, Final
 
 import msgspec
 
-from coordinator.observe.alignment import is_confirmed, record_key
+from coordinator.observe.alignment import is_confirmed, member_ids, record_key
 from coordinator.observe.classic_lines import Members
 from coordinator.observe.consumer import TopicNames
 from coordinator.observe.evidence import ObservedEvent
@@ -25,7 +25,7 @@ from coordinator.observe.sources import tells_reason
 
 CONFIRMED_WITHIN_MS: Final = 1_000
 """A record that is written later than this after a line confirms it no more: it may not be read yet when the line is
-told, and what is told must not depend on that."""
+told, and the events must not depend on that."""
 GONE_MEMBERS_KEPT: Final = 200
 RECENT_RECORDS: Final = 20
 KEPT_MAX: Final = 1_000
@@ -47,6 +47,8 @@ class Waiting(msgspec.Struct, frozen=True):
     time_ms: int
     arrived: float
     of: tuple[Place, GroupRecord] | LoggedStatement
+    member_ids: frozenset[str] = frozenset()
+    """The members that the record describes. Each forged line is compared with them, and of these there may be many."""
 
     @property
     def log(self) -> str | None:
@@ -92,7 +94,7 @@ class GroupStream:
         assert place.position is not None
         if place.position <= self._kept.read_to:
             return False
-        self._records.append(Waiting(place.time_ms, arrived, (place, record)))
+        self._records.append(Waiting(place.time_ms, arrived, (place, record), member_ids(record)))
         return True
 
     def put_line(self, line: LoggedStatement, arrived: float) -> bool:
@@ -129,7 +131,7 @@ class GroupStream:
         assert isinstance(line.of, LoggedStatement)
         return line if line.time_ms - ahead_ms(line.of.statement) <= record.time_ms else record
 
-    # ---- what is told
+    # ---- telling
 
     def tell(self, is_due: Callable[[Waiting], bool], now: float) -> list[ObservedEvent]:
         """The events of all that is due, in order, up to the first that is not."""
@@ -184,16 +186,16 @@ class GroupStream:
         times: dict[tuple[str, int], list[int]] = {}
         for kind, number, time_ms in self._kept.recent:
             times.setdefault((kind, number), []).append(time_ms)
-        members: dict[str, Any] = dict(self._observer.state.members)
+        near: list[Container[str]] = [self._observer.state.members]
         for each in self._records:
             place, record = each.of  # type: ignore[misc]
             if place.time_ms > statement.place.time_ms + CONFIRMED_WITHIN_MS:
                 break
-            members.update(members_in(record))
+            near.append(each.member_ids)
             key = record_key(record)
             if key is not None:
                 times.setdefault(key, []).append(place.time_ms)
-        return is_confirmed(statement, members, times)
+        return is_confirmed(statement, lambda member_id: any(member_id in ids for ids in near), times)
 
     def _told(self) -> list[ObservedEvent]:
         found = self._observer.events

@@ -1,4 +1,4 @@
-"""How what is told of a group of another Kafka is known, in words."""
+"""Says in words what a sentence about a group of another Kafka is based on: log lines, records, or an inference."""
 
 from collections.abc import Callable, Iterable
 from pathlib import PurePath

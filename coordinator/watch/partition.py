@@ -118,7 +118,7 @@ class PartitionWatch:
     def groups(self) -> int:
         return len(self._streams) - len(self._gone)
 
-    # ---- what is told
+    # ---- telling
 
     def tell(self, is_due: Callable[[Waiting], bool], now: float, hold_seconds: float) -> int:
         """Take the events of all that is due; return their number. A record is waited for `hold_seconds`."""

@@ -1,6 +1,7 @@
 """What is told of a group while it is watched: the same wherever the watcher is killed."""
 
 import random
+import sys
 from collections.abc import Sequence
 
 import pytest
@@ -10,9 +11,9 @@ from hypothesis import strategies as st
 from coordinator.observe.evidence import ObservedEvent
 from coordinator.observe.group_stream import GroupStream, LoggedStatement
 from coordinator.observe.kept_group import decode_group, encode_group
-from coordinator.observe.logs.statements import OfGroup
-from coordinator.observe.places import Place
-from coordinator.observe.records.stored import GroupRecord
+from coordinator.observe.logs.statements import MemberLeft, OfGroup
+from coordinator.observe.places import Place, Source
+from coordinator.observe.records.stored import ClassicGroup, ClassicMember, GroupRecord
 from tests.observe.observing import BOTH, SOURCES, observed, records_of, statements_of
 from tests.observe.recordings import Recording
 from tests.observe.test_recorded_causes import CASES
@@ -106,3 +107,52 @@ def test_the_order_of_arrival_changes_nothing(recording: Recording, group: str):
     while records or lines:
         watched.items.append((records if not lines or (records and choice.random() < 0.5) else lines).pop(0))
     assert watched.told() == undisturbed
+
+
+def _record(members: int, time_ms: int) -> tuple[Place, GroupRecord]:
+    described = [
+        ClassicMember(f"m{each}", "client", "/10.0.0.1", None, ["orders"], b"", {"orders": [each]})
+        for each in range(members)
+    ]
+    record = ClassicGroup("g", 1, "consumer", "range", "m0", time_ms, described)
+    return Place(Source.RECORD, "__consumer_offsets-1", time_ms, 0), record
+
+
+def _forgeable(member_id: str, number: int, time_ms: int) -> LoggedStatement:
+    place = Place(Source.BROKER_LOG, LOG, time_ms, number)
+    left = MemberLeft(place=place, is_doubtful=True, group_id="g", member_id=member_id)
+    return LoggedStatement(left, LOG, (0, number), time_ms)
+
+
+def test_a_line_that_may_be_forged_is_told_if_a_record_that_comes_has_its_member():
+    stream = GroupStream("g", str, has_records=True)
+    stream.put_record(*_record(10, 2_000), 0.0)
+    stream.put_line(_forgeable("m7", 1, 1_500), 0.0)
+    stream.put_line(_forgeable("nobody", 2, 1_500), 0.0)
+    stream.tell(lambda _: True, 0.0)
+    assert stream.lines_left_out == 1
+
+
+def _calls_of_forged_lines(members: int) -> int:
+    """How many functions are called to leave lines out that come before the record of a group of so many members."""
+    stream = GroupStream("g", str, has_records=True)
+    stream.put_record(*_record(members, 2_000), 0.0)
+    for number in range(20):
+        stream.put_line(_forgeable("nobody", number, 1_500), 0.0)
+    calls = 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event in {"call", "c_call"}
+
+    sys.setprofile(count)
+    try:
+        stream.tell(lambda following: following.log is not None, 0.0)
+    finally:
+        sys.setprofile(None)
+    assert stream.lines_left_out == 20
+    return calls
+
+
+def test_a_forged_line_costs_the_same_in_a_large_group():
+    assert _calls_of_forged_lines(members=1_000) == _calls_of_forged_lines(members=1)

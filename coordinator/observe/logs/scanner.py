@@ -1,6 +1,6 @@
 """The windows of a file → the entries of coordinators in it.
 
-Most lines of a log are of others. The few that are of interest are found in the bytes; only these are decoded, with the
+Most lines of a log are not about groups. Those that may be are found in the bytes; only these are decoded, with the
 lines around them where an entry has several, or where something does not look as the broker wrote it.
 """
 
