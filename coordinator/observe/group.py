@@ -353,6 +353,7 @@ _OF_CLASSIC_GROUPS: Final = (
     said.GroupStabilized,
     said.AssignmentReceived,
     said.GroupEmptied,
+    said.GroupDied,
 )
 _CHANGES: Final = (
     said.MemberAdded,

@@ -133,3 +133,12 @@ def test_a_line_that_is_read_twice_changes_nothing_about_who_is_in_the_group(
         told(again)
     else:
         assert again.exists == once.exists
+
+
+def test_a_group_that_died_is_gone_though_it_was_a_consumer_group_before():
+    at = Place(Source.BROKER_LOG, "server.log", 1_000, 1)
+    lines: list[Statement] = [
+        said.ConsumerJoined(place=at, group_id=GROUP, member_id="m1", protocol="consumer"),
+        said.GroupDied(place=at, group_id=GROUP, generation_id=0),
+    ]
+    assert not ObservedHistory.of_observed(GROUP, observed_events(GROUP, [], lines)).exists
