@@ -94,11 +94,9 @@ def not_to_blame(claims: Sequence[Unheard], telling: Telling) -> Iterator[str]:
         yield f"The coordinator heard nobody and answered nobody in that time, so it is no fault of {whose}."
     unclear = [each.member for each in claims if not each.is_known]
     if unclear:
-        yield (
-            f"Whether {telling.names.listed(unclear)} gave up because nobody answered, or its process ended, is not"
-            " known."
-        )
-    closed = [each.member for each in claims if each.is_closed]
+        ended = "its process ended" if len(unclear) == 1 else "their processes ended"
+        yield f"Whether {telling.names.listed(unclear)} gave up because nobody answered, or {ended}, is not known."
+    closed = [each.member for each in claims if each.is_closed and each.is_known]
     if closed:
         yield (
             f"The connections of {telling.names.listed(closed)} closed meanwhile: clients may give up when nobody"
