@@ -16,6 +16,10 @@ OffsetsByTopic = Mapping[str, Mapping[int, CommittedOffset]]
 class Cluster(Protocol):
     """Read access to topics and their logs."""
 
+    @property
+    def topics_version(self) -> int:
+        """Rises when a topic is created, deleted or gets partitions, or when something else becomes known of one."""
+
     def partition_count(self, topic: str) -> int:
         """Partitions of the topic, 0 where there is none of that name."""
 
@@ -59,6 +63,8 @@ class CommittedPartition(msgspec.Struct, frozen=True):
 
 class NoCluster:
     """There is no topic."""
+
+    topics_version = 0
 
     def partition_count(self, topic: str) -> int:
         return 0
@@ -133,6 +139,9 @@ class World:
         self.cluster = cluster
         self.committed_offsets: OffsetsByTopic = {}
         """The committed offsets of the group of the event that is being projected."""
+        self._topics: dict[str, Topic] = {}
+        """Those that exist, as far as groups of this partition have named them, at `_topics_version`."""
+        self._topics_version = -1
 
     def lag(self) -> int | None:
         """The lag of the group, see `group_lag`."""
@@ -156,7 +165,9 @@ class World:
 
     def changed(self, before: Mapping[str, Topic]) -> dict[str, Topic]:
         """Those of these topics that are others now, as they were before."""
-        return {name: topic for name, topic in before.items() if self._topic(name) != topic}
+        return {
+            name: topic for name, topic in before.items() if (now := self._topic(name)) is not topic and now != topic
+        }
 
     def topic_changes(self, before: Mapping[str, Topic]) -> dict[str, list[int]]:
         """Name → [partitions before, partitions now], for the topics that changed or were created again."""
@@ -174,7 +185,9 @@ class World:
     def gone_topics(self, before: Mapping[str, Topic]) -> list[str]:
         """The topics that existed before and do not any more, whether or not there are others of the same names."""
         return [
-            name for name, topic in before.items() if topic != NO_TOPIC and self._topic(name).topic_id != topic.topic_id
+            name
+            for name, topic in before.items()
+            if (now := self._topic(name)) is not topic and now.topic_id != topic.topic_id and topic != NO_TOPIC
         ]
 
     def _is_another(self, name: str, topic: Topic) -> bool:
@@ -182,4 +195,15 @@ class World:
         return now != NO_TOPIC and now.topic_id != topic.topic_id
 
     def _topic(self, name: str) -> Topic:
-        return Topic(self.cluster.partition_count(name), self.cluster.topic_id(name))
+        """The same object for all groups, until topics change: what is compared is mostly identical."""
+        version = self.cluster.topics_version
+        if version != self._topics_version:
+            self._topics.clear()
+            self._topics_version = version
+        topic = self._topics.get(name)
+        if topic is None:
+            partitions = self.cluster.partition_count(name)
+            topic = Topic(partitions, self.cluster.topic_id(name)) if partitions else NO_TOPIC
+            if partitions:  # names that nobody has made may be very many
+                self._topics[name] = topic
+        return topic

@@ -171,6 +171,11 @@ class Partitions:
         log = self._logs.get((topic, partition))
         return self._open(self._image.topics[topic], partition) if log is None else log
 
+    @property
+    def topics_version(self) -> int:
+        """Rises when a topic is created, deleted or gets partitions."""
+        return self._image.topics_version
+
     def partition_count(self, topic: str) -> int:
         """The number of partitions of a topic; 0 if it does not exist."""
         return self._image.partition_count(topic)

@@ -14,6 +14,10 @@ class TopicsOf(NoCluster):
     def __init__(self, world: World) -> None:
         self._fixed = world.fixed
 
+    @property
+    def topics_version(self) -> int:
+        return self._fixed.topics_version
+
     def partition_count(self, topic: str) -> int:
         return self._fixed.partition_count(topic)
 

@@ -40,6 +40,13 @@ class Cluster:
         self.counts: dict[str, int] = {}
         self.ids: dict[str, int] = {}
         self.ends: dict[tuple[str, int], int] = {}
+        self._version = 0
+
+    @property
+    def topics_version(self) -> int:
+        """Tests change `counts` and `ids` at any time."""
+        self._version += 1
+        return self._version
 
     def partition_count(self, topic: str) -> int:
         return self.counts.get(topic, 0)
