@@ -167,10 +167,12 @@ flip-bits: build-tests ## flip each bit of a data folder in turn: what a start t
 NIGHTLY_SECONDS ?= 600
 
 nightly: export COORDINATOR_DEBUG := 1
-nightly: build-tests ## with checks of every decision: simulate for NIGHTLY_SECONDS (600), Kafka's scenarios, conformance-kafka if Java is there
+nightly: export EXAMPLES := 10
+nightly: build-tests ## with checks of every decision: simulate for NIGHTLY_SECONDS (600), Kafka's scenarios, ten times the examples of property tests, conformance-kafka if Java is there
 	@$(BIN)/python -m tests.simulation --seconds $(NIGHTLY_SECONDS) $(if $(SEED),--seed $(SEED))
 	@$(BIN)/python -m pytest -q tests/conformance
 	@$(BIN)/python -m pytest -q -m nightly tests
+	@$(PYTEST_ON_WORKERS) -m "hypothesis and not spark and not nightly" --timeout=1200 tests
 	@seed=$(or $(SEED),$$(( RANDOM * 32768 + RANDOM ))); echo "histories with Kafka, seeds from $$seed on"; \
 		{ $(BIN)/python -m tests.differential --histories $(HISTORIES) --seed $$seed && \
 		$(BIN)/python -m tests.differential.transactions --histories $(HISTORIES) --seed $$seed && \

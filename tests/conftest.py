@@ -4,11 +4,12 @@ import pytest
 import structlog
 from hypothesis import settings
 
+from tests.examples import examples
 from tests.servers import RunningServer
 from tests.slowest_first import slowest_first
 
 # How long an example takes depends on what else the machine does.
-settings.register_profile("untimed", deadline=None)
+settings.register_profile("untimed", deadline=None, max_examples=examples(100))
 settings.load_profile("untimed")
 
 pytest_plugins = ("coordinator.testing.plugin", "pytester")

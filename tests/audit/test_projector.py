@@ -13,6 +13,7 @@ from coordinator.core.offsets.events import DeletionCause, OffsetsDeleted
 from coordinator.core.stored import Producer
 from coordinator.core.topic_partition import TopicPartition
 from tests.audit.stories import assigned, assignment, created, rejoin, stable, subscription, sync
+from tests.examples import examples
 from tests.simulation.server import START_MS
 from tests.simulation.simulation import GROUP_ID, NEWEST_JOIN, Simulation
 
@@ -137,7 +138,7 @@ def test_no_bytes_of_a_client_break_the_audit(data):
 
 
 @given(PLANS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_any_series_of_plans_is_told_as_a_naive_reader_would(plans):
     sim = Simulation()
     ids = dict(zip("ab", sim.stable_with("a", "b"), strict=True))

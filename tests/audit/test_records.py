@@ -15,6 +15,7 @@ from coordinator.audit.records import RecordWriter
 from coordinator.core.causes import Cause
 from coordinator.core.classic.group import ClassicGroup
 from coordinator.core.groups.states import GroupState
+from tests.examples import examples
 
 KINDS: tuple[type[schema.AuditEvent], ...] = get_args(schema.AnyAuditEvent)
 NODE_ID = 7
@@ -145,7 +146,7 @@ def check(kind: type[schema.AuditEvent], envelope: dict[str, Any], fields: dict[
 
 @pytest.mark.parametrize("kind", KINDS, ids=schema.TAGS.__getitem__)
 @given(st.data())
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_an_event_is_written_as_its_struct_is_encoded(kind, data):
     fields = {field.name: data.draw(VALUES[field.type], field.name) for field in own_fields(kind)}
     check(kind, data.draw(ENVELOPES, "envelope"), fields)

@@ -13,6 +13,7 @@ from coordinator.explain.difference import compare
 from coordinator.explain.generation import Outcome
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.ownership import owner_spans
+from tests.examples import examples
 from tests.explain.consumers import Consumers
 from tests.simulation.simulation import GROUP_ID
 
@@ -65,7 +66,7 @@ def state_of(history: GroupHistory) -> dict[str, object]:
 
 
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_any_portions_and_doubles_give_the_same(data):
     events = eventful()
     whole = GroupHistory.of(GROUP_ID, events)
@@ -121,7 +122,7 @@ def test_a_history_without_its_begin_says_so():
 
 
 @given(st.sets(st.integers(0, 200)))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_no_loss_of_events_breaks_it(lost):
     kept = [event for number, event in enumerate(eventful()) if number not in lost]
     history = GroupHistory.of(GROUP_ID, kept)

@@ -15,6 +15,7 @@ from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.log.config import LogConfig
 from coordinator.log.partition_log import PartitionLog
 from coordinator.runtime.interfaces import StoreError
+from tests.examples import examples
 from tests.groups.stores import group_store
 from tests.log.compaction.cleaning import START_MS, clean_now
 from tests.model.memory_files import MemoryFileSystem
@@ -88,7 +89,7 @@ class Partition:
         return found
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(steps=STEPS, compression=st.sampled_from(["none", "zstd"]))
 def test_a_compacted_log_loads_as_before(steps: list[tuple[Any, ...]], compression: str) -> None:
     partition = Partition(compression)

@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.timer_keys import SessionKey
 from coordinator.timers.wheel import TimerWheel
+from tests.examples import examples
 
 GROUPS: Final = st.sampled_from(["g", "gm", "", "grüppe"])
 MEMBERS: Final = st.one_of(st.sampled_from(["m", "mm", "", "m" * 9, "mémber"]), st.integers(0, 60).map(str))
@@ -138,7 +139,7 @@ class SessionMachine(RuleBasedStateMachine):
         assert self.wheel.pending == len(self.sessions) - len(self.reported_over)
 
 
-SessionMachine.TestCase.settings = settings(max_examples=80, stateful_step_count=60, deadline=None)
+SessionMachine.TestCase.settings = settings(max_examples=examples(80), stateful_step_count=60, deadline=None)
 TestSessionsUnderRules = SessionMachine.TestCase
 
 

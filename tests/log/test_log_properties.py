@@ -15,6 +15,7 @@ from coordinator.log.errors import LogAppendError
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.segments.reads import position_of
 from coordinator.log.segments.timestamps import max_timestamp, offset_for_timestamp
+from tests.examples import examples
 from tests.log.faulty_files import FaultyFileSystem
 
 START_MS = 1_700_000_000_000
@@ -151,4 +152,4 @@ class LogMachine(RuleBasedStateMachine):
 
 
 TestLog = LogMachine.TestCase
-TestLog.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestLog.settings = settings(max_examples=examples(60), stateful_step_count=25, deadline=None)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from coordinator.log.files import DiskFileSystem
 from coordinator.log.open_files import DiskFile, OpenFiles
+from tests.examples import examples
 
 
 def descriptors() -> int:
@@ -60,7 +61,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(STEPS, st.integers(1, 4))
 def test_closed_files_have_what_was_written_to_them(tmp_path_factory, steps, limit):
     folder = tmp_path_factory.mktemp("files")

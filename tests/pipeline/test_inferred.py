@@ -36,6 +36,7 @@ from coordinator.pipeline.rows import NewRows
 from coordinator.pipeline.stored_batches import SCHEMA
 from coordinator.pipeline.stored_fold import StoredFold
 from coordinator.pipeline.tables import Tables
+from tests.examples import examples
 from tests.pipeline.offsets_expected import assert_told
 from tests.pipeline.offsets_golden import StoredRecord, decoded, folded, golden
 from tests.pipeline.records import NamedRows, contents, named
@@ -304,7 +305,7 @@ def test_a_damaged_key_is_rejected_with_its_offset(key: bytes | None):
     assert told(rows) == [(1, "stable", "new_member")]
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_damaged_bytes_stop_nothing(data: st.DataObject):
     """Any record of the golden history with any bytes changed, cut or added, and all others after it."""

@@ -25,6 +25,7 @@ from coordinator.pipeline.names import GENERATIONS, REJECTS
 from coordinator.pipeline.partition_state import PartitionState, decode_state, encode_state, open_row
 from coordinator.pipeline.rows import NewRows
 from tests.audit.test_records import KINDS, VALUES, own_fields
+from tests.examples import examples
 from tests.explain.test_history import eventful as real_events
 from tests.pipeline.histories import realistic
 from tests.pipeline.history import eventful
@@ -126,7 +127,7 @@ def test_of_random_histories_of_the_real_core(first: int):
 
 
 @given(st.lists(st.sampled_from(KINDS), max_size=30), st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_events_of_any_content_stop_nothing(kinds: list[type[AuditEvent]], data: st.DataObject):
     """Valid by their fields, in an order that no coordinator writes, with numbers at their limits."""
     values, names = [], st.sampled_from(["a", "b", "c"])

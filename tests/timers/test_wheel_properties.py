@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 
 from coordinator.timers import TimerWheel
+from tests.examples import examples
 from tests.model.heap_timers import HeapTimers
 
 WEEK_MS = 604_800_000
@@ -92,10 +93,10 @@ class WheelMachine(RuleBasedStateMachine):
 
 
 TestWheel = WheelMachine.TestCase
-TestWheel.settings = settings(max_examples=200, stateful_step_count=60, deadline=None)
+TestWheel.settings = settings(max_examples=examples(200), stateful_step_count=60, deadline=None)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=200), st.data())
 def test_a_crowded_slot_keeps_its_order_through_cancels_restarts_and_lower_levels(
     delays_ms: list[int], data: st.DataObject

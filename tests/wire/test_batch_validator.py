@@ -24,6 +24,7 @@ from _wire.records import (
     validate_batch,
 )
 from tests.broker.produce_cases import batch, packed, record
+from tests.examples import examples
 
 NOW_MS = 1_700_000_000_000
 HOUR_MS = 3_600_000
@@ -81,7 +82,7 @@ def built_by_us(compression: str, records: list[Any], timestamps: list[int]) -> 
         (built_by_kafka_python, "gzip"),  # it has no library for the others here
     ],
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(record_lists, timestamp_lists)
 def test_what_a_builder_makes_passes_and_is_stored_as_it_is(build, compression, records, timestamps):
     data = build(compression, records, timestamps)
@@ -93,7 +94,7 @@ def test_what_a_builder_makes_passes_and_is_stored_as_it_is(build, compression, 
 
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(records=record_lists, data=st.data())
 def test_a_changed_byte_of_the_records_is_rejected_or_stays_readable(compression, records, data):
     """Whatever passes can be read: by our reader, which holds every length against what is left."""

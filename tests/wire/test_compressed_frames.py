@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from _wire.compressed_frames import lz4_single_block, short_xxh32, zstd_window_bytes
 from _wire.compression import compress
+from tests.examples import examples
 
 SKIPPED = struct.pack("<II", 0x184D2A57, 3) + b"abc"
 contents = st.binary(max_size=500) | st.binary(min_size=1, max_size=20).map(lambda part: part * 20_000)
@@ -30,7 +31,7 @@ def lz4(flags: int, head: bytes = b"", checksum: bytes = b"", tail: bytes = b"",
     return b"\x04\x22\x4d\x18" + checked + block * blocks + bytes(4) + tail
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(contents, st.binary(min_size=1, max_size=20))
 def test_a_frame_that_is_not_whole_or_not_alone(content, rest):
     frame = compress("lz4", content)
@@ -117,7 +118,7 @@ def zstd(content: bytes, *, checksum: bool = False, content_size: bool = True) -
     return zstandard.ZstdCompressor(write_checksum=checksum, write_content_size=content_size).compress(content)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(contents, st.booleans(), st.booleans())
 def test_where_a_zstd_frame_ends(content, checksum, content_size):
     frame = zstd(content, checksum=checksum, content_size=content_size)

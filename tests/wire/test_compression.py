@@ -19,6 +19,7 @@ from _wire.compression import (
     compress,
     decompress_to_scratch,
 )
+from tests.examples import examples
 
 LIMIT_BYTES = 4 * SCRATCH_BYTES
 CODECS = ("gzip", "snappy", "lz4", "zstd")
@@ -28,7 +29,7 @@ contents = st.binary(max_size=500) | st.tuples(st.binary(min_size=1, max_size=20
 
 
 @pytest.mark.parametrize("codec", CODECS)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(content=contents)
 def test_what_was_compressed_comes_back(codec, content):
     assert bytes(decompress_to_scratch(codec, compress(codec, content), LIMIT_BYTES)) == content

@@ -23,6 +23,7 @@ from _wire.records import (
     set_batch_position,
     set_log_append_time,
 )
+from tests.examples import examples
 from tests.golden_vectors import golden_vectors
 
 VECTORS = golden_vectors("wire/_batches.jsonl.gz")
@@ -178,7 +179,7 @@ def test_every_flipped_byte_under_the_checksum_is_refused(vector):
 
 
 @every_small_vector
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(flips=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(1, 255)), min_size=1, max_size=6))
 def test_batches_that_lie_under_a_right_checksum_do_no_harm(vector, flips):
     """A client computes the checksum itself, so it proves nothing: whatever is inside is read or refused."""
@@ -336,7 +337,7 @@ RECORDS = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(rows=RECORDS, first_offset=st.integers(0, 2**62), compression=st.sampled_from(COMPRESSIONS))
 def test_what_is_written_is_read(rows, first_offset, compression):
     records, offset = [], first_offset

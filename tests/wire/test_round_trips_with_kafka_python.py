@@ -14,6 +14,7 @@ from _wire.messages.api_versions import ApiVersionsResponse
 from _wire.notation import Definition, Field, Struct
 from _wire.primitives import Message
 from _wire.primitives import Struct as WireStruct
+from tests.examples import examples
 from tests.wire.kafka_json import DEFINITIONS
 
 EXAMPLES = 25
@@ -96,7 +97,7 @@ def same(ours: Any, theirs: Any, version: int, definition: Definition) -> bool:
     KINDS,
     ids=lambda each: each.__name__ if isinstance(each, type) else "",
 )
-@settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(EXAMPLES), suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_both_codecs_mean_the_same_bytes(api: Api, kind: type[Message], data: st.DataObject) -> None:
     message, version = data.draw(messages(api, kind))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from _wire.codecs import XERIAL_HEADER
 from _wire.compression import compress
 from _wire.snappy import decompress_snappy_into, snappy_content_bytes
+from tests.examples import examples
 
 repetitive = st.lists(st.tuples(st.binary(min_size=1, max_size=12), st.integers(1, 300)), max_size=20).map(
     lambda parts: b"".join(part * times for part, times in parts)
@@ -23,20 +24,20 @@ def decompressed(data: bytes) -> bytes:
     return bytes(out)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(contents)
 def test_a_raw_block_is_decompressed(content):
     assert decompressed(bytes(cramjam.snappy.compress_raw(content))) == content
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(contents, st.integers(1, 40_000))
 def test_framed_blocks_are_decompressed(content, times):
     content = (content * times)[:200_000]
     assert decompressed(compress("snappy", content)) == content
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(contents, st.data())
 def test_a_changed_block_is_rejected_or_as_cramjam_decompresses_it(content, data):
     block = bytearray(cramjam.snappy.compress_raw(content))

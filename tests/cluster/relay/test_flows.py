@@ -16,6 +16,7 @@ from coordinator.cluster.relay.request_heads import HEAD
 from coordinator.cluster.relay.response_flow import ResponseFlow
 from coordinator.runtime.slices import Slices
 from tests.cluster.relay.scripted import OWNED, FixedDirectory, encoded, frame, request, response
+from tests.examples import examples
 
 FETCH, DESCRIBE_GROUPS, FIND_COORDINATOR, PRODUCE = 1, 15, 10, 0
 KINDS = ["fetch", "owned", "other", "silent", "produce", "find"]
@@ -100,7 +101,7 @@ STEPS = st.lists(st.tuples(st.sampled_from("qars"), st.integers(1, 60)), max_siz
 """(requests come, the broker answers, responses come, what waits happens; how many bytes come)"""
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.lists(st.sampled_from(KINDS), max_size=20), STEPS, st.booleans())
 def test_each_request_is_answered_once_in_its_order(kinds, steps, answers_later):
     sent = [request_of(kind, number) for number, kind in enumerate(kinds)]

@@ -14,6 +14,7 @@ from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.groups.states import EMPTY, STABLE
 from tests.core.consumer.delayed_targets import DelayedTargets
 from tests.core.consumer.world import World
+from tests.examples import examples
 
 NAMES = ("a", "b", "c", "d")
 TOPICS = {"t": 4, "u": 3, "v": 1}
@@ -186,7 +187,7 @@ class HistoriesOfLargeGroups(Histories):
 
 TestHistories = Histories.TestCase
 TestHistories.settings = settings(
-    max_examples=25, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=examples(25), stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
 )
 TestHistoriesOfLargeGroups = HistoriesOfLargeGroups.TestCase
 TestHistoriesOfLargeGroups.settings = TestHistories.settings

@@ -20,6 +20,7 @@ from coordinator.core.groups.states import STABLE
 from tests.core.consumer.classic_bytes import assignment, subscription
 from tests.core.consumer.delayed_targets import DelayedTargets
 from tests.core.consumer.world import World
+from tests.examples import examples
 from tests.simulation.simulation import GROUP_ID
 
 RESTING_ROUNDS = 25
@@ -227,7 +228,7 @@ def test_a_group_comes_to_rest_also_after_a_session_that_ends_at_last() -> None:
 
 TestMixedHistories = MixedHistories.TestCase
 TestMixedHistories.settings = settings(
-    max_examples=25, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=examples(25), stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
 )
 TestMixedHistoriesOfLargeGroups = MixedHistoriesOfLargeGroups.TestCase
 TestMixedHistoriesOfLargeGroups.settings = TestMixedHistories.settings

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from coordinator.log.compaction.cleaner import CleanerSettings
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.segments.timestamps import offset_for_timestamp
+from tests.examples import examples
 from tests.log.compaction.cleaning import (
     CONFIG,
     SECRET,
@@ -144,19 +145,19 @@ class Cleaned:
         return new_log(self.fs, self.log.config)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(steps=STEPS)
 def test_a_cleaned_log_is_what_the_model_says(steps: list[tuple[Any, ...]]) -> None:
     play(Cleaned(), steps)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(steps=STEPS, slots=st.integers(2, 4))
 def test_a_map_that_becomes_full_ends_the_round(steps: list[tuple[Any, ...]], slots: int) -> None:
     play(Cleaned(replace(SETTINGS, dedupe_buffer_bytes=slots * 24, load_factor=0.8)), steps)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(steps=STEPS)
 def test_producers_that_have_expired_keep_nothing(steps: list[tuple[Any, ...]]) -> None:
     play(Cleaned(CleanerSettings(1 << 20, 0.9, 300, new_secret=lambda: SECRET)), steps)

@@ -18,6 +18,7 @@ from coordinator.log.errors import OffsetOutOfRange
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.segments.index import OFFSET_ENTRY
 from coordinator.log.segments.timestamps import max_timestamp, offset_for_timestamp
+from tests.examples import examples
 from tests.log.batches import START_MS, filled
 from tests.model.memory_files import MemoryFile, MemoryFileSystem
 
@@ -118,7 +119,7 @@ def use_in_every_way(log: PartitionLog) -> None:
 
 
 @pytest.mark.timeout(60)
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(400))
 @given(damage=st.lists(BITS, min_size=1, max_size=3), clean=st.booleans())
 def test_flipped_bits_give_a_result_or_an_error(damage, clean):
     disk = Disk()
@@ -130,7 +131,7 @@ def test_flipped_bits_give_a_result_or_an_error(damage, clean):
 
 
 @pytest.mark.timeout(60)
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(400))
 @given(damage=st.lists(BYTES, min_size=1, max_size=3), clean=st.booleans(), open_before=st.booleans())
 def test_overwritten_bytes_give_a_result_or_an_error(damage, clean, open_before):
     """`open_before`: the damage comes to a log that is open, so no start has checked it."""

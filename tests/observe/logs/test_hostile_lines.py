@@ -22,6 +22,7 @@ from coordinator.observe.logs.reasons import WITH_CLIENT_REASON, WITHOUT, is_dia
 from coordinator.observe.logs.rules import Rule
 from coordinator.observe.logs.statements import Reason
 from coordinator.observe.logs.templates import STEPS_MAX, Kind, Template, TooManyReadings
+from tests.examples import examples
 from tests.observe.recordings import Recording, recordings, whole_runs
 
 UUID: Final = "17653e31-fcf2-4a8a-bf7f-3a1c2d1d7b9f"
@@ -173,7 +174,10 @@ def check(found: LogStatements, right: dict[str, Any], message: str) -> None:
 
 
 PROFILE: Final = settings(
-    max_examples=30, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+    max_examples=examples(30),
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.explicit, Phase.generate],
 )
 
 

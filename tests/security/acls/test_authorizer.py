@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from coordinator.security.acls.authorizer import DEFAULT_DENY, SUPER_USER, StandardAuthorizer
 from coordinator.security.acls.model import Acl, AclOperation, PatternType, PermissionType, ResourceType
 from coordinator.security.principal import ANONYMOUS, Principal
+from tests.examples import examples
 from tests.model import acls as model
 from tests.security.acls import random_acls
 
@@ -46,7 +47,7 @@ def authorizer_of(*acls: Acl, super_users: tuple[str, ...] = (), allows_without_
     return authorizer
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     st.lists(random_acls.acls, max_size=25),
     st.lists(st.integers(0, 24), max_size=10),

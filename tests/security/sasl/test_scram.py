@@ -18,6 +18,7 @@ from coordinator.security.sasl.scram_keys import (
     credential_of_salted_password,
     new_salted_password,
 )
+from tests.examples import examples
 
 CREDENTIALS = {mechanism: credential_of_password(mechanism, "pencil") for mechanism in ScramMechanism}
 NAMES = st.text(alphabet=st.characters(min_codepoint=0x20, max_codepoint=0x7E), min_size=1, max_size=20)
@@ -40,7 +41,7 @@ def test_the_example_of_rfc_7677():
 
 @pytest.mark.parametrize("mechanism", ScramMechanism)
 @given(user=NAMES)
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_a_client_of_the_library_logs_in_with_any_name(mechanism, user):
     exchange = Scram(mechanism, {user: CREDENTIALS[mechanism]}.get).exchange()
     client = scramp.ScramClient([mechanism.mechanism_name], user, "pencil")
