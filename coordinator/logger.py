@@ -1,91 +1,125 @@
-"""The logger of all modules of the server. structlog, which takes long to import, is imported with the first line."""
+"""The logger of all modules of the server: what they log goes to the sink of the process, or to that of the thread."""
 
+import logging
+import sys
 import threading
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final, Protocol
 
+from coordinator.printable import printable_traceback
+
+LEVELS: Final = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
+"""Name of a level → its number in the standard library."""
+
+CALLS_BETWEEN: Final = 4
+"""From `findCaller` to who logs: `write`, and two functions of this module."""
+
 
 class Sink(Protocol):
-    """Takes the lines that a thread logs, instead of structlog."""
+    """Takes the lines that are logged."""
 
     def is_enabled_for(self, level: int) -> bool:
         """Whether a line of this level (`logging.INFO` and so on) is kept."""
 
     def write(self, level: str, event: str, fields: dict[str, Any]) -> None:
-        """`fields` has `exc_info` if the exception that is being handled belongs to the line."""
+        """Take a line, or leave it out if its level is not kept.
+
+        `fields` has `exc_info` if an exception belongs to the line: the exception, or True for the one that is being
+        handled.
+        """
 
 
-_sinks: Final[dict[int, Sink]] = {}
+class StandardLogging:
+    """The logger `coordinator` of the standard library, whose handlers and levels belong to the application."""
+
+    def __init__(self) -> None:
+        self._logger = logging.getLogger("coordinator")
+
+    def is_enabled_for(self, level: int) -> bool:
+        return self._logger.isEnabledFor(level)
+
+    def write(self, level: str, event: str, fields: dict[str, Any]) -> None:
+        number = LEVELS[level]
+        if not self._logger.isEnabledFor(number):
+            return
+        text = " ".join(f"{name}={value!r}" for name, value in fields.items() if name != "exc_info")
+        raised = raised_of(fields.get("exc_info"))
+        path, line, function, _ = self._logger.findCaller(stacklevel=CALLS_BETWEEN)
+        information = None if raised is None else (type(raised), raised, raised.__traceback__)
+        record = self._logger.makeRecord(
+            self._logger.name, number, path, line, "%s %s", (event, text), information, func=function
+        )
+        if raised is not None:
+            record.exc_text = traceback_text(raised)  # handlers take this text in place of their own
+        self._logger.handle(record)
+
+
+def raised_of(exc_info: Any) -> BaseException | None:
+    """The exception of a line, by its field `exc_info`; None if it has none."""
+    if not exc_info:
+        return None
+    return exc_info if isinstance(exc_info, BaseException) else sys.exception()
+
+
+def traceback_text(raised: BaseException) -> str:
+    """The traceback of an exception, harmless for a terminal: clients may have chosen a part of it."""
+    return printable_traceback("".join(traceback.format_exception(raised)).rstrip())
 
 
 class Logger:
-    """Hands each line to structlog, or to the sink of the thread."""
+    """Hands each line to the sink of the thread, or else to that of the process."""
 
     def __init__(self) -> None:
-        self._level: int | None = None
-        """The least level that structlog keeps; None: it has to be asked."""
+        self._sink: Sink = StandardLogging()
+        self._of_threads: dict[int, Sink] = {}
 
     def debug(self, event: str, **fields: Any) -> None:
-        _write("debug", event, fields)
+        self._write("debug", event, fields)
 
     def info(self, event: str, **fields: Any) -> None:
-        _write("info", event, fields)
+        self._write("info", event, fields)
 
     def warning(self, event: str, **fields: Any) -> None:
-        _write("warning", event, fields)
+        self._write("warning", event, fields)
 
     def error(self, event: str, **fields: Any) -> None:
-        _write("error", event, fields)
+        self._write("error", event, fields)
 
     def exception(self, event: str, **fields: Any) -> None:
         """Log at the level error, with the exception that is being handled."""
-        _write("error", event, {"exc_info": True, **fields})
+        self._write("error", event, {"exc_info": True, **fields})
 
     def is_enabled_for(self, level: int) -> bool:
         """For lines that cost something to put together."""
-        if _sinks and (sink := _sinks.get(threading.get_ident())) is not None:
+        if self._of_threads and (sink := self._of_threads.get(threading.get_ident())) is not None:
             return sink.is_enabled_for(level)
-        if self._level is not None:
-            return level >= self._level
-        return bool(_structlog().is_enabled_for(level))
+        return self._sink.is_enabled_for(level)
+
+    def _write(self, level: str, event: str, fields: dict[str, Any]) -> None:
+        sink = self._of_threads.get(threading.get_ident(), self._sink) if self._of_threads else self._sink
+        sink.write(level, event, fields)
 
     @contextmanager
-    def lines_from(self, level: int) -> Iterator[None]:
-        """Within the block, structlog is configured to keep lines of this level (`logging.INFO` and so on) and above.
-
-        `is_enabled_for` is called at each change of a group, and structlog would take longer than the change.
-        """
-        before, self._level = self._level, level
+    def lines_to(self, sink: Sink) -> Iterator[None]:
+        """Within the block, what the process logs goes to `sink`."""
+        before, self._sink = self._sink, sink
         try:
             yield
         finally:
-            self._level = before
+            self._sink = before
 
-
-def _write(level: str, event: str, fields: dict[str, Any]) -> None:
-    sink = _sinks.get(threading.get_ident())
-    if sink is None:
-        getattr(_structlog(), level)(event, **fields)
-    else:
-        sink.write(level, event, fields)
-
-
-def _structlog() -> Any:
-    import structlog
-
-    return structlog.get_logger()
-
-
-@contextmanager
-def lines_of_this_thread_to(sink: Sink) -> Iterator[None]:
-    """Within the block, lines that this thread logs go to `sink`."""
-    thread = threading.get_ident()
-    _sinks[thread] = sink
-    try:
-        yield
-    finally:
-        del _sinks[thread]
+    @contextmanager
+    def lines_of_this_thread_to(self, sink: Sink) -> Iterator[None]:
+        """Within the block, lines that this thread logs go to `sink`."""
+        thread = threading.get_ident()
+        self._of_threads[thread] = sink
+        try:
+            yield
+        finally:
+            del self._of_threads[thread]
 
 
 logger: Final = Logger()
+lines_of_this_thread_to: Final = logger.lines_of_this_thread_to

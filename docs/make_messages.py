@@ -39,7 +39,9 @@ LOG_HEAD: Final = """
 ## Log lines
 
 `coordinator serve` logs to stderr, one line each: time in UTC, level, the line, and its fields as `name=value`. Text of a
-client is printed with escapes if it could control a terminal. `--log-level` leaves out what is below a level. A reader of stderr
+client is printed with escapes if it could control a terminal. `--log-level` leaves out what is below a level. `--log-style json`
+writes an object a line (`timestamp`, `level`, `event`, the fields, `exception`), `--log-style kafka` the pattern of Kafka's
+brokers (`[2026-11-29 12:00:00,000] INFO group transition group=billing (coordinator)`, in local time). A reader of stderr
 that is too slow delays no client: lines are dropped and counted (`log lines dropped, more than could be written`).
 
 ### Warnings and errors

@@ -1,9 +1,10 @@
 from collections.abc import Iterator
 
 import pytest
-import structlog
 from hypothesis import settings
 
+from coordinator.logger import logger
+from tests.captured_logs import Discarded
 from tests.examples import examples
 from tests.servers import RunningServer
 from tests.slowest_first import slowest_first
@@ -38,6 +39,5 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
 @pytest.fixture(autouse=True, scope="session")
 def quiet_log() -> Iterator[None]:
     """What the code under test logs is for operators; a test that is about it captures it itself."""
-    structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
-    yield
-    structlog.reset_defaults()
+    with logger.lines_to(Discarded()):
+        yield

@@ -107,7 +107,7 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.deadlines": "",
         "coordinator.wall_time": "",
         "coordinator.printable": "",
-        "coordinator.logger": "structlog",
+        "coordinator.logger": "",
     }.items()
 }
 """Layer → what it imports beside itself and the standard library."""

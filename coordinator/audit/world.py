@@ -64,7 +64,9 @@ class CommittedPartition(msgspec.Struct, frozen=True):
 class NoCluster:
     """There is no topic."""
 
-    topics_version = 0
+    @property
+    def topics_version(self) -> int:
+        return 0
 
     def partition_count(self, topic: str) -> int:
         return 0

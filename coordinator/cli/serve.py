@@ -15,7 +15,7 @@ import uvloop
 
 from coordinator.cli.ready_file import ReadyFile
 from coordinator.cli.reload_signal import ReloadSignal
-from coordinator.cli.server_process import CANNOT_START, LOG_LEVELS, log_open_files_limit
+from coordinator.cli.server_process import CANNOT_START, log_open_files_limit, log_options
 from coordinator.cli.server_settings import log_new_lines, log_settings, read_settings, settings_options
 from coordinator.cli.stop_signals import StopSignals
 from coordinator.config.cluster_keys import CLUSTER_BOOTSTRAP_SERVERS
@@ -48,7 +48,7 @@ NODES_MAX = 32
 @settings_options
 @click.option("--listen", metavar="HOST:PORT", help="The address to listen on; port 0 binds a free port.")
 @click.option("--data-dir", type=click.Path(path_type=Path), help="The directory of the logs; several with commas.")
-@click.option("--log-level", type=click.Choice(LOG_LEVELS), default="info", help="The least that is logged (info).")
+@log_options("info")
 @click.option("--admin", metavar="HOST:PORT", help="The address of /metrics, /healthz and /readyz; none without it.")
 @click.option(
     "--cluster",
@@ -72,6 +72,7 @@ def command(
     listen: str | None,
     data_dir: Path | None,
     log_level: str,
+    log_style: str,
     admin: str | None,
     cluster: str | None,
     nodes: int,
@@ -81,8 +82,6 @@ def command(
 
     --set overrides --environment, which overrides --config; --listen, --data-dir, --admin and --cluster override all.
     """
-    # structlog imports rich if it is installed, which costs 5 MB and 40 ms and is not used here.
-    sys.modules.setdefault("rich", None)  # type: ignore[arg-type]
     from coordinator.cli.log_writer import logging_to_stderr
     from coordinator.metadata.store import MetadataError
     from coordinator.security.protocols import SecurityProtocol
@@ -111,10 +110,14 @@ def command(
             if nodes > 1:
                 if not config[CLUSTER_BOOTSTRAP_SERVERS]:
                     raise ConfigError("--nodes needs --cluster: nodes with logs of their own do not share groups")
-                with logging_to_stderr(log_level), ready:
+                with logging_to_stderr(log_level, log_style), ready:
                     log_settings(understood, with_environment)
-                    sys.exit(asyncio.run(_run_nodes(understood.texts, again, nodes, log_level, ready_file, manager)))
-            with logging_to_stderr(log_level) as writer, ready:
+                    sys.exit(
+                        asyncio.run(
+                            _run_nodes(understood.texts, again, nodes, log_level, log_style, ready_file, manager)
+                        )
+                    )
+            with logging_to_stderr(log_level, log_style) as writer, ready:
                 log_settings(understood, with_environment)
                 uvloop.run(_serve(config, again, ready, lambda: writer.lines_dropped, inherited, manager))
     except LogFlushError as problem:
@@ -145,13 +148,14 @@ async def _run_nodes(
     again: Callable[[], dict[str, str]],
     count: int,
     log_level: str,
+    log_style: str,
     ready_file: Path | None,
     manager: ServiceManager,
 ) -> int:
     """`again` reads the settings again."""
     from coordinator.cli.serve_nodes import NodeProcesses
 
-    return await NodeProcesses(texts, count, log_level, manager).run(ready_file, again)
+    return await NodeProcesses(texts, count, (log_level, log_style), manager).run(ready_file, again)
 
 
 async def _serve(

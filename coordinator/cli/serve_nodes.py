@@ -70,11 +70,11 @@ def _port(name: str, port: int, number: int) -> int:
 class NodeProcesses:
     """Starts the processes, starts one again that has ended by itself, and stops them all."""
 
-    def __init__(self, texts: Mapping[str, str], count: int, log_level: str, manager: ServiceManager) -> None:
-        """Raises ConfigError: there are no ports for all nodes."""
+    def __init__(self, texts: Mapping[str, str], count: int, log: tuple[str, str], manager: ServiceManager) -> None:
+        """`log` are level and style of the log lines. Raises ConfigError: there are no ports for all nodes."""
         self._manager = manager
         self._settings = [settings_of_node(texts, number) for number in range(count)]
-        self._log_level = log_level
+        self._log_level, self._log_style = log
         self._running: dict[int, asyncio.subprocess.Process] = {}
         self._reloads: set[asyncio.Task[None]] = set()
         self._is_stopping = asyncio.Event()
@@ -158,7 +158,8 @@ class NodeProcesses:
         # By a file in a folder of its own: all users see the arguments of a process, and settings have passwords.
         return await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "coordinator.cli", "serve", "--config", str(self._write_settings(number))),
-            *("--log-level", self._log_level, "--ready-file", str(self._ready_path(number))),
+            *("--log-level", self._log_level, "--log-style", self._log_style),
+            *("--ready-file", str(self._ready_path(number))),
             start_new_session=True,  # Ctrl-C reaches this process alone, which stops the nodes
         )
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from coordinator.cli.ready_file import ReadyFile
-from coordinator.cli.server_process import CANNOT_START, LOG_LEVELS, log_open_files_limit
+from coordinator.cli.server_process import CANNOT_START, log_open_files_limit, log_options
 from coordinator.config.key import ConfigError
 from coordinator.config.metrics_keys import ADMIN_ALLOWED_HOSTS
 from coordinator.config.properties import parse_settings
@@ -45,9 +45,7 @@ if TYPE_CHECKING:
 @click.option(
     "--until-stdin-closes", is_flag=True, help="Stop when the process that started it ends, or closes its end of stdin."
 )
-@click.option(
-    "--log-level", type=click.Choice(LOG_LEVELS), default="warning", help="The least that is logged (warning)."
-)
+@log_options("warning")
 def command(
     ready_file: Path | None,
     port: int,
@@ -56,20 +54,19 @@ def command(
     settings: tuple[str, ...],
     until_stdin_closes: bool,
     log_level: str,
+    log_style: str,
 ) -> None:
     """Serve the tests of another process on 127.0.0.1, until SIGTERM or Ctrl-C. Nothing is written to disk.
 
     The control (docs/testing.md) creates topics, lets the clock jump, tells of groups, and injects faults.
     """
-    # structlog imports rich if it is installed, which costs 40 ms and is not used here.
-    sys.modules.setdefault("rich", None)  # type: ignore[arg-type]
     import uvloop
 
     from coordinator.cli.log_writer import logging_to_stderr
     from coordinator.testing.errors import TestingError
 
     try:
-        with logging_to_stderr(log_level), ReadyFile(ready_file) as ready:
+        with logging_to_stderr(log_level, log_style), ReadyFile(ready_file) as ready:
             given = parse_settings(settings)
             if allowed_hosts:
                 given[ADMIN_ALLOWED_HOSTS.name] = ",".join(allowed_hosts)

@@ -15,7 +15,7 @@ import click
 from coordinator.cli.observed import AUTO, Zone
 from coordinator.cli.ready_file import ReadyFile
 from coordinator.cli.server_options import server_option
-from coordinator.cli.server_process import CANNOT_START, LOG_LEVELS
+from coordinator.cli.server_process import CANNOT_START, log_options
 from coordinator.cli.stop_signals import StopSignals
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.wire import ClientError
@@ -72,7 +72,7 @@ ASK_AGAIN_SECONDS: Final = 2
     help="Of times without one: Europe/Berlin, +02:00. By default it is found out by when the file was written.",
 )
 @click.option("--admin", metavar="HOST:PORT", help="Of --into: the address of /metrics, /healthz and /readyz.")
-@click.option("--log-level", type=click.Choice(LOG_LEVELS), default="info", help="The least that is logged (info).")
+@log_options("info")
 @click.option("--ready-file", type=click.Path(path_type=Path), help="Write this JSON file (bootstrap, pid) when ready.")
 def command(
     bootstrap: Bootstrap,
@@ -86,6 +86,7 @@ def command(
     log_zone: tzinfo | None,
     admin: str | None,
     log_level: str,
+    log_style: str,
     ready_file: Path | None,
 ) -> None:
     """Watch the groups of a Kafka that others run, and append what happens to a log, until SIGTERM or Ctrl-C.
@@ -95,7 +96,6 @@ def command(
     127.0.0.1:9192`. It needs READ on __consumer_offsets alone, joins no group and commits nothing. Killed and started
     again, it goes on where it was.
     """
-    sys.modules.setdefault("rich", None)  # type: ignore[arg-type]
     from coordinator.cli.log_writer import logging_to_stderr
     from coordinator.observe.logs.unwrapping import FORMATS
     from coordinator.watch.own_server import own_config
@@ -112,7 +112,11 @@ def command(
     options = WatchOptions(server=bootstrap, groups=groups, log_paths=broker_logs, log_format=log_format, zone=log_zone)
     watching = _Watching(options, ReadyFile(ready_file))
     try:
-        with closing(ServiceManager()) as manager, logging_to_stderr(log_level) as writer, watching.ready_file:
+        with (
+            closing(ServiceManager()) as manager,
+            logging_to_stderr(log_level, log_style) as writer,
+            watching.ready_file,
+        ):
             if folder is not None:
                 own = partial(own_config, folder, listen, advertise, admin)
                 main = watching.into(own, manager, lambda: writer.lines_dropped)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from structlog.testing import capture_logs
 
 from coordinator.broker.directory_assignment import DirectoryAssignment, place
 from coordinator.broker.disk_errors import DiskErrors
@@ -26,6 +25,7 @@ from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.leadership import NO_LEADER, SingleNode
 from coordinator.metadata.store import MetadataStore
 from coordinator.runtime.slices import Slices
+from tests.captured_logs import capture_logs
 from tests.log.batches import batch
 
 A: Final = Path("/a")

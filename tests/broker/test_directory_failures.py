@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from structlog.testing import capture_logs
 
 from _wire.errors import ErrorCode
 from coordinator.broker.directory_failures import DirectoryFailures
@@ -18,6 +17,7 @@ from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.leadership import NO_LEADER
 from coordinator.runtime.slices import Slices
 from tests.broker.test_directory_assignment import NOW_MS, A, B, Broker, C
+from tests.captured_logs import capture_logs
 from tests.log.batches import batch
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from structlog.testing import capture_logs
 
 from _wire.errors import ErrorCode
 from coordinator.broker.directory_failures import DirectoryFailures
@@ -21,6 +20,7 @@ from coordinator.log.segments.segment import Segment
 from coordinator.log.segments.transaction_index import AbortedTransaction
 from tests.broker.moving_broker import ALWAYS, SEGMENT_BYTES, MovingBroker, values
 from tests.broker.test_directory_assignment import NOW_MS, A, B, C
+from tests.captured_logs import capture_logs
 from tests.log.batches import batch
 
 

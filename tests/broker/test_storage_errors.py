@@ -3,13 +3,13 @@
 import errno
 
 import pytest
-from structlog.testing import capture_logs
 
 from _wire.errors import ErrorCode
 from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from coordinator.broker import storage_errors
 from coordinator.broker.storage_errors import LINES_MAX, NAMES_MAX, StorageErrors
 from tests.broker.virtual_broker import VirtualBroker, batch
+from tests.captured_logs import capture_logs
 
 
 @pytest.fixture

@@ -77,10 +77,11 @@ def test_passwords_are_no_arguments_of_the_processes(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
     texts = {**TEXTS, "listeners": "SASL_SSL://127.0.0.1:9092", "ssl.keystore.password": "secret"}
-    processes = NodeProcesses(texts, 2, "info", ServiceManager({}))
+    processes = NodeProcesses(texts, 2, ("info", "json"), ServiceManager({}))
     asyncio.run(processes._start(1))
     assert started[0] == sys.executable
     assert "secret" not in " ".join(started)
+    assert " --log-level info --log-style json " in " ".join(started)
     settings = read_properties(Path(started[started.index("--config") + 1]))
     assert settings == settings_of_node(texts, 1)
     assert settings["listeners"] == "SASL_SSL://127.0.0.1:9093"
@@ -113,7 +114,7 @@ class FakeNodes:
         self.configs: list[Path] = []
         self.again: dict[str, str] | ConfigError = TEXTS
         monkeypatch.setattr(asyncio, "create_subprocess_exec", self._start)
-        self.processes = NodeProcesses(TEXTS, 2, "info", ServiceManager({}))
+        self.processes = NodeProcesses(TEXTS, 2, ("info", "text"), ServiceManager({}))
 
     async def _start(self, *arguments: str, **options: Any) -> FakeProcess:
         self.configs.append(Path(arguments[arguments.index("--config") + 1]))

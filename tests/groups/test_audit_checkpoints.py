@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from structlog.testing import capture_logs
 
 from coordinator.groups.audit_checkpoints import AuditCheckpoints
 from coordinator.log.data_dirs.checkpoints import CheckpointFile
+from tests.captured_logs import capture_logs
 from tests.model.memory_files import MemoryFileSystem
 
 PATH: Final = Path("/data/group-audit-checkpoint")

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from structlog.testing import capture_logs
 
 from _wire.errors import ErrorCode
 from _wire.messages.heartbeat import HeartbeatResponse
@@ -22,6 +21,7 @@ from coordinator.groups import state_machine as group_state_machine
 from coordinator.runtime.batch import ProjectionWrite
 from coordinator.runtime.failed_keys import REBUILD_RETRY_MS_AT_FIRST
 from coordinator.runtime.shard import LOAD_RETRY_MS_AT_FIRST, STEPS_AT_ONCE_MAX, ShardState
+from tests.captured_logs import capture_logs
 from tests.groups.failing_groups import (
     GENERATION,
     OTHER,

@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from structlog.testing import capture_logs
 
 from _wire.errors import ErrorCode
 from coordinator.config.settings import Config
@@ -25,6 +24,7 @@ from coordinator.groups import offsets_stream
 from coordinator.runtime.failed_keys import REBUILD_RETRY_MS_AT_FIRST, REBUILD_RETRY_MS_AT_MOST
 from coordinator.runtime.interfaces import Replay, StoreError
 from coordinator.runtime.shard import LOAD_RETRY_MS_AT_FIRST, ShardState
+from tests.captured_logs import capture_logs
 from tests.groups.failing_groups import (
     GENERATION,
     OTHER,

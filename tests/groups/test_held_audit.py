@@ -1,13 +1,13 @@
 """Audit records that wait for others (`group.audit.linger.ms`), so that they share batches; nothing is stored first."""
 
 import pytest
-from structlog.testing import capture_logs
 
 from coordinator.audit.schema import GroupLoaded
 from coordinator.core.groups.states import STABLE
 from coordinator.groups.audit_stream import AuditStream
 from coordinator.runtime.store import HELD_MAX
 from tests.audit.stories import created, subscription, sync
+from tests.captured_logs import capture_logs
 from tests.groups.failing_groups import break_group
 from tests.simulation.simulation import Simulation
 

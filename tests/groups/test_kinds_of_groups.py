@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from structlog.testing import capture_logs
 
 from _wire.errors import ErrorCode
 from _wire.messages.describe_groups import DescribeGroupsRequest
@@ -34,6 +33,7 @@ from coordinator.metrics.census import GroupCensus
 from coordinator.metrics.group_meter import GroupMeter
 from coordinator.metrics.top_groups import TopGroups
 from coordinator.testing.snapshots import snapshot_of
+from tests.captured_logs import capture_logs
 from tests.core.consumer.world import World
 from tests.groups import second_kind
 from tests.groups.second_kind import EpochMemberAdded, GroupConverted

@@ -2,8 +2,6 @@
 
 from typing import Any, Final
 
-from structlog.testing import capture_logs
-
 from _wire.errors import ErrorCode
 from _wire.messages.offset_commit import (
     OffsetCommitRequest,
@@ -12,6 +10,7 @@ from _wire.messages.offset_commit import (
 )
 from coordinator.core.groups import operations
 from coordinator.core.groups.states import GroupState
+from tests.captured_logs import capture_logs
 from tests.simulation.simulation import GROUP_ID, SESSION_TIMEOUT_MS, Sent, Simulation
 
 TOO_LARGE: Final = bytes(1_048_588)

@@ -6,7 +6,6 @@ from typing import Final
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from structlog.testing import capture_logs
 
 from coordinator.log.errors import LogAppendError, LogFlushError
 from coordinator.metadata import commits
@@ -14,6 +13,7 @@ from coordinator.metadata.compaction import AtOnce, MetadataCompaction
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.records import QuotaRecord
 from coordinator.metadata.store import NewTopic
+from tests.captured_logs import capture_logs
 from tests.metadata.held_threads import HeldThreads
 from tests.metadata.test_store import NOW_MS, Disk
 

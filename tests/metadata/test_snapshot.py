@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Final, cast, get_args
 
 import pytest
-from structlog.testing import capture_logs
 
 from _wire.records import parse_records
 from coordinator.log.compaction import rewrite
@@ -30,6 +29,7 @@ from coordinator.metadata.records import (
     decode_record,
 )
 from coordinator.metadata.store import MetadataStore
+from tests.captured_logs import capture_logs
 from tests.log.compaction.crashing_files import CrashingFiles
 from tests.model.memory_files import ProcessKilled
 

@@ -2,7 +2,6 @@
 
 import pytest
 from msgspec.structs import replace
-from structlog.testing import capture_logs
 
 from _wire.errors import ErrorCode
 from coordinator.config.settings import Config
@@ -16,6 +15,7 @@ from coordinator.groups import state_machine as group_state_machine
 from coordinator.runtime import coordinator_runtime
 from coordinator.runtime.load_progress import LoadProgress
 from coordinator.runtime.shard import ShardState
+from tests.captured_logs import capture_logs
 from tests.groups.failing_groups import commit_for
 from tests.simulation.server import SimulatedServer
 from tests.simulation.simulation import GROUP_ID, SESSION_TIMEOUT_MS, Simulation

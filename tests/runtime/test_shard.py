@@ -5,7 +5,6 @@ from itertools import pairwise
 from typing import Any, Final
 
 import pytest
-from structlog.testing import capture_logs
 
 from _wire.errors import ErrorCode
 from _wire.messages.heartbeat import HeartbeatResponse
@@ -17,6 +16,7 @@ from coordinator.core.groups.states import GroupState
 from coordinator.core.operation import ADVANCE, Operation, Scope
 from coordinator.runtime.interfaces import Replay, StoreError
 from coordinator.runtime.slices import Steps
+from tests.captured_logs import capture_logs
 from tests.simulation.simulation import GROUP_ID, Sent, Simulation
 
 RETRIES_MS: Final = [100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000]

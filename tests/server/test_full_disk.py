@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from structlog.testing import capture_logs
 
 from _wire.errors import ErrorCode
 from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
@@ -17,6 +16,7 @@ from coordinator.config.settings import Config
 from coordinator.server.host import host_in_memory
 from coordinator.server.node import Node
 from coordinator.timers.system_clock import SystemClock
+from tests.captured_logs import capture_logs
 from tests.model.memory_files import MemoryFileSystem
 from tests.waiting import wait_for
 from tests.wire_client import WireClient

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 import uvloop
-from structlog.testing import capture_logs
 
 from coordinator.server.loop_scheduler import STALL_MS, TIMER_DELAY_MS_MAX, LoopScheduler
 from coordinator.timers import SystemClock, VirtualClock
 from coordinator.timers.wheel import TimerWheel
+from tests.captured_logs import capture_logs
 
 
 class Handle:

@@ -1,13 +1,10 @@
 """The product's server with its twins beside it: whatever happens to a shard, they learn of it."""
 
-import sys
+import logging
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from itertools import pairwise
 from typing import Any, Final
-
-import structlog
-from structlog.typing import EventDict, WrappedLogger
 
 from coordinator.audit.resume import AuditReplay
 from coordinator.audit.schema import OffsetsCommitted, decode_event
@@ -27,6 +24,7 @@ from coordinator.groups.audit_projection import AuditProjection
 from coordinator.groups.audit_stream import AuditStream
 from coordinator.groups.offsets_stream import OffsetsStream
 from coordinator.log.partition_log import PartitionLog
+from coordinator.logger import logger, raised_of
 from coordinator.runtime.interfaces import Replay, StoreError
 from coordinator.runtime.slices import Steps, at_once
 from coordinator.runtime.store import LogStore
@@ -185,24 +183,23 @@ class InstrumentedAudit(AuditProjection):
         return records
 
 
-@contextmanager
-def defects_of(defects: list[BaseException]) -> Iterator[None]:
-    """Within the block, exceptions that the product catches and logs are put into the list; other lines are dropped.
+class Defects:
+    """Takes the exceptions that the product catches and logs, but those that the history asked for."""
 
-    Those that the history asked for are none of them.
-    """
+    def __init__(self, defects: list[BaseException]) -> None:
+        self._defects = defects
 
-    def take(logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
-        if event.get("exc_info"):
-            problem = sys.exc_info()[1]
-            assert problem is not None
-            if not isinstance(problem, InjectedDefect):
-                defects.append(problem)
-        raise structlog.DropEvent
+    def is_enabled_for(self, level: int) -> bool:
+        return level >= logging.ERROR
 
-    before = structlog.get_config()
-    structlog.configure(processors=[take], wrapper_class=structlog.make_filtering_bound_logger("error"))
-    try:
-        yield
-    finally:
-        structlog.configure(**before)
+    def write(self, level: str, event: str, fields: dict[str, Any]) -> None:
+        if level == "error" and "exc_info" in fields:
+            raised = raised_of(fields["exc_info"])
+            assert raised is not None
+            if not isinstance(raised, InjectedDefect):
+                self._defects.append(raised)
+
+
+def defects_of(defects: list[BaseException]) -> AbstractContextManager[None]:
+    """Within the block, exceptions that the product catches and logs are put into the list; other lines are dropped."""
+    return logger.lines_to(Defects(defects))

@@ -1,12 +1,10 @@
 """Plays a history: in the end there is what really happened, and what the audit says."""
 
-import logging
 from collections.abc import Callable
 from typing import NamedTuple
 
 from coordinator.audit.schema import AuditEvent, CoordinatorEvent
 from coordinator.explain.history import GroupHistory
-from coordinator.logger import logger
 from tests.simulation.instrumented import defects_of
 from tests.simulation.reproducible import reproducible
 from tests.world.actions import Actions
@@ -34,7 +32,7 @@ def nothing(folded: GroupHistory, at_ms: int) -> None:
 def play(history: History, tell: Tell = nothing) -> Played:
     """Play a history to its end. `tell` is called at the times that it names, and at the end."""
     defects: list[BaseException] = []
-    with defects_of(defects), logger.lines_from(logging.ERROR), reproducible():
+    with defects_of(defects), reproducible():
         world = Actions(history)
         folded = GroupHistory(GROUP_ID)
         events: list[AuditEvent | CoordinatorEvent] = []

@@ -5,7 +5,6 @@ from itertools import pairwise
 from typing import Any, Final
 
 import pytest
-from structlog.testing import capture_logs
 
 from _wire.errors import NONE, ErrorCode
 from coordinator.core.assignment import decode_assignment
@@ -23,6 +22,7 @@ from coordinator.runtime.batch import Batch
 from coordinator.runtime.interfaces import StoreError
 from coordinator.runtime.shard import LOAD_RETRY_MS_AT_FIRST
 from coordinator.runtime.store import LogStore
+from tests.captured_logs import capture_logs
 from tests.core.consumer.classic_bytes import subscription
 from tests.core.consumer.delayed_targets import DelayedTargets
 from tests.core.consumer.world import World

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from structlog.testing import capture_logs
 
 from coordinator.log.data_dirs.coordinator_epoch import COORDINATOR_EPOCH, next_coordinator_epoch
 from coordinator.log.files import DiskFileSystem
+from tests.captured_logs import capture_logs
 
 
 def next_epoch(root: Path) -> int:

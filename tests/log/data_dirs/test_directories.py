@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from structlog.testing import capture_logs
 
 from coordinator.log.config import LogConfig
 from coordinator.log.data_dirs.checkpoints import CLEANER_OFFSETS, LOG_START_OFFSETS, read_checkpoint
@@ -15,6 +14,7 @@ from coordinator.log.files import DiskFileSystem
 from coordinator.log.memory_files import MemoryFileSystem
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.recovery.last_stop import BOOT_ID, read_boot_id
+from tests.captured_logs import capture_logs
 from tests.log.batches import batch
 
 A: Final = Path("/a")

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from crc32c import crc32c
-from structlog.testing import capture_logs
 
 from _wire.records import CorruptBatch
 from coordinator.log.config import LogConfig
@@ -21,6 +20,7 @@ from coordinator.log.errors import DataDirectoryError, InvalidTopicName, LogFlus
 from coordinator.log.files import DiskFileSystem
 from coordinator.log.names import METADATA_LOG, check_topic_name, folder_name, parse_folder_name
 from coordinator.log.segments.reads import position_of
+from tests.captured_logs import capture_logs
 from tests.log.batches import everything, filled, values
 from tests.log.faulty_files import FaultyFileSystem
 

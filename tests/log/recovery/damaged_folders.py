@@ -5,8 +5,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
-from structlog.testing import capture_logs
-
 from _wire.errors import MalformedMessage
 from _wire.records import build_batch, parse_records
 from coordinator.log.config import LogConfig
@@ -15,6 +13,7 @@ from coordinator.log.data_dirs.directory import LogDirectory
 from coordinator.log.errors import DataDirectoryError, OffsetOutOfRange
 from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.store import MetadataError, MetadataStore
+from tests.captured_logs import capture_logs
 from tests.log.batches import START_MS
 from tests.model.memory_files import MemoryFileSystem
 

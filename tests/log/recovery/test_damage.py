@@ -9,7 +9,6 @@ import pytest
 from crc32c import crc32c
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from structlog.testing import capture_logs
 
 from _wire.errors import MalformedMessage
 from _wire.records import BATCH_HEADER_BYTES, CorruptBatch, Record, batch_headers, build_batch, parse_records
@@ -18,6 +17,7 @@ from coordinator.log.errors import OffsetOutOfRange
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.segments.index import OFFSET_ENTRY
 from coordinator.log.segments.timestamps import max_timestamp, offset_for_timestamp
+from tests.captured_logs import capture_logs
 from tests.examples import examples
 from tests.log.batches import START_MS, filled
 from tests.model.memory_files import MemoryFile, MemoryFileSystem

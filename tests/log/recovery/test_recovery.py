@@ -4,7 +4,6 @@ import shutil
 import struct
 
 import pytest
-from structlog.testing import capture_logs
 
 from _wire.records import CorruptBatch, parse_records
 from coordinator.log.config import LogConfig
@@ -12,6 +11,7 @@ from coordinator.log.errors import LogAppendError
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.segments.reads import position_of
 from coordinator.log.segments.timestamps import max_timestamp, offset_for_timestamp
+from tests.captured_logs import capture_logs
 from tests.log.batches import START_MS, batch, everything, filled, values
 
 SMALL_SEGMENTS = LogConfig(segment_bytes=1_000, index_interval_bytes=200)
