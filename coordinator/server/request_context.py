@@ -46,10 +46,10 @@ class RequestContext(OperationContext):
     @property
     def client_connection(self) -> ClientConnection:
         """Made with the first request that joins a group."""
-        connection = self.connection
-        if connection.client_connection is None:
-            connection.client_connection = ClientConnection()
-        return connection.client_connection
+        made = self.connection.client_connection
+        if made is None:
+            made = self.connection.client_connection = ClientConnection()
+        return made
 
     @property
     def client_details(self) -> ClientDetails:

@@ -172,8 +172,7 @@ def _answer(
         response.assignment = assignment_of(current.assigned)
     assert context.request_id is not None
     events, sessions = tuple(step.events), step.sessions()
-    member = group.members.get(member_id)
-    if member is not None and member.client_connection is None:
+    if not step.is_new and group.members[member_id].client_connection is None:
         events += client_seen(group.group_id, group.members, member_id, context)
     if group.failed_target is not None or group.failed_resolution is not None:
         failure = reason_to_tell(group, step.metadata, step.group_epoch)
