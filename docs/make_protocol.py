@@ -9,8 +9,8 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from _wire.notation import Definition, Versions, read_definitions  # noqa: E402  (the script may be run from anywhere)
-from coordinator.server.api_table import dispatch_table  # noqa: E402
-from coordinator.server.dispatch import ServedApi  # noqa: E402
+from coordinator.front.dispatch import ServedApi  # noqa: E402
+from coordinator.node.api_table import dispatch_table  # noqa: E402
 
 PAGE = Path(__file__).with_name("protocol.md")
 HEAD = """# Protocol

@@ -18,7 +18,7 @@ IN_A_WHEEL: Final = (
     "coordinator/dashboard/static/vendor/echarts.LICENSE",
     "coordinator/dashboard/static/vendor/echarts.min.js",
     "coordinator/py.typed",
-    "coordinator/server/connection.*.so",
+    "coordinator/front/connection.*.so",
 )
 NOT_IN_A_WHEEL: Final = ("*.c", "*.pyc", "build/*", "docs/*", "interop/*", "release/*", "setup.py", "tests/*")
 IN_THE_ARCHIVE: Final = (
@@ -28,7 +28,7 @@ IN_THE_ARCHIVE: Final = (
     "README.md",
     "_wire/schemas/join_group.schema",
     "coordinator/dashboard/static/index.html",
-    "coordinator/server/connection.pyx",
+    "coordinator/front/connection.pyx",
     "docs/guides/test-a-rebalance.md",
     "pyproject.toml",
     "setup.py",

@@ -11,8 +11,8 @@ import uvloop
 
 from coordinator.config.settings import Config
 from coordinator.metrics.login_meter import LoginMeter
+from coordinator.node.node import Node
 from coordinator.security.sasl.scram_credentials import ScramMechanism
-from coordinator.server.node import Node
 
 START_SECONDS: Final = 20
 PLAIN_MODULE: Final = "org.apache.kafka.common.security.plain.PlainLoginModule required"

@@ -93,7 +93,7 @@ def test_the_nearest_tests_come_first_and_each_once(project: Project) -> None:
     [
         ("_wire/codegen/reading.py", "tests/wire/codegen"),
         ("coordinator/node.py", "tests"),
-        ("coordinator/server/handlers/groups.py", "tests/server/handlers"),
+        ("coordinator/front/handlers/groups.py", "tests/front/handlers"),
         ("setup.py", "tests"),
         ("tests/core/deciding.py", "tests/core"),
     ],

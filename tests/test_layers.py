@@ -57,14 +57,18 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.security": "_wire coordinator.config",
         "coordinator.security.sasl": "coordinator.config coordinator.security scramp joserfc",
         "coordinator.security.tls": "coordinator.config coordinator.security coordinator.patterns cryptography",
-        "coordinator.server": "_wire coordinator.metrics coordinator.admin coordinator.runtime coordinator.groups"
-        " coordinator.broker coordinator.audit coordinator.metadata coordinator.quotas coordinator.core coordinator.log"
-        " coordinator.timers coordinator.transactions coordinator.config coordinator.patterns"
-        " coordinator.listen_address coordinator.inherited_sockets coordinator.http_guard coordinator.security uvloop",
+        "coordinator.front": "_wire coordinator.metrics coordinator.runtime coordinator.groups coordinator.quotas"
+        " coordinator.audit coordinator.core coordinator.log.errors coordinator.timers coordinator.config"
+        " coordinator.patterns coordinator.listen_address coordinator.inherited_sockets coordinator.admin"
+        " coordinator.http_guard coordinator.security uvloop",
+        "coordinator.node": "_wire coordinator.front coordinator.metrics coordinator.admin coordinator.runtime"
+        " coordinator.groups coordinator.broker coordinator.audit coordinator.metadata coordinator.quotas"
+        " coordinator.core coordinator.log coordinator.timers coordinator.transactions coordinator.config"
+        " coordinator.patterns coordinator.listen_address coordinator.inherited_sockets coordinator.security",
         "coordinator.cluster": "_wire coordinator.client coordinator.security coordinator.config coordinator.core"
-        " coordinator.audit coordinator.log.errors coordinator.runtime coordinator.groups coordinator.server"
-        " coordinator.metadata.image coordinator.metrics coordinator.admin coordinator.timers"
-        " coordinator.transactions.coordinator coordinator.internal_topics coordinator.listen_address",
+        " coordinator.audit coordinator.log.errors coordinator.runtime coordinator.groups coordinator.front"
+        " coordinator.metrics coordinator.admin coordinator.timers"
+        " coordinator.internal_topics coordinator.listen_address",
         "coordinator.cluster.brokers": "_wire coordinator.client.bootstrap coordinator.client.login"
         " coordinator.client.security",
         "coordinator.cluster.log": "_wire coordinator.cluster.brokers coordinator.audit.schema coordinator.core.stored"
@@ -72,9 +76,9 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.cluster.nodes": "_wire coordinator.cluster.brokers",
         "coordinator.cluster.sentinels": "_wire coordinator.cluster.brokers",
         "coordinator.cluster.relay": "_wire coordinator.core coordinator.runtime.slices coordinator.runtime.pauses"
-        " coordinator.listen_address coordinator.server.acceptor coordinator.server.connection"
-        " coordinator.server.connection_rate coordinator.server.descriptors coordinator.server.limits"
-        " coordinator.server.login_limits coordinator.security.principal",
+        " coordinator.listen_address coordinator.front.acceptor coordinator.front.connection"
+        " coordinator.front.connection_rate coordinator.front.descriptors coordinator.front.limits"
+        " coordinator.front.login_limits coordinator.security.principal",
         "coordinator.client": "_wire coordinator.core coordinator.audit.schema coordinator.patterns coordinator.config"
         " coordinator.security kafka scramp",
         "coordinator.explain": "coordinator.audit.schema coordinator.core.causes",
@@ -85,14 +89,15 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         " pyarrow deltalake pyspark py4j delta rich",
         "coordinator.dashboard": "coordinator.audit.schema coordinator.client coordinator.core.causes"
         " coordinator.explain coordinator.observe.history starlette",
-        "coordinator.faults": "_wire coordinator.runtime.slices coordinator.server coordinator.runtime coordinator.core"
+        "coordinator.faults": "_wire coordinator.runtime.slices coordinator.front coordinator.runtime coordinator.core"
         " coordinator.config",
-        "coordinator.testing": "_wire coordinator.faults coordinator.server coordinator.explain coordinator.client"
-        " coordinator.groups coordinator.runtime coordinator.audit coordinator.broker coordinator.core coordinator.log"
-        " coordinator.timers coordinator.config coordinator.listen_address pytest starlette uvloop",
+        "coordinator.testing": "_wire coordinator.faults coordinator.front coordinator.node coordinator.explain"
+        " coordinator.client coordinator.groups coordinator.runtime coordinator.audit coordinator.broker"
+        " coordinator.core coordinator.log coordinator.timers coordinator.config coordinator.listen_address pytest"
+        " starlette uvloop",
         "coordinator.watch": "_wire coordinator.audit.schema coordinator.broker.retention coordinator.client"
         " coordinator.config coordinator.core.partitioning coordinator.log coordinator.metrics coordinator.observe"
-        " coordinator.security.protocols coordinator.server",
+        " coordinator.security.protocols coordinator.front coordinator.node",
         "coordinator.demo": ANYTHING,
         "coordinator.cli": ANYTHING,
         "coordinator.patterns": "re2",
@@ -195,7 +200,7 @@ def test_a_module_imports_only_what_its_layer_may():
 KNOWS_ONE_KIND: Final = {
     "coordinator.core.groups.kinds": "the list of the kinds",
     "coordinator.core.groups.operations": "the APIs of the classic protocol: their errors and their checks of requests",
-    "coordinator.server.handlers.groups": "JoinGroup in old versions",
+    "coordinator.front.handlers.groups": "JoinGroup in old versions",
     "coordinator.audit.classic": "the audit of the classic kind",
     "coordinator.audit.consumer": "the audit of consumer groups",
     "coordinator.audit.consumer_epochs": "the audit of their epochs",
@@ -285,7 +290,7 @@ def test_the_libraries_of_the_admin_port_are_imported_when_somebody_asks_it():
         if not any(is_within(name_of(path), each) for each in shown):
             assert {each.partition(".")[0] for each in top_level_imports(path)} & names == set(), path
     for path in sources():
-        if layer_of(name_of(path)) == "coordinator.server":
+        if layer_of(name_of(path)) in ("coordinator.front", "coordinator.node"):
             needed = {each for each in top_level_imports(path) if each.startswith("coordinator.admin")}
             assert needed == set(), path
 

@@ -62,10 +62,10 @@ NOT_A_GROUP: Final = {
         "identity.member_id",
     },
     "coordinator/core/consumer/leaving_members.pyx": {"answer.group_instance_id", "answer.member_id"},  # messages
-    "coordinator/server/denied_elements.py": {"setattr"},  # a request
-    "coordinator/server/denied_requests.py": {"setattr"},  # a request
-    "coordinator/server/hidden_resources.py": {"setattr"},  # a response
-    "coordinator/server/request_context.py": {"connection.client_connection"},  # a connection
+    "coordinator/front/denied_elements.py": {"setattr"},  # a request
+    "coordinator/front/hidden_resources.py": {"setattr"},  # a response
+    "coordinator/node/denied_topics.py": {"setattr"},  # a request
+    "coordinator/front/request_context.py": {"connection.client_connection"},  # a connection
     "coordinator/groups/sessions.pyx": {
         "fields.client_id.data",
         "fields.client_id.size",

@@ -16,10 +16,9 @@ from coordinator.config.settings import Config
 from coordinator.log.config import LogConfig
 from coordinator.log.data_dirs.directories import LogDirectories
 from coordinator.log.data_dirs.directory import LogDirectory
-from coordinator.log.errors import LogFlushError, OfflineDirectory
+from coordinator.log.errors import OUT_OF_DESCRIPTORS, LogFlushError, OfflineDirectory
 from coordinator.log.files import FileSystem
 from coordinator.log.names import folder_name
-from coordinator.log.open_files import OUT_OF_DESCRIPTORS
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.recovery.damage import DamagedOffsets
 from coordinator.log.segments.markers import data_end_offset

@@ -18,7 +18,7 @@ from coordinator.config.understood import Understood
 from coordinator.printable import printable
 
 if TYPE_CHECKING:
-    from coordinator.server.listener import Listener
+    from coordinator.front.listener import Listener
 
 PROBLEMS: Final = 1
 """The exit code of settings with problems; with --strict also of those that others may use."""
@@ -44,7 +44,7 @@ def check(
     FILE is a server.properties. Each problem is one line with the file and the line; unknown names are problems, too.
     Nothing is bound, written or started. Exit code 0: none, 1: there are problems.
     """
-    from coordinator.server.security_warnings import security_warnings
+    from coordinator.front.security_warnings import security_warnings
 
     understood = _read(_one_file(file, config_file), with_environment, settings)
     checked: list[tuple[Config, list[Listener]]] = []
@@ -112,8 +112,8 @@ def _end(problems: list[Problem]) -> None:
 
 def _check_start(config: Config) -> "list[Listener]":
     """What a start makes of settings that are each allowed. Raises ConfigError."""
-    from coordinator.server.listener_check import make_listeners
-    from coordinator.server.metered import check_admin
+    from coordinator.front.metered import check_admin
+    from coordinator.node.listener_check import make_listeners
 
     listeners = make_listeners(config)
     check_admin(config)

@@ -74,7 +74,7 @@ def _config_of(path: Path) -> Config:
 
 def _described(config: Config) -> dict[str, Described]:
     """What a server with these settings says of itself."""
-    from coordinator.server.handlers import broker_configs as handler
+    from coordinator.node.handlers import broker_configs as handler
 
     return {each.name: Described(each.value, each.is_sensitive) for each in handler.broker_configs(config, {})}
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from coordinator.config.settings import Config
+from coordinator.front.limits import ConnectionLimits
+from coordinator.front.loop_scheduler import LoopScheduler
+from coordinator.front.tls_handshakes import TlsHandshakes
+from coordinator.front.tls_transport import TlsTransport
 from coordinator.runtime.slices import Slices
-from coordinator.server.limits import ConnectionLimits
-from coordinator.server.loop_scheduler import LoopScheduler
-from coordinator.server.tls_handshakes import TlsHandshakes
-from coordinator.server.tls_transport import TlsTransport
 from coordinator.timers.system_clock import SystemClock
 from coordinator.timers.wheel import TimerWheel
 

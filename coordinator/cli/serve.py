@@ -33,7 +33,7 @@ from coordinator.service_manager import ServiceManager
 
 if TYPE_CHECKING:
     from coordinator.cluster.node import ClusterNode
-    from coordinator.server.node import Node
+    from coordinator.node.node import Node
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of malloc.h
 KEPT_BYTES = 64 << 20
@@ -167,9 +167,9 @@ async def _serve(
     manager: ServiceManager,
 ) -> None:
     """`again` reads the settings again."""
-    from coordinator.server.descriptors import raise_limit
-    from coordinator.server.settings_reload import reload_settings
-    from coordinator.server.watchdog import Watchdog
+    from coordinator.front.descriptors import raise_limit
+    from coordinator.front.watchdog import Watchdog
+    from coordinator.node.settings_reload import reload_settings
 
     signals = StopSignals(lambda: _end_without_stop(ready_file))
     reload_signal = ReloadSignal(lambda: Config(again()), signals.requested.set)
@@ -211,10 +211,10 @@ def _make_node(
         from coordinator.cluster.node import ClusterNode
 
         return ClusterNode(config, log_lines_dropped=log_lines_dropped)
-    from coordinator.server.host import this_host
-    from coordinator.server.node import Node
+    from coordinator.node.disk_host import this_disk_host
+    from coordinator.node.node import Node
 
-    return Node(config, host=this_host(inherited), log_lines_dropped=log_lines_dropped)
+    return Node(config, host=this_disk_host(inherited), log_lines_dropped=log_lines_dropped)
 
 
 async def _started(node: "Node | ClusterNode", signals: StopSignals) -> bool:

@@ -34,7 +34,7 @@ def log_options(least: str) -> Callable[[Callable[..., Any]], Callable[..., Any]
 
 def log_open_files_limit(limit: int) -> None:
     """Log how many open files the process may have, and how they are shared out."""
-    from coordinator.server.descriptors import files_of_the_logs, reserve_of
+    from coordinator.front.descriptors import files_of_the_logs, reserve_of
 
     if limit < 0:
         logger.info("file descriptors", limit="none")

@@ -80,9 +80,9 @@ async def _serve(
     ready_file: ReadyFile, port: int, admin_port: int, settings: dict[str, str], until_stdin_closes: bool
 ) -> None:
     with no_collections():
-        from coordinator.server.descriptors import raise_limit
-        from coordinator.server.metered import find_libraries
-        from coordinator.server.watchdog import Watchdog
+        from coordinator.front.descriptors import raise_limit
+        from coordinator.front.metered import find_libraries
+        from coordinator.front.watchdog import Watchdog
         from coordinator.testing.node import RestartableNode
 
     find_libraries()

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from coordinator.cluster.relay.upstream_connection import UpstreamConnection
-from coordinator.server.connection import Connection
-from coordinator.server.request_context import RequestContext
+from coordinator.front.connection import Connection
+from coordinator.front.request_context import RequestContext
 
 
 class ClientUpstreams:

@@ -29,11 +29,11 @@ from coordinator.cluster.relay.responses import (
 )
 from coordinator.cluster.rights.clients import ClientOfCluster
 from coordinator.cluster.rights.rights import KnownRights
+from coordinator.front.api_versions import has_valid_software
+from coordinator.front.connection import Connection
+from coordinator.front.request_dispatcher import RequestDispatcher
 from coordinator.runtime.slices import Slices
 from coordinator.security.principal import ANONYMOUS
-from coordinator.server.connection import Connection
-from coordinator.server.handlers.cluster import has_valid_software
-from coordinator.server.request_dispatcher import RequestDispatcher
 
 INT16_BYTES: Final = 2
 OF_PARTITIONS: Final = (ProduceRequest.API_KEY, FetchRequest.API_KEY)

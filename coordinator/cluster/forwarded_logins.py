@@ -16,13 +16,13 @@ from coordinator.cluster.relay.responses import forwarded_request
 from coordinator.cluster.rights.clients import ClientOfCluster, login_name
 from coordinator.config.listener_overrides import ListenerConfig
 from coordinator.deadlines import FAR_FUTURE_MS
+from coordinator.front.connection import SaslConnection
+from coordinator.front.limits import address_of
+from coordinator.front.login import SaslListener
+from coordinator.front.login_limits import LoginTerms
+from coordinator.front.logins import LoginGate
 from coordinator.metrics.login_meter import LoginMeter
 from coordinator.security.principal import ANONYMOUS
-from coordinator.server.connection import SaslConnection
-from coordinator.server.limits import address_of
-from coordinator.server.login import SaslListener
-from coordinator.server.login_limits import LoginTerms
-from coordinator.server.logins import LoginGate
 
 
 class ForwardedLogin:

@@ -18,29 +18,29 @@ from coordinator.cluster.relay.held_bytes import HeldBytes
 from coordinator.cluster.relay.relayed_connection import RelayParts
 from coordinator.cluster.relay.upstream_connection import UpstreamConnection
 from coordinator.cluster.relay.upstreams import Upstreams
-from coordinator.cluster.rights.rights import ClusterAuthorization, KnownRights
+from coordinator.cluster.requirements import CLUSTER_REQUIREMENTS
+from coordinator.cluster.rights.rights import ClusterRights, KnownRights
 from coordinator.config.cluster_keys import CLUSTER_BROKER_PORT_BASE, CLUSTER_NODE_ID_BASE
 from coordinator.config.network_keys import MAX_CONNECTION_CREATION_RATE, SOCKET_REQUEST_MAX_BYTES
 from coordinator.config.sasl_keys import CONNECTION_AUTHENTICATION_MAX_MS, SASL_SERVER_MAX_RECEIVE_SIZE
 from coordinator.config.settings import Config
-from coordinator.metadata.image import MetadataImage
+from coordinator.front.connection_rate import ConnectionRate
+from coordinator.front.denial_log import DenialLog
+from coordinator.front.dispatch import DispatchTable
+from coordinator.front.group_context import GroupContext
+from coordinator.front.host import Host
+from coordinator.front.limits import ConnectionLimits
+from coordinator.front.listener import Listener
+from coordinator.front.listener_tls import TlsParts, make_tls
+from coordinator.front.listeners import Listeners
+from coordinator.front.login_limits import LoginLimits, LoginTerms
+from coordinator.front.node_loop import NodeLoop
+from coordinator.front.rejection_log import RejectionLog
+from coordinator.front.request_chain import RequestChain
+from coordinator.front.request_runner import RequestRunner
+from coordinator.front.slow_peers import SlowPeers
+from coordinator.front.throttling import Throttling, no_quotas
 from coordinator.security.protocols import SecurityProtocol
-from coordinator.server.connection_rate import ConnectionRate
-from coordinator.server.denial_log import DenialLog
-from coordinator.server.dispatch import DispatchTable
-from coordinator.server.host import Host
-from coordinator.server.limits import ConnectionLimits
-from coordinator.server.listener import Listener
-from coordinator.server.listener_tls import TlsParts, make_tls
-from coordinator.server.listeners import Listeners
-from coordinator.server.login_limits import LoginLimits, LoginTerms
-from coordinator.server.node_context import GroupContext
-from coordinator.server.node_loop import NodeLoop
-from coordinator.server.rejection_log import RejectionLog
-from coordinator.server.request_chain import RequestChain
-from coordinator.server.request_runner import RequestRunner
-from coordinator.server.slow_peers import SlowPeers
-from coordinator.server.throttling import Throttling
 
 if TYPE_CHECKING:
     from coordinator.metrics.node_metrics import NodeMetrics
@@ -114,7 +114,7 @@ def make_cluster_front(parts: FrontParts, listener: Listener, metrics: "NodeMetr
     """
     config, loop, groups = parts.config, parts.loop, parts.groups
     scheduler, now_ms = loop.scheduler, loop.now_ms
-    throttling = Throttling(config, MetadataImage(), scheduler, now_ms)
+    throttling = Throttling(config, no_quotas, scheduler, now_ms)
     limits = ConnectionLimits(config, scheduler)
     rejections = RejectionLog(scheduler, now_ms)
     tls = make_tls(config, [listener], TlsParts(scheduler, loop.slices, now_ms, limits, rejections))
@@ -138,9 +138,9 @@ def make_cluster_front(parts: FrontParts, listener: Listener, metrics: "NodeMetr
         coordinator_epoch=groups.owner.coordinator_epoch,
     )
     scheduler.on_due(denials.due)
-    authorization = ClusterAuthorization(rights, upstreams, parts.topics.ids, MetadataImage(), denials, groups.sessions)
+    authorization = ClusterRights(rights, upstreams, parts.topics.ids, denials, groups.sessions)
     rights.on_change(groups.sessions.take_back_authorizations)
-    table = DispatchTable()
+    table = DispatchTable(CLUSTER_REQUIREMENTS)
     context = GroupContext(config=config, coordinator=groups.coordinator, pending=groups.pending)
     parts.owners.add_to(table)
     ClusterGroupHandlers(
@@ -153,7 +153,7 @@ def make_cluster_front(parts: FrontParts, listener: Listener, metrics: "NodeMetr
 
     dispatcher = ClusterDispatcher(
         RequestChain(table, groups.sessions, throttling, authorization),
-        RequestRunner(loop.slices, loop.fail),
+        RequestRunner(loop.slices),
         throttling,
         pending=groups.pending,
         limits=limits,

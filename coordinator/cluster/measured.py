@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from coordinator.cluster.parts import ClusterGroups, ClusterLinks
-from coordinator.server.node_loop import NodeLoop
+from coordinator.front.node_loop import NodeLoop
 
 if TYPE_CHECKING:
     from coordinator.metrics.node_metrics import NodeMetrics

@@ -35,14 +35,14 @@ from coordinator.config.listener_keys import LISTENERS
 from coordinator.config.metrics_keys import ADMIN_LISTENER
 from coordinator.config.server_keys import NODE_ID
 from coordinator.config.settings import Config
+from coordinator.front.host import Host, this_host
+from coordinator.front.listener import Listener, parse_listeners
+from coordinator.front.metered import bind_admin
+from coordinator.front.node_loop import NodeLoop
+from coordinator.front.security_warnings import security_warnings
 from coordinator.listen_address import ListenError
 from coordinator.log.errors import LogError
 from coordinator.logger import logger
-from coordinator.server.host import Host, this_host
-from coordinator.server.listener import Listener, parse_listeners
-from coordinator.server.metered import bind_admin
-from coordinator.server.node_loop import NodeLoop
-from coordinator.server.security_warnings import security_warnings
 
 if TYPE_CHECKING:
     from coordinator.admin.port import AdminPort
@@ -335,8 +335,6 @@ class ClusterNode:
         self._access.close()
         self.links.brokers.close()
         self.loop.abandon()
-        self.loop.disk_threads.stop()
-        self.loop.compression_threads.stop()
 
     async def _close_admin(self, admin: "AdminPort") -> None:
         """Also of a node whose start has failed: then nothing is served there yet."""

@@ -21,10 +21,10 @@ from coordinator.cluster.sentinels.sentinels import Sentinels
 from coordinator.core.causes import Cause
 from coordinator.core.decision import OperationContext
 from coordinator.core.groups.states import EMPTY
+from coordinator.front.pending_requests import PendingRequests
 from coordinator.runtime.interfaces import StoreError
+from coordinator.runtime.reply_to import ReplyTo
 from coordinator.runtime.shard import Shard
-from coordinator.server.pending_requests import PendingRequests
-from coordinator.transactions.coordinator import ReplyTo
 
 GROUPS_TOLD_MAX: Final = 1_000
 GROUPS_AT_ONCE: Final = 1_000

@@ -27,11 +27,11 @@ from coordinator.config.settings import Config
 from coordinator.core.address_limits import AddressLimits
 from coordinator.core.decision import Environment
 from coordinator.core.pauses import Pauses
+from coordinator.front.node_loop import NodeLoop
+from coordinator.front.pending_requests import PendingRequests
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.runtime.shard import Shard
-from coordinator.server.node_loop import NodeLoop
-from coordinator.server.pending_requests import PendingRequests
 
 if TYPE_CHECKING:
     from coordinator.metrics.node_metrics import NodeMetrics

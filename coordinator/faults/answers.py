@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from _wire.errors import ErrorCode
-from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, refused
-from coordinator.server.request_context import RequestContext
+from coordinator.front.dispatch import DEFERRED, NO_RESPONSE, refused
+from coordinator.front.request_context import RequestContext
 
 Send = Callable[[Any], None]
 """(response): sends it to where it was to go."""

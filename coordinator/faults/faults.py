@@ -18,7 +18,7 @@ from coordinator.faults.specs import (
     fields_of,
     parse_spec,
 )
-from coordinator.server.request_chain import RequestChain
+from coordinator.front.request_chain import RequestChain
 
 FAULTS_MAX: Final = 10_000
 """The most faults that one node is given."""

@@ -16,9 +16,9 @@ from coordinator.deadlines import deadline_after
 from coordinator.faults.answers import Send, catch_answer
 from coordinator.faults.request_faults import Surroundings
 from coordinator.faults.specs import Expire, FaultError, Fence, Fill, Immediate, Rebalance, Unavailable
+from coordinator.front.group_parts import GroupParts
+from coordinator.front.request_context import RequestContext
 from coordinator.runtime.shard import ShardState
-from coordinator.server.group_parts import GroupParts
-from coordinator.server.request_context import RequestContext
 
 CLIENT: Final = "fault"
 """The client id of the client that fences an instance."""

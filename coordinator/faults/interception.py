@@ -7,10 +7,10 @@ from typing import Any, Protocol
 
 from _wire.apis import APIS
 from coordinator.faults.specs import FaultError, nearest
+from coordinator.front.dispatch import Handler, Route
+from coordinator.front.request_chain import RequestChain
+from coordinator.front.request_context import RequestContext
 from coordinator.runtime.slices import at_once
-from coordinator.server.dispatch import Handler, Route
-from coordinator.server.request_chain import RequestChain
-from coordinator.server.request_context import RequestContext
 
 
 class Interceptor(Protocol):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from coordinator.server.protocol_types import CoordinatorType
+from coordinator.front.protocol_types import CoordinatorType
 
 
 class NamedMember(NamedTuple):

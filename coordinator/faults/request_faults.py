@@ -14,11 +14,11 @@ from coordinator.faults.answers import Send, catch_answer, raw_connection
 from coordinator.faults.matching import Matcher
 from coordinator.faults.named import groups_of, members_of
 from coordinator.faults.specs import Answer, Close, Delay, Drop, Hold, RequestSpec, Throttle, error_named
-from coordinator.server.dispatch import DEFERRED, refused
-from coordinator.server.group_parts import GroupParts
-from coordinator.server.loop_scheduler import LoopScheduler
-from coordinator.server.request_context import RequestContext
-from coordinator.server.request_runner import RequestRunner
+from coordinator.front.dispatch import DEFERRED, refused
+from coordinator.front.group_parts import GroupParts
+from coordinator.front.loop_scheduler import LoopScheduler
+from coordinator.front.request_context import RequestContext
+from coordinator.front.request_runner import RequestRunner
 
 Proceed = Callable[[], Any]
 """Handles the request as without the fault; returns what a handler returns."""

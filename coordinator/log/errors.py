@@ -1,5 +1,11 @@
 """The exceptions of the log package."""
 
+import errno
+from typing import Final
+
+OUT_OF_DESCRIPTORS: Final = (errno.EMFILE, errno.ENFILE)
+"""What an OSError has when the process, or the system, has no file descriptor left."""
+
 
 class LogError(Exception):
     """The base class of the exceptions below."""

@@ -11,10 +11,11 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import Final
 
+from coordinator.log.errors import OUT_OF_DESCRIPTORS
+
 CLOSED: Final = -1
 CLOSED_WHEN_NONE_IS_LEFT: Final = 16
 """Files that are closed when the process has no descriptor left, although it has fewer open than it may."""
-OUT_OF_DESCRIPTORS: Final = (errno.EMFILE, errno.ENFILE)
 FILE_MODE: Final = 0o640
 """The permissions of files that are created: others may not read the records. The umask may restrict them further."""
 

@@ -28,6 +28,9 @@ CLIENTS_MAX: Final = 10_000
 """For how many clients the usage of one quota is kept. Clients choose their client ids, so there could be any number;
 above the limit, the usage of the least recently active client is forgotten. Kafka has no such limit."""
 
+Quotas = Mapping[QuotaEntity, Mapping[str, float]]
+"""By entity and key."""
+
 M = TypeVar("M")
 C = TypeVar("C")
 C_contra = TypeVar("C_contra", contravariant=True)

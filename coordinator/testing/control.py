@@ -13,8 +13,8 @@ from coordinator.core.groups.membership import MemberView
 from coordinator.explain.words import counted, plain, were
 from coordinator.faults.faults import Faults
 from coordinator.faults.request_faults import Surroundings
+from coordinator.node.node import Node
 from coordinator.runtime.slices import at_once
-from coordinator.server.node import Node
 from coordinator.testing.audit_log import AuditLog
 from coordinator.testing.errors import TestingError, require_seconds, require_whole
 from coordinator.testing.partitioner import partition_of_key

@@ -7,8 +7,8 @@ from typing import Any, Final, TypeVar
 from coordinator.faults.faults import Faults
 from coordinator.listen_address import ListenError
 from coordinator.log.memory_files import MemoryFileSystem
-from coordinator.server.host import host_in_memory
-from coordinator.server.node import Node
+from coordinator.node.disk_host import host_in_memory
+from coordinator.node.node import Node
 from coordinator.testing.control import Control
 from coordinator.testing.defaults import config_of
 from coordinator.testing.errors import TestingError

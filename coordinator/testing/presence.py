@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from coordinator.core.groups.membership import MemberView
 from coordinator.faults.answers import raw_connection
-from coordinator.server.dispatch import Handler, Route
-from coordinator.server.request_context import RequestContext
+from coordinator.front.dispatch import Handler, Route
+from coordinator.front.request_context import RequestContext
 
 SPEAKING: Final = ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "ConsumerGroupHeartbeat")
 """APIs whose requests name the member that sends them."""

@@ -29,6 +29,7 @@ from coordinator.runtime.batch import QueuedOperation
 from coordinator.runtime.coordinator_runtime import CoordinatorRuntime, MakeShard
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.load_progress import LoadProgress
+from coordinator.runtime.reply_to import ReplyTo
 from coordinator.runtime.shard import REFUSALS, Shard, ShardState
 from coordinator.runtime.slices import Steps
 from coordinator.timers.wheel import TimerWheel
@@ -55,22 +56,6 @@ class Requests(Protocol):
     """Assigns request ids; see `PendingRequests`."""
 
     def register(self, waiting: Any) -> int: ...
-
-
-class ReplyTo:
-    """Passes a reply on to a function. `fail` makes the reply that reports an error."""
-
-    __slots__ = ("_fail", "_reply")
-
-    def __init__(self, reply: Callable[[Any], None], fail: Callable[[ErrorCode], Any]) -> None:
-        self._reply = reply
-        self._fail = fail
-
-    def send_response(self, response: Any) -> None:
-        self._reply(response)
-
-    def send_error_response(self, error: ErrorCode) -> None:
-        self._reply(self._fail(error))
 
 
 class TransactionCoordinator(CoordinatorRuntime[TransactionStateMachine]):

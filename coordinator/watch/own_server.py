@@ -13,15 +13,15 @@ from coordinator.config.listener_keys import ADVERTISED_LISTENERS, LISTENERS
 from coordinator.config.metrics_keys import ADMIN_LISTENER
 from coordinator.config.server_keys import LOG_DIRS
 from coordinator.config.settings import Config
+from coordinator.front.wall_clock import WallClockWatch
 from coordinator.internal_topics import AUDIT_TOPIC
 from coordinator.log.errors import LogError
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.retention import retained_from
 from coordinator.log.segments.segment_file import PrebuiltBatch
+from coordinator.node.disk_host import this_disk_host
+from coordinator.node.node import Node
 from coordinator.security.protocols import SecurityProtocol
-from coordinator.server.host import this_host
-from coordinator.server.node import Node
-from coordinator.server.wall_clock import WallClockWatch
 from coordinator.watch.positions import now_ms
 from coordinator.watch.sink import SinkError
 
@@ -55,7 +55,7 @@ class OwnServer(Node):
     """Serves what is appended. Its groups are never loaded: so it coordinates none, and writes no event of its own."""
 
     def __init__(self, config: Config, **more: Any) -> None:
-        super().__init__(config, host=this_host(), **more)
+        super().__init__(config, host=this_disk_host(), **more)
         self.session: Session | None = None
         """What is watched, for the metrics."""
         self.retained: dict[int, int] = {}

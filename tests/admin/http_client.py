@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from prometheus_client.parser import text_string_to_metric_families
 
 from coordinator.config.settings import Config
-from coordinator.server.node import Node
+from coordinator.node.node import Node
 
 TIMEOUT_SECONDS = 20
 

@@ -123,7 +123,7 @@ def test_more_groups_allowed_than_may_have_series_is_one_line(tmp_path):
 
 def test_off_it_imports_nothing():
     code = (
-        "import sys, coordinator.server.node, coordinator.cli.serve\n"
+        "import sys, coordinator.node.node, coordinator.cli.serve\n"
         "print({'starlette', 'uvicorn', 'prometheus_client', 'coordinator.admin'} & set(sys.modules))"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)

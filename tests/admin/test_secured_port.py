@@ -9,7 +9,7 @@ import pytest
 from coordinator.config.key import ConfigError
 from tests.admin.http_client import get, with_node
 from tests.certificates import authority, server_identity, tls_settings
-from tests.server.log_lines import log_lines
+from tests.front.log_lines import log_lines
 
 BASIC = {"Authorization": "Basic " + b64encode(b"ops:secret").decode()}
 

@@ -21,13 +21,14 @@ from _wire.messages.heartbeat import HeartbeatRequest  # noqa: E402
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic  # noqa: E402
 from _wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic  # noqa: E402
 from _wire.messages.produce import ProduceRequest, TopicProduceData  # noqa: E402
+from coordinator.front.authorization_step import AuthorizationStep  # noqa: E402
 from coordinator.metadata.image import MetadataImage  # noqa: E402
 from coordinator.metadata.records import TopicRecord  # noqa: E402
+from coordinator.node.partial_denials import rows_of  # noqa: E402
+from coordinator.node.requirements import REQUIREMENTS  # noqa: E402
 from coordinator.security.acls.authorizer import StandardAuthorizer  # noqa: E402
 from coordinator.security.acls.model import Acl, ResourceType  # noqa: E402
 from coordinator.security.principal import Principal  # noqa: E402
-from coordinator.server.authorization_step import AuthorizationStep  # noqa: E402
-from coordinator.server.requirements import REQUIREMENTS  # noqa: E402
 
 ACLS: Final = int(os.environ.get("ACLS", "10000"))
 ROUNDS: Final = int(os.environ.get("ROUNDS", "20000"))
@@ -70,7 +71,14 @@ def main() -> None:
     rules = authorizer()
     image = MetadataImage()
     image.apply(TopicRecord("topic-7", "00" * 16, 1))
-    step = AuthorizationStep(rules, image, Ignored(), Ignored(), creates_topics=True)
+    step = AuthorizationStep(
+        rules,
+        Ignored(),
+        Ignored(),
+        rows_of(image),
+        topic_name=image.topic_name,
+        creates_topic=lambda name: name not in image.topics,
+    )
     print(f"{ACLS} ACLs; µs that the step adds to a request, and a decision that is not kept")
     for request, version in REQUESTS:
         name = APIS[request.API_KEY].name

@@ -10,7 +10,7 @@ from coordinator.config.settings import Config
 from coordinator.log.config import LogConfig
 from coordinator.log.data_dirs.directory import LogDirectory
 from coordinator.metadata.store import MetadataStore
-from tests.server.log_lines import log_lines
+from tests.front.log_lines import log_lines
 
 UNUSED = "configs are stored that nothing here reads"
 

@@ -14,7 +14,7 @@ from coordinator.cli.reload_signal import ReloadSignal
 from coordinator.config.key import ConfigError
 from coordinator.config.settings import Config
 from tests.cli.test_serve import serving
-from tests.server.log_lines import log_lines
+from tests.front.log_lines import log_lines
 from tests.waiting import wait_for
 
 NOT_READ = "the settings cannot be read again; nothing has changed"

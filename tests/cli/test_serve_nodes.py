@@ -17,7 +17,7 @@ from coordinator.cli.serve_nodes import NodeProcesses, settings_of_node
 from coordinator.config.key import ConfigError
 from coordinator.config.properties import read_properties
 from coordinator.service_manager import ServiceManager
-from tests.server.log_lines import log_lines
+from tests.front.log_lines import log_lines
 
 TEXTS = {
     "cluster.bootstrap.servers": "kafka:9092",

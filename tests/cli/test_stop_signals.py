@@ -24,10 +24,10 @@ assert callable(Node._make_parts)
 Node._make_parts = make_parts
 """,
     "a thread that recovers": """
-async def recover(host, loop, storage):
+async def recover(host, threads, storage):
     print("starting", flush=True)
     waited = asyncio.get_running_loop().create_future()
-    loop.disk_threads.run([lambda: time.sleep(60)], waited.set_result)
+    threads.disk.run([lambda: time.sleep(60)], waited.set_result)
     await waited
 assert callable(node_storage._recover_large_logs)
 node_storage._recover_large_logs = recover
@@ -44,8 +44,8 @@ Node._load_before_listening = load
 PREPARE = """
 import asyncio, time
 from coordinator.cli import main
-from coordinator.server import storage as node_storage
-from coordinator.server.node import Node
+from coordinator.node import storage as node_storage
+from coordinator.node.node import Node
 """
 """What is replaced must exist: a start that prints nothing would be waited for in vain."""
 

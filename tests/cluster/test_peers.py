@@ -9,7 +9,7 @@ from coordinator.client.security import ClientSecurity
 from coordinator.cluster.nodes.messages import NodeAddress
 from coordinator.cluster.peers import Peers
 from tests.certificates import server_identity
-from tests.server.log_lines import LogLines, log_lines
+from tests.front.log_lines import LogLines, log_lines
 
 ASKED = 3
 

@@ -11,7 +11,7 @@ from coordinator.config.listener_keys import LISTENERS
 from coordinator.config.server_keys import LOG_DIRS, NODE_ID
 from coordinator.config.settings import Config
 from coordinator.config.understood import NAMES_SHOWN_MAX, shortened, understand
-from coordinator.server.listener import parse_listeners
+from coordinator.front.listener import parse_listeners
 
 DATA = Path(__file__).with_name("data")
 UNUSED, UNKNOWN, OTHERWISE = (

@@ -22,7 +22,7 @@ from _wire.messages.txn_offset_commit import (
 from coordinator.core.error_responses import ErrorForEachPartition
 from coordinator.core.offsets import commit as offset_commit
 from coordinator.core.offsets import transactional as transactional_offsets
-from coordinator.server.handlers import data
+from coordinator.node.handlers import data
 
 ID: Final = bytes(range(16))
 ERROR: Final = ErrorCode.NOT_COORDINATOR

@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, Producer
 from kafka import KafkaConsumer, KafkaProducer
 from kafka import TopicPartition as KafkaPythonPartition
 
-from tests.server.quota_client import QuotaClient
+from tests.front.quota_client import QuotaClient
 from tests.servers import QUICK_GROUPS, RunningServer
 
 pytestmark = pytest.mark.realtime

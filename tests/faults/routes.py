@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from coordinator.server.dispatch import Route
+from coordinator.front.dispatch import Route
 from coordinator.testing import Coordinator
 
 

@@ -15,11 +15,11 @@ from typing import Any, Final, Self
 from _wire.apis import APIS
 from _wire.headers import decode_response_header, encode_request
 from _wire.primitives import Message
+from coordinator.front.connection import Connection
+from coordinator.front.request_context import Endpoint
 from coordinator.groups.sessions import SessionTable
 from coordinator.logger import lines_of_this_thread_to
 from coordinator.runtime import slices
-from coordinator.server.connection import Connection
-from coordinator.server.request_context import Endpoint
 from coordinator.testing.node import RestartableNode
 from coordinator.timers.wheel import TimerWheel
 

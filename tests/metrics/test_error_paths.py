@@ -6,7 +6,7 @@ import pytest
 
 from _wire.notation import Definition, Struct, read_definitions
 from coordinator.metrics.error_paths import error_paths
-from tests.server.routes import served
+from tests.front.routes import served
 
 ROUTES = served().routes
 DEFINITIONS = {each.key: each for each in read_definitions() if each.key is not None}

@@ -2,11 +2,17 @@
 
 from typing import Final
 
-from coordinator.server.requirements import REQUIREMENTS
+from coordinator.front.requirements import GROUP_REQUIREMENTS
+from coordinator.node.requirements import REQUIREMENTS
 from tests.mutations.mutant import Mutant
 
 WITHOUT_CHECK: Final = tuple(
-    Mutant(f"{name} needs nothing", "REQUIREMENTS", f'"{name}":', f'"{name}": NOTHING if True else')
+    Mutant(
+        f"{name} needs nothing",
+        "GROUP_REQUIREMENTS" if name in GROUP_REQUIREMENTS else "REQUIREMENTS",
+        f'"{name}":',
+        f'"{name}": () if True else',
+    )
     for name, needed in REQUIREMENTS.items()
     if needed
 )
@@ -175,7 +181,7 @@ MUTANTS: Final = (
     Mutant(
         "an API that does not say what becomes of a denied part is served",
         "AuthorizationStep.__call__",
-        "assert has_row(route.api.name),",
+        "assert suffices(row, route.requirements),",
         "assert route.api.name,",
     ),
     # ---- heartbeats
@@ -194,7 +200,7 @@ MUTANTS: Final = (
     Mutant(
         "a topic by id is known to be allowed",
         "_AuthorizedRoute._is_known_to_be_allowed",
-        "name if isinstance(name, str) else self._image.topic_name(name)",
+        "name if isinstance(name, str) else self._topic_name(name)",
         "name if isinstance(name, str) else None",
     ),
     Mutant(

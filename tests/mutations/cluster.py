@@ -197,7 +197,7 @@ SENTINEL_MUTANTS: Final = (
     ),
     Mutant(
         "a client of which nothing can be found out is denied",
-        "ClusterAuthorization.find_out",
+        "ClusterRights.find_out",
         "raise NoAnswer",
         "continue",
     ),
@@ -206,7 +206,7 @@ SENTINEL_MUTANTS: Final = (
 RIGHTS_MUTANTS: Final = (
     Mutant(
         "only what is not known of a request is asked for",
-        "ClusterAuthorization._unknown",
+        "ClusterRights._unknown",
         "return [] if is_known else needed",
         "return [each for each in needed if (question_of(*each[:2]), each[2]) not in known]",
     ),

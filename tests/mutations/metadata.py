@@ -8,7 +8,7 @@ MUTANTS: Final = (
     Mutant(
         "the metadata log is flushed in the event loop",
         "commit_metadata_in_threads",
-        "metadata.commit_in(loop.file_threads, loop.call_soon if host.has_threads else None, loop.fail)",
+        "metadata.commit_in(threads.files, loop.call_soon if threads.may_use_files else None, loop.fail)",
         "metadata.commit_in(InLine(), None, loop.fail)",
     ),
     Mutant(

@@ -44,13 +44,13 @@ MUTANTS: Final = (
     Mutant(
         "an API that does not say what it needs is served",
         "DispatchTable._serve",
-        "assert name in REQUIREMENTS,",
+        "assert name in self._requirements,",
         "assert name,",
     ),
     Mutant(
         "a route without a check is not noticed",
         "DispatchTable.add",
-        "REQUIREMENTS[name],\ndowngrade",
+        "self._requirements[name],\ndowngrade",
         "(),\ndowngrade",
     ),
     Mutant(
@@ -79,7 +79,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "topics that are named by id need nothing",
-        "_topics",
+        "requirements.topics",
         "yield topic.topic_id",
         "continue",
     ),

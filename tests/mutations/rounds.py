@@ -5,14 +5,14 @@ from typing import Final
 CONNECTIONS: Final = ("slow_peers", "connection_rate", "descriptors", "rejection_log", "limits", "acceptor", "watchdog")
 TESTS: Final = (
     (
-        *("tests/core", "tests/runtime", "tests/groups", "tests/audit", "tests/server/handlers"),
+        *("tests/core", "tests/runtime", "tests/groups", "tests/audit", "tests/front/handlers", "tests/node/handlers"),
         "--ignore=tests/core/assignors",
     ),
     ("tests/simulation/test_histories.py",),
     ("tests/transactions", "tests/test_patterns.py"),
     ("tests/log", "tests/explain", "tests/metrics/test_group_meter.py", "tests/pipeline/test_inferred.py"),
     ("tests/world/test_histories.py",),
-    tuple(f"tests/server/test_{each}.py" for each in CONNECTIONS),
+    tuple(f"tests/front/test_{each}.py" for each in CONNECTIONS),
     ("tests/faults", "tests/testing", *(f"--ignore=tests/testing/{each}.py" for each in ("test_plugin", "test_http"))),
     (
         "tests/broker/test_append_notifier.py",
@@ -21,7 +21,7 @@ TESTS: Final = (
         "tests/broker/test_retention.py",
         "tests/runtime/test_slices.py",
         "tests/broker/test_topics_service.py",
-        "tests/server/test_bounds.py",
+        "tests/front/test_bounds.py",
         "tests/broker/test_produce_rules.py",
         "tests/broker/test_produce_service.py",
         "tests/broker/test_recompression.py",
@@ -36,25 +36,25 @@ TESTS: Final = (
         "tests/broker/test_directory_failures.py",
         "tests/broker/test_replica_moves.py",
         "tests/broker/test_replica_moves_crash.py",
-        "tests/server/test_failing_log_dir.py",
+        "tests/node/test_failing_log_dir.py",
     ),
-    ("tests/quotas", *(f"tests/server/test_{each}.py" for each in ("throttling", "request_chain", "principals"))),
-    ("tests/security/acls", "tests/server/test_denial_log.py", "tests/server/handlers/test_acls.py"),
-    ("tests/server/test_authorization.py", "tests/differential/acls"),
-    ("tests/metadata", "tests/kafka_folder", "tests/server/test_metadata_commits.py"),
+    ("tests/quotas", *(f"tests/front/test_{each}.py" for each in ("throttling", "request_chain", "principals"))),
+    ("tests/security/acls", "tests/front/test_denial_log.py", "tests/node/handlers/test_acls.py"),
+    ("tests/front/test_authorization.py", "tests/differential/acls"),
+    ("tests/metadata", "tests/kafka_folder", "tests/node/test_metadata_commits.py"),
     (
         *(
             "tests/config",
             "tests/security/tls",
             "tests/test_http_login.py",
-            "tests/server/handlers/test_broker_configs.py",
+            "tests/node/handlers/test_broker_configs.py",
         ),
-        *("tests/server/test_listeners.py", "tests/server/test_tls_listeners.py"),
-        *(f"tests/server/test_{each}.py" for each in ("tls_transport", "tls", "tls_handshakes")),
+        *("tests/front/test_listeners.py", "tests/front/test_tls_listeners.py"),
+        *(f"tests/front/test_{each}.py" for each in ("tls_transport", "tls", "tls_handshakes")),
     ),
     (
         *(f"tests/broker/test_{each}.py" for each in ("broker_configs", "config_changes", "dynamic_configs")),
-        *("tests/server/test_settings_reload.py", "tests/cli/test_config.py", "tests/cli/test_reload_signal.py"),
+        *("tests/node/test_settings_reload.py", "tests/cli/test_config.py", "tests/cli/test_reload_signal.py"),
     ),
     (
         *(f"tests/cluster/{each}" for each in ("log", "nodes", "handlers", "rights", "sentinels")),
@@ -66,6 +66,6 @@ TESTS: Final = (
         ),
     ),
     ("tests/cluster/simulation",),
-    ("tests/security/sasl", "tests/server/test_logins.py", "tests/differential/logins"),
+    ("tests/security/sasl", "tests/front/test_logins.py", "tests/differential/logins"),
 )
 """Fast ones first: the next round runs only for a mutant that no test of this one notices."""

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from _wire.errors import ErrorCode
 from _wire.primitives import Message
+from coordinator.front.connection import Connection
+from coordinator.front.request_context import Endpoint, RequestContext
 from coordinator.security.principal import ANONYMOUS
-from coordinator.server.connection import Connection
-from coordinator.server.request_context import Endpoint, RequestContext
 
 if TYPE_CHECKING:
     from tests.simulation.world_server import WorldServer

@@ -4,17 +4,17 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from coordinator.config.settings import Config
+from coordinator.front.group_parts import GroupParts
+from coordinator.front.loop_scheduler import LoopScheduler
+from coordinator.front.node_loop import NodeLoop
 from coordinator.log.disk_threads import DiskThreads, Done, InLine
+from coordinator.node.data_plane import DataPlane, make_data_plane
+from coordinator.node.disk_host import DiskHost
+from coordinator.node.node import Node
+from coordinator.node.node_front import make_front
+from coordinator.node.storage import Storage, commit_metadata_in_threads
 from coordinator.runtime.delays import Delays
 from coordinator.runtime.shard import ShardState
-from coordinator.server.data_plane import DataPlane, make_data_plane
-from coordinator.server.front import make_front
-from coordinator.server.group_parts import GroupParts
-from coordinator.server.host import Host
-from coordinator.server.loop_scheduler import LoopScheduler
-from coordinator.server.node import Node
-from coordinator.server.node_loop import NodeLoop
-from coordinator.server.storage import Storage, commit_metadata_in_threads
 from tests.simulation.virtual_loop import VirtualLoop
 
 CHECKS: Final = 2
@@ -78,13 +78,11 @@ class CountingScheduler(LoopScheduler):
             self._running[type(key)] -= 1
 
 
-def replace_threads(node_loop: NodeLoop, loop: VirtualLoop) -> CountingScheduler:
-    """Take the threads from the loop of a node that was just made, and count its timers."""
+def count_timers(node_loop: NodeLoop, loop: VirtualLoop) -> CountingScheduler:
+    """Count the timers of the loop of a node that was just made."""
     scheduler = CountingScheduler(loop, node_loop)
     node_loop.scheduler, node_loop.delays = scheduler, Delays(scheduler)
     scheduler.on_due(node_loop.delays.due)
-    node_loop.disk_threads = SimulatedThreads(loop)
-    node_loop.compression_threads = SimulatedThreads(loop)
     return scheduler
 
 
@@ -93,10 +91,12 @@ class SimulatedNode(Node):
 
     data_plane: DataPlane
 
-    def __init__(self, config: Config, host: Host, loop: VirtualLoop, make_groups: MakeGroups) -> None:
+    def __init__(self, config: Config, host: DiskHost, loop: VirtualLoop, make_groups: MakeGroups) -> None:
         with loop.running():
             super().__init__(config, host=host)
-        self._scheduler = replace_threads(self.loop, loop)
+        self._scheduler = count_timers(self.loop, loop)
+        self.threads.disk = SimulatedThreads(loop)
+        self.threads.compression = SimulatedThreads(loop)
         self._make_groups = make_groups
 
     @property
@@ -114,7 +114,7 @@ class SimulatedNode(Node):
     def _make_parts(self) -> None:
         config, loop, storage = self._config, self.loop, self.storage
         self.groups = self._make_groups(config, loop, storage)
-        self.data_plane = make_data_plane(config, loop, storage, self.groups)
+        self.data_plane = make_data_plane(config, loop, self.threads, storage, self.groups)
         self.data_plane.transactions._seconds = self.groups.coordinator._seconds  # the builder gives it a real clock
         self._schedule()
 
@@ -129,4 +129,4 @@ class SimulatedNode(Node):
             data_plane=self.data_plane,
             metrics=None,
         )
-        commit_metadata_in_threads(self._host, self.loop, self.storage.metadata)
+        commit_metadata_in_threads(self.loop, self.threads, self.storage.metadata)

@@ -7,8 +7,8 @@ from _wire.errors import ErrorCode
 from coordinator.core.decision import OperationContext
 from coordinator.core.groups import operations
 from coordinator.core.operation import Operation
+from coordinator.front.pending_requests import PendingRequests
 from coordinator.groups.coordinator import GroupCoordinator
-from coordinator.server.pending_requests import PendingRequests
 
 Observer = Callable[[Any], None]
 """Gets the response to a request, or the ErrorCode with which it failed."""

@@ -22,6 +22,7 @@ from coordinator.core.groups.group import Group
 from coordinator.core.groups.rejections import RejectedRequest
 from coordinator.core.operation import Answer, Operation, Scope
 from coordinator.core.pauses import Pauses
+from coordinator.front.pending_requests import PendingRequests, Waiting
 from coordinator.groups.audit_checkpoints import AuditCheckpoints
 from coordinator.groups.audit_projection import AuditProjection
 from coordinator.groups.audit_stream import AuditStream
@@ -38,7 +39,6 @@ from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.shard import RequestDrain, Shard, ShardState
 from coordinator.runtime.slices import at_once
 from coordinator.runtime.store import LogStore
-from coordinator.server.pending_requests import PendingRequests, Waiting
 from coordinator.timers.clock import VirtualClock
 from coordinator.timers.wheel import TimerWheel
 from coordinator.wall_time import WallTime

@@ -11,6 +11,10 @@ from coordinator.config.settings import Config
 from coordinator.core.address_limits import AddressLimits
 from coordinator.core.decision import Environment
 from coordinator.core.pauses import Pauses
+from coordinator.front.descriptors import DescriptorReserve
+from coordinator.front.group_parts import GroupParts
+from coordinator.front.node_loop import NodeLoop
+from coordinator.front.pending_requests import PendingRequests
 from coordinator.groups.audit_checkpoints import AuditCheckpoints
 from coordinator.groups.machines import make_state_machine
 from coordinator.groups.pattern_resolver import PatternResolver
@@ -21,14 +25,10 @@ from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.log.data_dirs.checkpoints import GROUP_AUDIT
 from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.image import MetadataImage
+from coordinator.node.disk_host import DiskHost
+from coordinator.node.storage import Storage
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.shard import RequestDrain, Shard
-from coordinator.server.descriptors import DescriptorReserve
-from coordinator.server.group_parts import GroupParts
-from coordinator.server.host import Host
-from coordinator.server.node_loop import NodeLoop
-from coordinator.server.pending_requests import PendingRequests
-from coordinator.server.storage import Storage
 from tests.simulation.consumers import OUTPUT, PARTITIONS, SPARE, WIDE
 from tests.simulation.history import Setup
 from tests.simulation.instrumented import InstrumentedAudit, InstrumentedStore, InstrumentedStream
@@ -98,7 +98,7 @@ class WorldServer(SimulatedServer):
         self.starts += 1
         self.is_batching = False
         self.loop = VirtualLoop(self.clock)  # type: ignore[abstract]
-        host = Host(
+        host = DiskHost(
             clock=self.clock,
             wall_ms=lambda: self.wall_ms,
             files=self.disk,

@@ -25,6 +25,7 @@ from coordinator.core.topic_partition import TopicPartition
 from coordinator.core.transactions import operations
 from coordinator.core.transactions.partitions import PartitionErrors, PartitionsRequest
 from coordinator.core.transactions.transaction import Transaction
+from coordinator.front.pending_requests import PendingRequests
 from coordinator.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.metadata.producer_ids import ProducerIds
 from coordinator.runtime.delays import Delays
@@ -32,7 +33,6 @@ from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.shard import RequestDrain, Shard
 from coordinator.runtime.slices import Steps, at_once
 from coordinator.runtime.store import LogStore
-from coordinator.server.pending_requests import PendingRequests
 from coordinator.timers.clock import VirtualClock
 from coordinator.transactions.coordinator import TransactionCoordinator
 from coordinator.transactions.markers import MarkerSender

@@ -19,6 +19,7 @@ from coordinator.config.key import ConfigError
 from coordinator.config.settings import Config
 from coordinator.core.causes import Cause
 from coordinator.core.decision import Environment
+from coordinator.front.metered import metered_shard
 from coordinator.groups.audit_projection import AuditProjection
 from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.groups.machines import make_state_machine
@@ -28,7 +29,6 @@ from coordinator.internal_topics import AUDIT_TOPIC, MEMBERSHIP_TOPIC
 from coordinator.runtime.interfaces import StoreError
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.shard import RequestDrain, Shard, ShardState
-from coordinator.server.metered import metered_shard
 from coordinator.timers.wheel import TimerWheel
 
 if TYPE_CHECKING:

@@ -28,22 +28,22 @@ from coordinator.cluster.relay.consumer_heartbeats import refusal
 from coordinator.cluster.relay.responses import in_long_steps
 from coordinator.cluster.rights.named_topics import give_names
 from coordinator.cluster.rights.probes import Permission
-from coordinator.cluster.rights.rights import ClusterAuthorization
+from coordinator.cluster.rights.rights import ClusterRights
 from coordinator.cluster.sentinels.membership import Sentinel
 from coordinator.core.consumer_protocol import read_subscription
 from coordinator.core.groups import admin, operations
 from coordinator.core.offsets import commit as offset_commit
 from coordinator.core.offsets import fetch as offset_fetch
 from coordinator.core.operation import Operation
+from coordinator.front.dispatch import DEFERRED, DispatchTable
+from coordinator.front.group_context import GroupContext
+from coordinator.front.handlers.groups import ONE_GROUP, GroupHandlers, OneGroup
+from coordinator.front.handlers.portions import part_of
+from coordinator.front.request_context import RequestContext
 from coordinator.logger import logger
+from coordinator.runtime.reply_to import ReplyTo
 from coordinator.runtime.slices import Steps, awaited
 from coordinator.security.acls.model import SUPPORTED_OPERATIONS, AclOperation, ResourceType
-from coordinator.server.dispatch import DEFERRED, DispatchTable
-from coordinator.server.handlers.groups import ONE_GROUP, GroupHandlers, OneGroup
-from coordinator.server.handlers.portions import part_of
-from coordinator.server.node_context import GroupContext
-from coordinator.server.request_context import RequestContext
-from coordinator.transactions.coordinator import ReplyTo
 
 OF_MEMBERS: Final = (operations.SYNC_GROUP, operations.HEARTBEAT, operations.LEAVE_GROUP)
 """Operations on members of a group that is coordinated here already."""
@@ -70,7 +70,7 @@ class ClusterGroupHandlers(GroupHandlers):
         ownership: GroupOwnership,
         topics: ClusterTopics,
         forwarder: Forwarder,
-        authorization: ClusterAuthorization,
+        authorization: ClusterRights,
     ) -> None:
         super().__init__(node)
         self._authorization = authorization

@@ -26,9 +26,9 @@ from coordinator.cluster.log.notes import Rule
 from coordinator.cluster.ownership import GroupOwnership
 from coordinator.cluster.ownership_changes import OwnershipChanges
 from coordinator.cluster.sentinels.sentinels import Sentinels
+from coordinator.front.dispatch import DispatchTable
+from coordinator.front.request_context import RequestContext
 from coordinator.runtime.slices import Steps, awaited
-from coordinator.server.dispatch import DispatchTable
-from coordinator.server.request_context import RequestContext
 
 CHANGES_MAX: Final = 100
 """Names and patterns in one request."""

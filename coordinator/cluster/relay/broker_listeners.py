@@ -6,13 +6,13 @@ from typing import Any, Final, cast
 
 from coordinator.cluster.relay.directory import FIRST_NODE_ID
 from coordinator.cluster.relay.relayed_connection import RelayedConnection, RelayParts
+from coordinator.front.acceptor import Acceptor, ProtocolOf
+from coordinator.front.connection import Connection
+from coordinator.front.connection_rate import ConnectionRate
+from coordinator.front.descriptors import DescriptorReserve
+from coordinator.front.limits import ConnectionLimits, plain_address
 from coordinator.listen_address import PORT_AT_MOST, Address, bind
 from coordinator.logger import logger
-from coordinator.server.acceptor import Acceptor, ProtocolOf
-from coordinator.server.connection import Connection
-from coordinator.server.connection_rate import ConnectionRate
-from coordinator.server.descriptors import DescriptorReserve
-from coordinator.server.limits import ConnectionLimits, plain_address
 
 __all__ = ["BrokerListeners", "BrokerPortError"]
 

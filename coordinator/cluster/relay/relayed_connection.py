@@ -21,11 +21,11 @@ from coordinator.cluster.relay.upstreams import (
     UpstreamUnreachable,
     bound_write_buffer,
 )
+from coordinator.front.limits import plain_address
+from coordinator.front.login_limits import LoginTerms
 from coordinator.logger import logger
 from coordinator.runtime.slices import Slices
 from coordinator.security.principal import ANONYMOUS, Principal
-from coordinator.server.limits import plain_address
-from coordinator.server.login_limits import LoginTerms
 
 LINGER_SECONDS: Final = 30
 """How long one side has to read what the other one sent before it closed its connection."""

@@ -16,13 +16,13 @@ from _wire.errors import ErrorCode, MalformedMessage
 from _wire.headers import decode_response_header, encode_request
 from coordinator.cluster.rights.named_topics import TOPICS_BY_ID, Ids, give_names
 from coordinator.cluster.rights.probes import Permission, Probe, probes_for
-from coordinator.metadata.image import MetadataImage
+from coordinator.front.authorization_step import AuthorizationStep, KnowsHeartbeats, ReportsDenials
+from coordinator.front.dispatch import DEFERRED, Handler, Route, refused_in_steps
+from coordinator.front.partial_denials import GROUP_ROWS
+from coordinator.front.request_context import RequestContext
 from coordinator.runtime.slices import Steps, awaited_all
 from coordinator.security.acls.model import AclOperation, ResourceType, question_of
 from coordinator.security.principal import Principal
-from coordinator.server.authorization_step import AuthorizationStep
-from coordinator.server.dispatch import DEFERRED, Handler, Route, refused_in_steps
-from coordinator.server.request_context import RequestContext
 
 KNOWN_SECONDS: Final = 30
 """For how long an answer counts: so long after it was taken away, a right may still be used."""
@@ -140,20 +140,33 @@ class KnownRights:
         self._on_change.append(changed)
 
 
-class ClusterAuthorization(AuthorizationStep):
-    """Asks the cluster for what is not known, then decides as for any authorizer."""
+class ClusterRights:
+    """The step of the chain: asks the cluster for what is not known, then decides as for any authorizer."""
 
     def __init__(
-        self, rights: KnownRights, upstream: Upstream, topic_ids: Ids, image: MetadataImage, denials: Any, sessions: Any
+        self,
+        rights: KnownRights,
+        upstream: Upstream,
+        topic_ids: Ids,
+        denials: ReportsDenials,
+        sessions: KnowsHeartbeats,
     ) -> None:
-        super().__init__(rights, image, denials, sessions, creates_topics=False)
+        self._decide = AuthorizationStep(
+            rights,
+            denials,
+            sessions,
+            GROUP_ROWS,
+            topic_name=_named_before,
+            creates_topic=_creates_none,
+            find_out=self._find_out_for,
+        )
         self._topic_ids = topic_ids
         self._rights = rights
         self._upstream = upstream
         self._correlation_id = FIRST_CORRELATION_ID
 
     def __call__(self, route: Route, proceed: Handler) -> Handler:
-        handle = partial(self._handle, super().__call__(route, proceed))
+        handle = partial(self._handle, self._decide(route, proceed))
         return partial(self._by_name, handle) if route.api.name in TOPICS_BY_ID else handle
 
     def _by_name(self, handle: Handler, request: Any, call: RequestContext) -> Any:
@@ -184,7 +197,7 @@ class ClusterAuthorization(AuthorizationStep):
             call.connection.close()
             return DEFERRED
 
-    def find_out_for(self, route: Route, request: Any, call: RequestContext) -> Steps[None] | None:
+    def _find_out_for(self, route: Route, request: Any, call: RequestContext) -> Steps[None] | None:
         unknown = self._unknown(route, request, call)
         return self.find_out(unknown, call) if unknown else None
 
@@ -227,6 +240,15 @@ class ClusterAuthorization(AuthorizationStep):
 
         frame = encode_request(correlation_id, call.client_id, request, probe.version)
         self._upstream.ask(call, frame[LENGTH_BYTES:], read)
+
+
+def _named_before(topic_id: bytes) -> None:
+    """Topics have their names when this step begins, but for ids that no topic has."""
+
+
+def _creates_none(name: str) -> bool:
+    """Topics are made at the brokers."""
+    return False
 
 
 def _bounded(permissions: Iterable[Permission]) -> list[Permission]:

@@ -22,9 +22,9 @@ from coordinator.cluster.relay.relayed_connection import RelayParts
 from coordinator.cluster.relay.upstreams import Upstreams
 from coordinator.config.network_keys import SOCKET_REQUEST_MAX_BYTES
 from coordinator.config.settings import Config
+from coordinator.front.connection_rate import ConnectionRate
+from coordinator.front.limits import ConnectionLimits
 from coordinator.runtime.slices import Slices
-from coordinator.server.connection_rate import ConnectionRate
-from coordinator.server.limits import ConnectionLimits
 
 ROOT: Final = Path(__file__).parents[3]
 HOST: Final = "127.0.0.1"

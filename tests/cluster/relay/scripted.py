@@ -16,7 +16,7 @@ from coordinator.cluster.relay.relayed_connection import RelayedConnection, Rela
 from coordinator.cluster.relay.request_heads import HEAD
 from coordinator.cluster.relay.upstreams import Upstreams
 from coordinator.runtime.slices import Slices
-from tests.server.log_lines import LogLines, log_lines
+from tests.front.log_lines import LogLines, log_lines
 
 BROKER_ID: Final = 1
 FRAME_BYTES_MAX: Final = 1 << 20

@@ -12,9 +12,9 @@ from coordinator.cluster.relay import broker_listeners
 from coordinator.cluster.relay.broker_listeners import BrokerListeners, BrokerPortError
 from coordinator.cluster.relay.directory import FIRST_NODE_ID
 from coordinator.config.settings import Config
-from coordinator.server.connection_rate import ConnectionRate
-from coordinator.server.limits import ConnectionLimits
-from coordinator.server.tls_transport import TlsTransport
+from coordinator.front.connection_rate import ConnectionRate
+from coordinator.front.limits import ConnectionLimits
+from coordinator.front.tls_transport import TlsTransport
 from tests.certificates import authority, server_identity
 from tests.cluster.relay.scripted import BROKER_ID, LOOPS, Peer, Scene, play, request
 

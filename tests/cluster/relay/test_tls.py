@@ -15,12 +15,12 @@ from coordinator.cluster.relay import relayed_connection
 from coordinator.cluster.relay.directory import Address
 from coordinator.cluster.relay.upstreams import WRITE_BUFFER_HIGH_BYTES, Upstreams
 from coordinator.config.settings import Config
+from coordinator.front.limits import ConnectionLimits
+from coordinator.front.listener import parse_listeners
+from coordinator.front.tls_handshakes import TlsHandshakes
+from coordinator.front.tls_listeners import TlsListeners
+from coordinator.front.tls_transport import UNSENT_BYTES_LOW
 from coordinator.runtime.slices import Slices
-from coordinator.server.limits import ConnectionLimits
-from coordinator.server.listener import parse_listeners
-from coordinator.server.tls_handshakes import TlsHandshakes
-from coordinator.server.tls_listeners import TlsListeners
-from coordinator.server.tls_transport import UNSENT_BYTES_LOW
 from tests.certificates import authority, server_identity, tls_settings
 from tests.cluster.relay.scripted import (
     BROKER_ID,
@@ -36,7 +36,7 @@ from tests.cluster.relay.scripted import (
 )
 from tests.cluster.relay.test_broker_listeners import FETCH, Ports
 from tests.cluster.relay.traffic import MIB, READ_BYTES, STALLED_BYTES_MAX, small_buffers, stall
-from tests.server.test_tls_handshakes import HELLO_BEGUN
+from tests.front.test_tls_handshakes import HELLO_BEGUN
 
 LARGE_BYTES = 60 * MIB
 ENCRYPTED_AT_ONCE = 1 << 17

@@ -16,14 +16,14 @@ from _wire.messages.metadata import MetadataResponse, MetadataResponseTopic
 from _wire.messages.offset_delete import OffsetDeleteResponse
 from coordinator.cluster.handlers.groups import ClusterGroupHandlers
 from coordinator.cluster.handlers.owners import OwnerHandlers
+from coordinator.cluster.requirements import CLUSTER_REQUIREMENTS
 from coordinator.cluster.rights.clients import ClientOfCluster
 from coordinator.cluster.rights.probes import Permission
-from coordinator.cluster.rights.rights import ClusterAuthorization, KnownRights
-from coordinator.metadata.image import MetadataImage
+from coordinator.cluster.rights.rights import ClusterRights, KnownRights
+from coordinator.front.dispatch import DispatchTable, Route
 from coordinator.runtime.slices import at_once
 from coordinator.security.acls.model import CLUSTER_NAME, AclOperation, ResourceType, as_bits
-from coordinator.server.dispatch import DispatchTable, Route
-from tests.server.authorizing import NotedDenials
+from tests.front.authorizing import NotedDenials
 
 OPERATIONS: Final = (AclOperation.READ, AclOperation.DESCRIBE)
 LENGTH_BYTES: Final = 4
@@ -106,7 +106,7 @@ class AclsOfCluster:
 
 def node_routes() -> dict[str, Route]:
     """What a node answers itself, by the name of the API."""
-    table, nothing = DispatchTable(), MagicMock()
+    table, nothing = DispatchTable(CLUSTER_REQUIREMENTS), MagicMock()
     OwnerHandlers(nothing, nothing, nothing, nothing, nothing).add_to(table)
     ClusterGroupHandlers(nothing, nothing, nothing, nothing, nothing, nothing).add_to(table)
     return {route.api.name: route for route in table.routes.values()}
@@ -121,7 +121,7 @@ class AuthorizedRoute:
         self._known = KnownRights()
         # Learning starts a timer of the loop; these rights do not expire.
         self._known._expiry = MagicMock()
-        step = ClusterAuthorization(self._known, acls, topics, MetadataImage(), NotedDenials(), MagicMock())
+        step = ClusterRights(self._known, acls, topics, NotedDenials(), MagicMock())
         self._handle = step(route, self._take)
 
     def _take(self, request: Any, call: Any) -> Any:

@@ -29,12 +29,12 @@ from _wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
+from coordinator.cluster.requirements import CLUSTER_REQUIREMENTS
 from coordinator.cluster.rights.named_topics import TOPICS_BY_ID
 from coordinator.cluster.rights.probes import Permission
 from coordinator.security.acls.model import CLUSTER_NAME, ResourceType
-from coordinator.server.requirements import REQUIREMENTS
 from tests.cluster.rights.at_a_node import AclsOfCluster, AuthorizedRoute, Topics, node_routes
-from tests.server.test_dispatch import error_codes
+from tests.front.test_dispatch import error_codes
 
 GROUPS: Final = ("g1", "g2")
 TOPIC_IDS: Final = {"t1": b"1" * 16, "t2": b"2" * 16}
@@ -132,7 +132,7 @@ def needed(api: str) -> list[Permission]:
     }
     return [
         Permission(each.operation, each.resource_type, name)
-        for each in REQUIREMENTS[api]
+        for each in CLUSTER_REQUIREMENTS[api]
         if each.names is not None
         for name in names[each.resource_type]
     ]
@@ -203,7 +203,7 @@ def test_ids_are_in_requests_that_get_names_and_in_no_others(api, version):
     """A version that names topics by id alone is one of those that get names: else nobody would be asked."""
     found = {
         type(name)
-        for each in REQUIREMENTS[api]
+        for each in CLUSTER_REQUIREMENTS[api]
         if each.names is not None and each.resource_type is ResourceType.TOPIC
         for name in each.names(_read_again(api, version), version)
     }

@@ -8,21 +8,20 @@ from coordinator.cluster.log.store import ClusterStore
 from coordinator.cluster.node import ClusterNode
 from coordinator.config.key import ConfigError
 from coordinator.config.settings import Config
+from coordinator.front.descriptors import DescriptorReserve
+from coordinator.front.host import Host
 from coordinator.runtime.shard import ShardState
-from coordinator.server.descriptors import DescriptorReserve
-from coordinator.server.host import Host
 from coordinator.timers.clock import VirtualClock
 from tests.cluster.simulation.brokers import PORT, address_of
 from tests.cluster.simulation.cluster import BROKERS, PARTITIONS, Cluster
 from tests.cluster.simulation.loop import ProcessLoop
 from tests.cluster.simulation.network import Address, Listening, Network
 from tests.cluster.simulation.reports import LOADING
-from tests.model.memory_files import MemoryFileSystem
-from tests.simulation.node import SimulatedThreads, replace_threads
+from tests.simulation.node import count_timers
 from tests.simulation.reproducible import StepClock
 
 if TYPE_CHECKING:
-    from coordinator.server.connection import Connection
+    from coordinator.front.connection import Connection
 
 
 class ReadClock:
@@ -38,20 +37,12 @@ class ReadClock:
         return now_ms
 
 
-class NoThreads(SimulatedThreads):
-    """Nothing of a node in front of a cluster waits for its threads."""
-
-    def stop(self, *, wait: bool = True) -> Exception | None:
-        return None
-
-
 class SimulatedNode(ClusterNode):
     """Made in its running loop."""
 
     def __init__(self, config: Config, host: Host, loop: ProcessLoop, network: Network, cluster: Cluster) -> None:
         super().__init__(config, host=host)
-        replace_threads(self.loop, loop)
-        self.loop.disk_threads, self.loop.compression_threads = NoThreads(loop), NoThreads(loop)
+        count_timers(self.loop, loop)
         self._process = loop
         self._network = network
         self._cluster = cluster
@@ -112,13 +103,7 @@ class NodeProcess:
         self.loop = ProcessLoop(self._clock, self._network, self.host)  # type: ignore[abstract]
         self.is_stopping = False
         clock = ReadClock(self._clock, lambda: self._on_read(self))
-        host = Host(
-            clock=clock,
-            wall_ms=self._clock.now_ms,
-            files=MemoryFileSystem(),
-            descriptors=DescriptorReserve(),
-            recovery_files=None,
-        )
+        host = Host(clock=clock, wall_ms=self._clock.now_ms, descriptors=DescriptorReserve())
         with self.loop.running():
             self.node = SimulatedNode(config_of(self.node_id), host, self.loop, self._network, self._cluster)
             self.main = self.loop.create_task(self._run(self.node))

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from coordinator.node.requirements import REQUIREMENTS
 from coordinator.security.acls.model import (
     CLUSTER_NAME,
     IMPLIED_BY,
@@ -15,7 +16,6 @@ from coordinator.security.acls.model import (
     PermissionType,
     ResourceType,
 )
-from coordinator.server.requirements import REQUIREMENTS
 from tests.differential.acls.bases import BASES, OTHER_TOPIC
 from tests.differential.names import DEFINITIONS
 from tests.differential.requests.bases import Base

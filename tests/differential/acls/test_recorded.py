@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from coordinator.server.requirements import REQUIREMENTS
+from coordinator.node.requirements import REQUIREMENTS
 from tests.differential.acls.__main__ import LOGIN, SETTINGS
 from tests.differential.acls.accepted import unexplained
 from tests.differential.acls.bases import BASES
@@ -20,16 +20,14 @@ NOT_PLAYED = {
     "ApiVersions": "needs nothing",
     "SaslHandshake": "needs nothing",
     "SaslAuthenticate": "needs nothing",
-    "CreateDelegationToken": "is refused to everybody: tests/server/handlers/test_delegation_tokens.py",
+    "CreateDelegationToken": "is refused to everybody: tests/node/handlers/test_delegation_tokens.py",
     "RenewDelegationToken": "is refused to everybody",
     "ExpireDelegationToken": "is refused to everybody",
     "DescribeDelegationToken": "is refused to everybody",
     "WriteTxnMarkers": "is refused to everybody, unless a setting says otherwise",
     "AlterUserScramCredentials": "is compared with the logins",
-    "CreateAcls": "changes the ACLs: tests/server/handlers/test_acls.py",
-    "DeleteAcls": "changes the ACLs: tests/server/handlers/test_acls.py",
-    "DescribeGroupOwners": "is of nodes in front of a cluster: Kafka does not have it",
-    "AlterGroupOwners": "is of nodes in front of a cluster: Kafka does not have it",
+    "CreateAcls": "changes the ACLs: tests/node/handlers/test_acls.py",
+    "DeleteAcls": "changes the ACLs: tests/node/handlers/test_acls.py",
 }
 """APIs without a case → why."""
 

@@ -36,8 +36,8 @@ from coordinator.observe.topic_ids import TopicIds
 from coordinator.pipeline.java import require_java
 from tests.differential.kafka import VERSION, KafkaMissing, RunningKafka, kafka_jars
 from tests.e2e.members import Member, steady, stop_all
+from tests.front.quota_client import QuotaClient
 from tests.pipeline.rdkafka_member import RdkafkaMember
-from tests.server.quota_client import QuotaClient
 from tests.waiting import wait_for
 
 pytestmark = [pytest.mark.realtime, pytest.mark.nightly, pytest.mark.timeout(240)]

@@ -1,0 +1,190 @@
+"""The APIs of the group coordinator: requests go to the shards of their groups as operations, responses come back.
+
+This module has no rules about groups; `coordinator/core/groups/operations.py` is the table of them.
+"""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from types import GeneratorType
+from typing import Any, Final
+
+import msgspec
+
+from _wire.errors import ErrorCode
+from coordinator.core.classic import joining
+from coordinator.core.consumer import describe
+from coordinator.core.groups import admin, operations
+from coordinator.core.groups.answer_sizes import FEW_PARTITIONS, FEW_TOPICS, described_bytes, fetched_bytes
+from coordinator.core.groups.rejections import RejectedRequest
+from coordinator.core.offsets import commit as offset_commit
+from coordinator.core.offsets import fetch as offset_fetch
+from coordinator.core.offsets.records import asks_for_few
+from coordinator.core.operation import Answer, Operation
+from coordinator.front.dispatch import DEFERRED, DispatchTable, Downgrade, ErrorResponse
+from coordinator.front.group_context import GroupContext
+from coordinator.front.handlers.large_answers import BytesOf, LargeAnswers, Merged
+from coordinator.front.handlers.portions import Asked, Portions, part_of
+from coordinator.front.request_context import RequestContext
+from coordinator.runtime.slices import MUCH_BYTES, Steps
+
+GROUPS_LISTED_AT_ONCE: Final = 5_000
+"""With more of them shards are listed one after the other."""
+
+
+class OneGroup(msgspec.Struct, frozen=True):
+    """An API whose request is about the group that it names in `group_id`."""
+
+    operation: Operation
+    min_version: int
+    max_version: int
+    error_response: ErrorResponse | None = None
+    """Where it is not that of the operation, because the request is prepared for it."""
+    downgrade: Downgrade | None = None
+
+
+class ManyGroups(msgspec.Struct, frozen=True):
+    """An API whose request is about several groups: it is taken apart, and the responses are merged."""
+
+    operation: Operation
+    min_version: int
+    max_version: int
+    per_group: Callable[[Any], Iterable[tuple[str, Any]]]
+    """(request) → group id and request of each group."""
+    merge: Callable[[Iterable[Any]], Any]
+    bytes_of: BytesOf | None = None
+    """None: the answer about each group is small."""
+    error_response: ErrorResponse | None = None
+    downgrade: Downgrade | None = None
+
+
+ONE_GROUP: Final = (
+    OneGroup(operations.JOIN_GROUP, 0, 9, downgrade=joining.downgrade),
+    OneGroup(operations.SYNC_GROUP, 0, 5),
+    OneGroup(operations.HEARTBEAT, 0, 4),
+    OneGroup(operations.LEAVE_GROUP, 0, 5),
+    OneGroup(operations.CONSUMER_GROUP_HEARTBEAT, 0, 1),
+    OneGroup(operations.OFFSET_COMMIT, 0, 10, offset_commit.request_error),
+    OneGroup(operations.OFFSET_DELETE, 0, 0),
+)
+MANY_GROUPS: Final = (
+    ManyGroups(
+        operations.OFFSET_FETCH,
+        0,
+        10,
+        offset_fetch.per_group,
+        offset_fetch.merge,
+        fetched_bytes,
+        offset_fetch.request_error,
+        offset_fetch.downgrade,
+    ),
+    ManyGroups(operations.DESCRIBE_GROUPS, 0, 6, admin.describe_per_group, admin.merge_described, described_bytes),
+    ManyGroups(operations.CONSUMER_GROUP_DESCRIBE, 0, 1, describe.per_group, describe.merge, described_bytes),
+    ManyGroups(operations.DELETE_GROUPS, 0, 2, admin.delete_per_group, admin.merge_deleted),
+)
+
+
+class GroupHandlers:
+    """Splits and queues decoded requests, and merges the responses."""
+
+    def __init__(self, node: GroupContext) -> None:
+        self._node = node
+        self._answers = LargeAnswers(node)
+
+    def add_to(self, table: DispatchTable) -> None:
+        for api in (*ONE_GROUP, *MANY_GROUPS):
+            operation = api.operation
+            handler = partial(self._enqueue, api) if isinstance(api, OneGroup) else partial(self._enqueue_parts, api)
+            table.add(
+                operation.name,
+                handler,
+                api.error_response or operation.error_response,
+                downgrade=api.downgrade,
+                versions=(api.min_version, api.max_version),
+            )
+        table.add("ListGroups", self._list, operations.LIST_GROUPS.error_response, versions=(0, 5))
+
+    def _enqueue(self, api: OneGroup, request: Any, context: RequestContext) -> Any:
+        operation = api.operation
+        prepared = request if operation.prepare is None else operation.prepare(request, context)
+        if type(prepared) is GeneratorType:
+            return self._enqueue_when_prepared(operation, request, prepared, context)
+        return self._enqueue_prepared(operation, request, prepared, context)
+
+    def _enqueue_when_prepared(
+        self, operation: Operation, request: Any, steps: Steps[Any], context: RequestContext
+    ) -> Steps[Any]:
+        prepared = yield from steps
+        return self._enqueue_prepared(operation, request, prepared, context)
+
+    def _enqueue_prepared(self, operation: Operation, request: Any, prepared: Any, context: RequestContext) -> Any:
+        if isinstance(prepared, Answer):
+            if prepared.rejected is not None:
+                self._tell(operation, request, prepared.rejected, context)
+            return prepared.response
+        context.request_id = self._node.pending.register(context.connection)
+        self._node.coordinator.enqueue(operation, request.group_id, prepared, context)
+        return DEFERRED
+
+    def _tell(self, operation: Operation, request: Any, error: ErrorCode, context: RequestContext) -> None:
+        """Let the audit of the group know of a request that was answered without it."""
+        rejected = RejectedRequest(operation.name, request, error)
+        self._node.coordinator.enqueue(operations.REPORT_REJECTION, request.group_id, rejected, context)
+
+    def _enqueue_parts(
+        self, api: ManyGroups, request: Any, context: RequestContext, *, is_prepared: bool = False
+    ) -> Any:
+        operation = api.operation
+        if operation.prepare is not None and not is_prepared:
+            request = operation.prepare(request, context)
+            if type(request) is GeneratorType:
+                return self._enqueue_parts_when_prepared(api, request, context)
+            if isinstance(request, Answer):
+                return request.response
+        parts = iter(api.per_group(request))
+        first = next(parts, None)
+        if first is None:
+            return api.merge(())
+        if next(parts, None) is not None:
+            return self._ask_in_portions(api, request, context)
+        is_small = api.bytes_of is fetched_bytes and asks_for_few(first[1], FEW_TOPICS, FEW_PARTITIONS)
+        if api.bytes_of is not None and not is_small:
+            size_bytes = self._answers.bytes_of(api.bytes_of, *first)
+            if size_bytes > MUCH_BYTES:
+                ask = partial(self._node.coordinator.enqueue, api.operation, *first, context)
+                return self._answers.in_turn(size_bytes, context, ask)
+        # What nearly every client sends: the response needs no merging.
+        context.request_id = self._node.pending.register(context.connection)
+        self._node.coordinator.enqueue(api.operation, first[0], first[1], context)
+        return DEFERRED
+
+    def _enqueue_parts_when_prepared(self, api: ManyGroups, steps: Steps[Any], context: RequestContext) -> Steps[Any]:
+        request = yield from steps
+        if isinstance(request, Answer):
+            return request.response
+        response = self._enqueue_parts(api, request, context, is_prepared=True)
+        return (yield from response) if type(response) is GeneratorType else response
+
+    def _ask_in_portions(self, api: ManyGroups, request: Any, context: RequestContext) -> Steps[Any]:
+        many = Merged(api.operation, partial(api.per_group, request), api.merge, api.bytes_of)
+        size_bytes = yield from self._answers.sum_bytes(many)
+        if size_bytes > MUCH_BYTES:
+            return (yield from self._answers.merged_in_turn(many, size_bytes, context))
+        asked = Asked(
+            api.operation.name,
+            partial(self._node.coordinator.enqueue, api.operation),
+            lambda group_ids, responses: api.merge(responses),
+        )
+        context.request_id = self._node.pending.register(context.connection)
+        Portions(self._node, asked, context, iter(many.parts())).begin()
+        return DEFERRED
+
+    def _list(self, request: Any, context: RequestContext) -> Any:
+        if sum(len(shard.machine.states) for shard in self._node.coordinator.shards) > GROUPS_LISTED_AT_ONCE:
+            return self._answers.list_in_turn(request, context)
+        request_id = context.request_id = self._node.pending.register(context.connection)
+        shards = self._node.coordinator.shards
+        part_ids = self._node.pending.fan_out(request_id, len(shards), admin.merge_listed)
+        for part_id, shard in zip(part_ids, shards, strict=True):
+            part = part_of(context, part_id)
+            self._node.coordinator.enqueue_for_shard(operations.LIST_GROUPS, shard.partition, request, part)
+        return DEFERRED

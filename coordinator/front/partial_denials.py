@@ -1,0 +1,94 @@
+"""What becomes of a request of which a part is denied, per API: a row for each API that has such requirements.
+
+A row says which elements of the request are taken out before it is handled, how they are answered, and what is left out
+of a response. So handlers know nothing of authorization. The rules are those of `KafkaApis` and `ControllerApis` of
+Kafka 4.3.1; which operations they are about is in `requirements.py`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from coordinator.front.authorization import Requirement, WhenDenied
+from coordinator.front.denied_elements import (
+    Elements,
+    Part,
+    TakeOut,
+    by_error_response,
+    groups_deleted,
+    merged,
+    name_key,
+    offsets_deleted,
+    topic_key,
+)
+from coordinator.front.denied_requests import (
+    take_out_of_offset_fetch,
+)
+from coordinator.front.hidden_resources import (
+    LeaveOut,
+    Reported,
+    fetches_all,
+    hide_groups,
+    keep,
+    leave_out_fetched_topics,
+    operations_on_groups,
+)
+from coordinator.runtime.slices import Steps
+from coordinator.security.acls.model import ResourceType
+
+
+def _always(request: Any, api_version: int) -> bool:
+    return True
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """What is done for one API."""
+
+    take_out: TakeOut | None = None
+    """For requirements that are answered one by one (ANSWER_EACH)."""
+    restrict: Callable[[Callable[[str], bool], Any], Steps[Part]] | None = None
+    """For found resources (LEAVE_OUT): names those that are allowed in the request, in place of all."""
+    leave_out: LeaveOut | None = None
+    """For found resources (LEAVE_OUT): leaves those that are not allowed out of the response."""
+    has_found: Callable[[Any, int], bool] = _always
+    """(request, version): whether the response may have resources that the request does not name."""
+    operations: Callable[[Any, Any], Iterator[Reported]] | None = None
+    """(request, response) → where authorized operations are reported."""
+    has_operations: Callable[[Any], bool] = lambda request: True
+    """Whether a request asks for authorized operations."""
+
+
+NO_ROW: Final = Row()
+
+
+def suffices(row: Row, requirements: Iterable[Requirement]) -> bool:
+    """Whether all requirements of an API that are not about the whole request have what they need."""
+    kinds = {each.when_denied for each in requirements}
+    return (WhenDenied.ANSWER_EACH not in kinds or row.take_out is not None) and (
+        WhenDenied.LEAVE_OUT not in kinds or row.restrict is not None or row.leave_out is not None
+    )
+
+
+_OF_OFFSETS: Final = Elements("topics", "topics", topic_key, merged(by_error_response("topics", "topics")))
+
+GROUP_ROWS: Final[Mapping[str, Row]] = {
+    "ConsumerGroupDescribe": Row(
+        take_out=Elements("group_ids", "groups", name_key(ResourceType.GROUP)),
+        leave_out=hide_groups,
+        operations=operations_on_groups,
+        has_operations=lambda request: request.include_authorized_operations,
+    ),
+    "OffsetCommit": Row(take_out=_OF_OFFSETS),
+    "OffsetFetch": Row(take_out=take_out_of_offset_fetch, leave_out=leave_out_fetched_topics, has_found=fetches_all),
+    "OffsetDelete": Row(take_out=Elements("topics", "topics", topic_key, merged(offsets_deleted))),
+    "DescribeGroups": Row(
+        take_out=Elements("groups", "groups", name_key(ResourceType.GROUP)),
+        operations=operations_on_groups,
+        has_operations=lambda request: request.include_authorized_operations,
+    ),
+    "DeleteGroups": Row(take_out=Elements("groups_names", "results", name_key(ResourceType.GROUP), groups_deleted)),
+    "ListGroups": Row(leave_out=keep("groups", "group_id")),
+    "TxnOffsetCommit": Row(take_out=_OF_OFFSETS),
+}
+"""Name of an API of groups → what becomes of a part that is denied."""

@@ -1,0 +1,241 @@
+"""Handles the requests that a connection does not answer itself: decodes them and calls their handlers."""
+
+from collections.abc import Callable
+from functools import partial
+from types import GeneratorType
+from typing import Any, Final
+
+from _wire.errors import ErrorCode, MalformedMessage
+from _wire.headers import RequestHeader, decode_request_header
+from _wire.messages.api_versions import ApiVersionsRequest
+from _wire.release import Release
+from coordinator.config.network_keys import SOCKET_REQUEST_MAX_ELEMENTS
+from coordinator.core.decision import Environment
+from coordinator.core.groups.old_clients import RefusedVersion
+from coordinator.front.api_versions import unsupported_api_versions
+from coordinator.front.connection import Connection
+from coordinator.front.dispatch import DEFERRED, NO_RESPONSE, Route, refused
+from coordinator.front.limits import ConnectionLimits
+from coordinator.front.long_messages import TooLong, not_in_steps
+from coordinator.front.old_clients import OldClients
+from coordinator.front.pending_requests import PendingRequests
+from coordinator.front.rejection_log import RejectionLog
+from coordinator.front.request_chain import RequestChain
+from coordinator.front.request_context import RequestContext
+from coordinator.front.request_runner import RequestRunner
+from coordinator.front.response_changes import ResponseChanges
+from coordinator.front.slow_peers import SlowPeers
+from coordinator.front.throttling import Throttling
+from coordinator.runtime.pauses import Pause, in_steps, in_steps_beside
+from coordinator.runtime.slices import SlicedWork, Slices, Steps
+
+CLIENT_ID_CHARACTERS_MAX: Final = 1_024
+"""What counts of a client id. It is part of member ids, which are kept several times, and may have 32 KiB."""
+BYTES_OF_LONG_REQUEST: Final = 16
+"""What a request with very many elements takes for each byte of it, decoded and with its response: 10 to 35."""
+
+
+class RequestDispatcher:
+    """Serves the connections of all listeners."""
+
+    def __init__(
+        self,
+        chain: RequestChain,
+        runner: RequestRunner,
+        throttling: Throttling,
+        *,
+        pending: PendingRequests,
+        limits: ConnectionLimits,
+        slow_peers: SlowPeers,
+        rejections: RejectionLog,
+        environment: Environment,
+        slices: Slices,
+        fire_due: Callable[[], None],
+        old_clients: OldClients | None = None,
+    ) -> None:
+        """`fire_due` lets the timers fire that are due, before a request is read.
+
+        `old_clients` is told of versions that are not served; None: nobody looks whose they are.
+        """
+        self._slices = slices
+        self.fire_due = fire_due
+        self._elements_max = environment.config[SOCKET_REQUEST_MAX_ELEMENTS]
+        self.routes: Final = chain.routes
+        """What is served now, as far as its handlers are made."""
+        self.route: Final = chain.route
+        """API key → the route of an API, None if it is not served."""
+        self.served: Final = chain.served
+        self._run = runner.run
+        self._pending = pending
+        self._limits = limits
+        self._slow_peers = slow_peers
+        self._rejections = rejections
+        self._old_clients = old_clients
+        self._throttling = throttling
+        self.mute = throttling.mute
+        self.serve: Callable[[Connection, bytes], None]
+        """Handles one request (connection, frame); the connection stays busy until it is answered."""
+        throttling.on_switch(self.compose)
+        self.compose()
+        self._environment = environment
+        self.connections: set[Connection] = set()
+
+    def opened(self, connection: Connection) -> None:
+        """Register a new connection, or close it when there are too many."""
+        self.connections.add(connection)
+        too_many = self._limits.opened(connection)
+        if too_many is not None:
+            connection.reject(too_many)
+        else:
+            self._throttling.opened(connection)
+
+    def closed(self, connection: Connection) -> None:
+        self.connections.discard(connection)
+        self._limits.closed(connection)
+        self._slow_peers.closed(connection)
+        if connection.call is not None and connection.call.request_id is not None:
+            self._pending.forget(connection.call.request_id)
+
+    def rejected(self, connection: Connection, reason: str) -> None:
+        self._rejections.rejected(connection.client_host, reason)
+
+    def holds_requests(self, connection: Connection, size_bytes: int) -> None:
+        self._slow_peers.holds_requests(connection, size_bytes)
+
+    def holds_responses(self, connection: Connection, size_bytes: int) -> None:
+        self._slow_peers.holds_responses(connection, size_bytes)
+
+    def compose(self) -> None:
+        """Take over what was switched on or off: while clients have quotas, requests are measured."""
+        self.serve = self._serve_measured if self._throttling.is_active else self._serve
+
+    def _serve_measured(self, connection: Connection, frame: bytes) -> None:
+        self._throttling.begin(connection, len(frame))
+        self._serve(connection, frame)
+
+    def _serve(self, connection: Connection, frame: bytes) -> None:
+        try:
+            header, body_start = decode_request_header(frame)
+            route, version = self.routes.get(header.api_key) or self.route(header.api_key), header.api_version
+            if route is None or not route.min_version <= version <= route.max_version:
+                self._reject_unsupported(connection, header, route)
+                return
+            try:
+                request: Any = route.decode(frame, version, body_start, False, self._elements_max, not_in_steps)
+            except TooLong:
+                request = None
+        except MalformedMessage as problem:
+            connection.reject(str(problem))
+            return
+        client_id = header.client_id or ""
+        call = connection.call = RequestContext(
+            None,
+            version,
+            client_id if len(client_id) <= CLIENT_ID_CHARACTERS_MAX else cut(client_id),
+            connection.client_host,
+            self._environment,
+            0,
+            0,
+            connection,
+            route,
+            request,
+            header.correlation_id,
+        )
+        if request is None:
+            connection.is_long = True
+            self._run(partial(self._handle_long, frame, body_start), request, call)
+        else:
+            self._run(route.handler, request, call)
+
+    def _handle_long(self, frame: bytes, body_start: int, _: None, call: RequestContext) -> Steps[Any]:
+        """Decode a request in steps, and when it is known as a whole, handle it."""
+        connection, route = call.connection, call.route
+
+        def decode(pause: Pause) -> Any:
+            return route.decode(frame, call.api_version, body_start, False, self._elements_max, pause)
+
+        yield len(frame) * BYTES_OF_LONG_REQUEST
+        steps = in_steps(decode)
+        charge = connection.charge
+        try:
+            call.request = yield from (steps if charge is None else charge.measured(steps))
+        except MalformedMessage as problem:
+            connection.reject(str(problem))
+            return DEFERRED
+        response = route.handler(call.request, call)
+        return (yield from response) if type(response) is GeneratorType else response
+
+    def encode_in_steps(self, connection: Connection, response: Any) -> None:
+        """Encode and send the response to the request in progress, which has too many elements for one step."""
+        apart: list[Any] = []
+
+        def failed(problem: Exception) -> None:
+            connection.reject_response(problem)
+
+        steps = _encoded(connection, response, apart)
+        if connection.charge is not None:
+            steps = connection.charge.measured(steps)
+        sent = partial(connection.send_encoded, response, apart)
+        built_bytes = 0 if connection.call is None else connection.call.built_bytes
+        work = self._slices.start(steps, sent, failed, connection.client_host, built_bytes)
+        if work is not None:
+            connection.on_close = partial(self._cancel_encoding, work, connection.client_host, [response])
+
+    def _cancel_encoding(self, work: SlicedWork, client_host: str, messages: list[Any]) -> None:
+        work.cancel()
+        self.release(client_host, messages)
+
+    def release(self, client_host: str, messages: list[Any]) -> None:
+        """Free messages with very many elements in steps, as far as nobody else holds them in the next iteration."""
+        self._slices.later(in_steps(partial(_release, messages)), client_host)
+
+    def _reject_unsupported(self, connection: Connection, header: RequestHeader, route: Route | None) -> None:
+        """Close the connection; but answer ApiVersions of a newer client with the versions that are served."""
+        if route is None:
+            connection.reject(f"API key {header.api_key} is not served")
+        elif header.api_key == ApiVersionsRequest.API_KEY:
+            client_id, correlation_id = cut(header.client_id or ""), header.correlation_id
+            connection.call = RequestContext(
+                None,
+                0,
+                client_id,
+                connection.client_host,
+                self._environment,
+                0,
+                0,
+                connection,
+                route,
+                None,
+                correlation_id,
+            )
+            connection.send_response(unsupported_api_versions(self.served))
+        else:
+            served = f"{route.min_version} to {route.max_version}"
+            connection.reject(f"{route.api.name} version {header.api_version} is not served; {served} are")
+            if self._old_clients is not None and header.api_version < route.min_version:
+                refused = RefusedVersion(route.api.name, header.api_version, route.min_version)
+                self._old_clients.refused(cut(header.client_id or ""), connection.client_host, refused)
+
+    def error_response(self, call: RequestContext, error: ErrorCode) -> Any:
+        """None if the request has no response: its connection is closed then."""
+        response = refused(call, error)
+        return None if response is NO_RESPONSE else response
+
+
+def _encoded(connection: Connection, response: Any, apart: list[Any]) -> Steps[Any]:
+    """Encode in steps, after what is left to be changed in the response."""
+    call = connection.call
+    built_bytes = 0 if call is None else call.built_bytes
+    if call is not None and isinstance(call.route.downgrade, ResponseChanges):
+        yield from call.route.downgrade.finish()
+
+    return (yield from in_steps_beside(built_bytes, partial(connection.encode, response, apart)))
+
+
+def _release(messages: list[Any], pause: Pause) -> None:
+    Release(pause).run(messages)
+
+
+def cut(client_id: str) -> str:
+    """The client id of a request as groups, quotas and the audit know it: Kafka accepts longer ones, too."""
+    return client_id[:CLIENT_ID_CHARACTERS_MAX]

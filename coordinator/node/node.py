@@ -1,0 +1,301 @@
+"""One node: starts and stops its parts, in order."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final
+
+from coordinator.audit.schema import CoordinatorPaused, CoordinatorStopped
+from coordinator.config.metrics_keys import ADMIN_LISTENER
+from coordinator.config.server_keys import NODE_ID
+from coordinator.config.settings import Config
+from coordinator.front.group_parts import GroupParts
+from coordinator.front.metered import bind_admin
+from coordinator.front.node_loop import NodeLoop
+from coordinator.front.security_warnings import security_warnings
+from coordinator.front.wall_clock import WallClockWatch
+from coordinator.groups.machines import SWITCH, checks_are_armed
+from coordinator.log.errors import LogError, LogFlushError, LogStopError
+from coordinator.logger import logger
+from coordinator.metadata.leadership import Leadership, SingleNode
+from coordinator.node.data_plane import DataPlane, make_data_plane
+from coordinator.node.disk_host import DiskHost, this_disk_host
+from coordinator.node.groups import load_groups, make_groups, start_retention
+from coordinator.node.measured_node import measure_node
+from coordinator.node.node_front import Front, make_front
+from coordinator.node.node_threads import NodeThreads
+from coordinator.node.storage import Storage, commit_metadata_in_threads, open_directories, open_storage
+
+if TYPE_CHECKING:
+    from coordinator.admin.port import AdminPort
+    from coordinator.metrics.declarations import Metric
+    from coordinator.metrics.histogram import Samples
+    from coordinator.metrics.node_metrics import NodeMetrics
+
+LOADED_BEFORE_LISTENING_SECONDS: Final = 0.5
+"""How long clients cannot connect yet while groups are loaded; what takes longer goes on beside their requests."""
+DRAIN_SECONDS: Final = 2
+"""How long a stop waits for responses to be sent."""
+
+
+class Node:
+    """A coordinator with its embedded log. Made and started in a running loop, stopped once."""
+
+    storage: Storage
+    groups: GroupParts
+    data_plane: DataPlane | None
+    front: Front
+    """The parts of a node that has been started."""
+
+    def __init__(
+        self,
+        config: Config,
+        leadership: Leadership | None = None,
+        *,
+        host: DiskHost | None = None,
+        has_data_plane: bool = True,
+        log_lines_dropped: Callable[[], int] = lambda: 0,
+        admin_routes: "Callable[[Node], Sequence[Any]]" = lambda node: (),
+    ) -> None:
+        """Without a `leadership` this is the only node of its cluster, without a `host` it runs on this machine.
+
+        A node without a data plane serves groups and topics, but no records and no transactions. `log_lines_dropped` is
+        only for the metrics. `admin_routes` are routes of Starlette that the admin port serves beside its own.
+        """
+        # A copy: what is set while it runs counts for this node alone.
+        self._config = config.copy()
+        self._leadership = leadership or SingleNode(config[NODE_ID])
+        self._host = host or this_disk_host()
+        self._has_data_plane = has_data_plane
+        self._log_lines_dropped = log_lines_dropped
+        self._admin_routes = admin_routes
+        self._admin: AdminPort | None = None
+        self._metrics: NodeMetrics | None = None
+        self.loop: Final = NodeLoop(self._host)
+        self.threads: Final = NodeThreads(self.loop, may_use_files=self._host.has_threads)
+
+    @property
+    def failure(self) -> "asyncio.Future[LogError]":
+        """Done when the process must end without a stop (NodeLoop.failure)."""
+        return self.loop.failure
+
+    @property
+    def config(self) -> Config:
+        """The settings, some of which can change while the node runs."""
+        return self._config
+
+    @property
+    def bootstrap(self) -> str:
+        """HOST:PORT of the first listener, as it is advertised to clients."""
+        first = self.front.listeners.endpoints[0]
+        return f"{first.host}:{first.port}"
+
+    @property
+    def admin(self) -> str | None:
+        """HOST:PORT of the admin port; None when there is none."""
+        return None if self._admin is None else self._admin.address
+
+    # ---------------------------------------------------------------------------------------------------------- start
+
+    async def start(self) -> None:
+        """Open the logs, replay, listen.
+
+        Raises:
+            ConfigError: settings that contradict each other, or a library of the admin port that is missing.
+            DataDirectoryError: a data folder that cannot be used.
+            MetadataError: a metadata log that cannot be understood.
+            ListenError: an address that cannot be bound.
+        """
+        config = self._config
+        directories = open_directories(config, self._host)
+        try:
+            if config[ADMIN_LISTENER]:
+                self._admin, self._metrics = bind_admin(config, self._log_lines_dropped, self._host.inherited)
+            self.storage = await open_storage(
+                config, self._host, self.loop, self.threads, directories, self._leadership
+            )
+            self._make_parts()
+            self._begin()
+            await self._listen()
+            directories.log_recovery()
+        except BaseException:
+            if self._admin is not None:
+                self._admin.close()
+            self.loop.abandon()
+            self.threads.stop()
+            # Nothing is served yet: a start that fails, as on an address in use, does not cost the next one a recovery.
+            directories.close_unused()
+            raise
+        if checks_are_armed():
+            logger.warning("coordinator checks are enabled; the server is slow", switch=SWITCH)
+        admin = {} if self.admin is None else {"admin": self.admin}
+        for warning in security_warnings(config, self.front.listeners.listeners):
+            logger.warning("security", problem=warning)
+        logger.info("serving", bootstrap=self.bootstrap, **admin, data=",".join(map(str, directories.paths)))
+
+    def _make_parts(self) -> None:
+        config, loop, storage = self._config, self.loop, self.storage
+        self.groups = make_groups(config, loop, storage, self._metrics)
+        if self._has_data_plane:
+            self.data_plane = make_data_plane(config, loop, self.threads, storage, self.groups)
+        else:
+            self.data_plane = None
+        self._schedule()
+
+    def _schedule(self) -> None:
+        """What is done at the end of an iteration of the loop, in this order, and when timers are due."""
+        scheduler, groups, plane = self.loop.scheduler, self.groups, self.data_plane
+        drain = groups.coordinator.drain
+        scheduler.on_iteration_end(self.loop.wall.follow)
+        if plane is not None:
+            scheduler.on_iteration_end(plane.transactions.drain)
+        scheduler.on_iteration_end(drain if groups.drain_meter is None else groups.drain_meter.timed(drain))
+        scheduler.on_iteration_end(self.storage.flusher.commit)
+        scheduler.on_iteration_end(self.storage.notifier.notify)
+        scheduler.on_due(groups.coordinator.due)
+        if plane is not None:
+            for due in (plane.transactions.due, plane.expire_fetch, plane.producers.due):
+                scheduler.on_due(due)
+
+    def _begin(self) -> None:
+        """Begin all that goes on without requests."""
+        loop, storage, groups = self.loop, self.storage, self.groups
+        storage.flusher.start(loop.now_ms())
+        start_retention(self._config, loop, storage, groups.coordinator)
+        storage.cleaner.start()
+        storage.replica_moves.resume_interrupted()
+        load_groups(groups.coordinator, storage.partitions)
+        if self.data_plane is not None:
+            self.data_plane.start_transactions()
+        if self._host.wall_ms is not None:
+            watch = WallClockWatch(loop.scheduler, loop.wall)
+            watch.start(loop.now_ms())
+            loop.scheduler.on_due(watch.due)
+
+    async def _listen(self) -> None:
+        self.front = make_front(
+            self._config,
+            self._host,
+            self.loop,
+            self.storage,
+            self.groups,
+            data_plane=self.data_plane,
+            metrics=self._metrics,
+        )
+        commit_metadata_in_threads(self.loop, self.threads, self.storage.metadata)
+        await self._load_before_listening()
+        await self.front.listeners.open()
+        if self._admin is not None and self._metrics is not None:
+            measure_node(
+                self._metrics,
+                self.loop,
+                self.storage,
+                self.groups,
+                data_plane=self.data_plane,
+                denials=self.front.denials.counts,
+                more=self._more_samples,
+                not_ready_because=self._not_ready_because,
+            )
+            routes = partial(self._admin_routes, self)
+            self._admin.start(self._metrics, routes, secure=self.front.listeners.secure_admin())
+
+    def _more_samples(self) -> "Iterable[tuple[Metric, Samples]]":
+        """Values of metrics that only some nodes have."""
+        return ()
+
+    def _not_ready_because(self) -> str:
+        """What is wrong beside the partitions of groups; empty if nothing is."""
+        return ""
+
+    async def _load_before_listening(self) -> None:
+        """Give short loads the time to end, so that nobody who comes at once is told to try again later."""
+        until = monotonic() + LOADED_BEFORE_LISTENING_SECONDS
+        while self.groups.coordinator.is_loading and monotonic() < until:
+            self.groups.coordinator.drain(self.loop.now_ms())
+            await asyncio.sleep(0)
+
+    # -------------------------------------------------------------------------------------------------- while it runs
+
+    def stood_still(self, seconds: float, pause_kind: str) -> None:
+        """The event loop stood still until now: whom it did not hear meanwhile need not have been silent."""
+        until_ms = self.loop.now_ms()
+        from_ms = until_ms - round(seconds * 1000)
+        self.groups.pauses.add(from_ms, until_ms)
+        self.groups.coordinator.report(
+            CoordinatorPaused(
+                time_ms=0,
+                node_id=self._config[NODE_ID],
+                coordinator_epoch=self.groups.coordinator_epoch,
+                from_ms=self.loop.wall.at(from_ms),
+                until_ms=self.loop.wall.at(until_ms),
+                pause_kind=pause_kind,
+            )
+        )
+
+    # ----------------------------------------------------------------------------------------------------------- stop
+
+    def kill(self) -> None:
+        """Stop as after `kill -9`: nothing more is written or answered, and the next start has to check the logs."""
+        self.front.listeners.close()
+        self.loop.scheduler.abandon()
+        if self._admin is not None and self._metrics is not None:
+            self._admin.close()
+            self._metrics.loop.stop()
+        for connection in list(self.front.dispatcher.connections):
+            connection.close()
+        self.storage.cleaner.stop_thread()
+        self.storage.metadata.abandon()
+        self.threads.abandon()
+        self.storage.directories.close(clean=False)
+
+    async def stop(self) -> None:
+        """Stop accepting connections, send the responses, close the logs so that the next start need not check them.
+
+        Raises:
+            LogFlushError: an fsync failed: what it was to make safe may be lost.
+            LogStopError: the logs were not closed cleanly; the next start checks them.
+        """
+        await self._stop_serving()
+        storage = self.storage
+        stopped = CoordinatorStopped(
+            time_ms=0, node_id=self._config[NODE_ID], coordinator_epoch=self.groups.coordinator_epoch
+        )
+        self.front.rejections.report()
+        await asyncio.get_running_loop().run_in_executor(None, storage.cleaner.stop_thread)
+        storage.cleaner.close()
+        self.threads.compression.stop(wait=False)
+        storage.replica_moves.stop()
+        failure = self.threads.disk.stop()
+        try:
+            if isinstance(failure, LogFlushError):
+                raise failure
+            storage.metadata.finish()
+        except LogFlushError:
+            storage.directories.close(clean=False)
+            raise
+        storage.replica_moves.close()
+        storage.flusher.finish()
+        self.groups.coordinator.stop(self.loop.now_ms(), stopped)
+        # What is still being loaded or deleted must not go on in logs that are closed.
+        self.loop.abandon()
+        if self.data_plane is not None:
+            self.data_plane.producers.finish(self._host.run)
+        try:
+            storage.directories.close(run=self._host.run)
+        except OSError as problem:
+            raise LogStopError(f"the logs were not closed cleanly, so the next start checks them: {problem}") from None
+        logger.info("stopped")
+
+    async def _stop_serving(self) -> None:
+        """Accept no more connections, and close those that are open when their responses have been sent."""
+        self.front.listeners.close()
+        if self._admin is not None and self._metrics is not None:
+            await self._admin.stop()
+            self._metrics.loop.stop()
+        self.loop.scheduler.stop()
+        for connection in list(self.front.dispatcher.connections):
+            connection.close()
+        deadline = self.loop.now_ms() + DRAIN_SECONDS * 1000
+        while self.front.dispatcher.connections and self.loop.now_ms() < deadline:
+            await asyncio.sleep(0.01)

@@ -1,0 +1,79 @@
+"""What becomes of a request of which a part is denied, per API of a node with logs of its own."""
+
+from collections.abc import Mapping
+from functools import partial
+
+from coordinator.front.denied_elements import Elements, name_key, topic_key
+from coordinator.front.hidden_resources import keep
+from coordinator.front.partial_denials import GROUP_ROWS, Row
+from coordinator.metadata.image import MetadataImage
+from coordinator.node.denied_topics import (
+    config_key,
+    created_denied,
+    fetched,
+    produced,
+    records_deleted,
+    reject_all_partitions,
+    take_out_coordinator_keys,
+    take_out_of_deletion,
+    take_out_of_metadata,
+    take_out_of_pages,
+)
+from coordinator.node.hidden_topics import (
+    asks_for_all_topics,
+    hide_configs,
+    leave_out_topics_of_transactions,
+    operations_in_metadata,
+    operations_on_cluster,
+    operations_on_pages,
+    restrict_pages,
+)
+from coordinator.security.acls.model import ResourceType
+
+
+def rows_of(image: MetadataImage) -> Mapping[str, Row]:
+    """Name of an API → what becomes of a part that is denied. An API that needs a row is not served without it.
+
+    `image` has the topics that requests name by id, or are about if they name none.
+    """
+    return {
+        "Produce": Row(take_out=Elements("topic_data", "responses", topic_key, produced)),
+        "Fetch": Row(take_out=Elements("topics", "responses", topic_key, fetched)),
+        "ListOffsets": Row(take_out=Elements("topics", "topics", topic_key)),
+        "OffsetForLeaderEpoch": Row(take_out=Elements("topics", "topics", topic_key)),
+        "DeleteRecords": Row(take_out=Elements("topics", "topics", topic_key, records_deleted)),
+        "DescribeCluster": Row(
+            operations=operations_on_cluster,
+            has_operations=lambda request: request.include_cluster_authorized_operations,
+        ),
+        "Metadata": Row(
+            take_out=take_out_of_metadata,
+            leave_out=keep("topics", "name"),
+            has_found=asks_for_all_topics,
+            operations=operations_in_metadata,
+            has_operations=lambda request: (
+                request.include_topic_authorized_operations or request.include_cluster_authorized_operations
+            ),
+        ),
+        "DescribeTopicPartitions": Row(
+            take_out=take_out_of_pages,
+            restrict=partial(restrict_pages, image),
+            has_found=lambda request, api_version: not request.topics,
+            operations=operations_on_pages,
+        ),
+        "CreateTopics": Row(take_out=Elements("topics", "topics", topic_key, created_denied), leave_out=hide_configs),
+        "CreatePartitions": Row(take_out=Elements("topics", "results", topic_key)),
+        "DeleteTopics": Row(take_out=partial(take_out_of_deletion, image)),
+        "DescribeConfigs": Row(take_out=Elements("resources", "results", config_key)),
+        "AlterConfigs": Row(take_out=Elements("resources", "responses", config_key)),
+        "IncrementalAlterConfigs": Row(take_out=Elements("resources", "responses", config_key)),
+        "FindCoordinator": Row(take_out=take_out_coordinator_keys),
+        "AddPartitionsToTxn": Row(take_out=partial(reject_all_partitions, image)),
+        "DescribeProducers": Row(take_out=Elements("topics", "topics", topic_key)),
+        "DescribeTransactions": Row(
+            take_out=Elements("transactional_ids", "transaction_states", name_key(ResourceType.TRANSACTIONAL_ID)),
+            leave_out=leave_out_topics_of_transactions,
+        ),
+        "ListTransactions": Row(leave_out=keep("transaction_states", "transactional_id")),
+        **GROUP_ROWS,
+    }
