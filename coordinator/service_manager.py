@@ -68,7 +68,7 @@ class ServiceManager:
         try:
             self._socket.send(message.encode())
         except OSError as problem:
-            logger.warning("the service manager was not told", message=message.partition("\n")[0], reason=str(problem))
+            logger.warning("cannot notify systemd", message=message.partition("\n")[0], reason=str(problem))
 
 
 def _connected(address: str) -> socket.socket:

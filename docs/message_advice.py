@@ -40,8 +40,8 @@ ADVICE: Final = {
     "unhandled exception in operation": DEFECT + " The client gets UNKNOWN_SERVER_ERROR.",
     "unhandled exception in a batch; reloading the partition": DEFECT + " Clients of the partition try again.",
     "unhandled exception while sending a response": DEFECT,
-    "unhandled exception in the group of the nodes; trying on": DEFECT,
-    "unhandled exception in a heartbeat to the group of the nodes; trying on": DEFECT,
+    "unhandled exception in the group of the nodes; it is tried again": DEFECT,
+    "unhandled exception in a heartbeat to the group of the nodes; it is tried again": DEFECT,
     "unhandled exception in a login": DEFECT + " The connection is closed.",
     "unhandled exception in an end-of-iteration step; continuing with the next step": DEFECT,
     "unhandled exception in a timer handler; the timer is lost": DEFECT,
@@ -107,7 +107,7 @@ ADVICE: Final = {
     "event loop resumed": "The end of the line before.",
     "process was suspended for … s": "The process or the machine stood still. Members are not blamed for it.",
     "the wall clock was set; records and events have the new time, deadlines stay": "Nothing, if it is right.",
-    "the service manager was not told": "`reason` has the words of the system; the server goes on serving.",
+    "cannot notify systemd": "`reason` has the words of the system; the server goes on serving.",
     "coordinator checks are enabled; the server is slow": "Unset COORDINATOR_DEBUG.",
     "request failed without a file descriptor (ulimit -n)": "Raise `ulimit -n`.",
     "connection limit reached; accepting paused": "`reason` names the limit: raise it, or look at who has so many "
@@ -117,8 +117,8 @@ ADVICE: Final = {
     # Security.
     "security": "`problem` says what the settings leave open and what to set ([secure it](guides/secure-it.md)).",
     "other hosts may reach the admin port": "`lacks` says what protects it.",
-    "certificate not loaded again; the one before stays": "Correct the file that `problem` names.",
-    "a key for tokens cannot be used": "Tokens that are signed with it are refused; the others are not.",
+    "certificate reload failed; keeping the current one": "Correct the file that `problem` names.",
+    "JWKS key ignored": "Tokens that are signed with it are refused; the others are not.",
     "cannot read the keys for tokens": "Those read before stay in use. Look at `url`.",
     # Settings.
     "settings of Kafka that this server does not use": "Nothing: they have no effect here.",
@@ -127,7 +127,7 @@ ADVICE: Final = {
     "a config that was set for a broker is not used": "Set it again with a value that `problem` allows, or delete it.",
     "the configs that were set for a broker are not used": "They contradict what was given at the start: `problem`.",
     "configs are stored that nothing here reads": "Nothing: they have no effect here.",
-    "not all logs have the settings that have changed; the next start gives them": DISK,
+    "changed log settings take effect in all logs after a restart": DISK,
     "settings have changed that need a restart": "Restart the server when it suits you.",
     "settings were set while the server runs, which counts before its file": "Delete the configs that were set for the "
     "broker (`kafka-configs --delete-config`) if the file shall count.",
@@ -154,7 +154,7 @@ ADVICE: Final = {
     "all partitions given up": "`reason` says why; the node takes partitions again when the cluster confirms it.",
     "append not acknowledged; trying again": CLUSTER,
     "no new producer epoch": CLUSTER,
-    "no heartbeat to the group of the nodes; trying on": CLUSTER,
+    "heartbeat to the group of the nodes failed; it is sent again": CLUSTER,
     "the cluster's answer about a group is too large": "The group has committed offsets with more than 100 MiB of "
     "metadata: its clients get UNKNOWN_SERVER_ERROR. Let them store less, or ask for some partitions.",
     "the cluster's answer about a group cannot be decoded": "Its clients get UNKNOWN_SERVER_ERROR. If it stays, a "

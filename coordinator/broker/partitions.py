@@ -351,4 +351,4 @@ class Partitions:
 
 
 def _configuring_failed(problem: Exception) -> None:
-    logger.error("not all logs have the settings that have changed; the next start gives them", problem=str(problem))
+    logger.error("changed log settings take effect in all logs after a restart", problem=str(problem))

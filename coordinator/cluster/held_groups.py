@@ -1,4 +1,4 @@
-"""Groups that the nodes are to coordinate and that have members at the cluster: told in the audit and in the log.
+"""Groups that a rule adopts, or that the nodes own, and that have members at the cluster: for the audit and the log.
 
 A rule adopts such a group, and it stays with the cluster; or the nodes own it, and somebody has removed its sentinel
 from the cluster, so that clients could join there, too. It is looked at when a node is asked for it, and every

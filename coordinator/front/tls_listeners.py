@@ -193,7 +193,7 @@ class TlsListeners:
         try:
             loaded = await asyncio.get_running_loop().run_in_executor(None, listener.load_changed, is_forced)
         except ConfigError as problem:
-            logger.warning("certificate not loaded again; the one before stays", problem=str(problem))
+            logger.warning("certificate reload failed; keeping the current one", problem=str(problem))
             return str(problem)
         if loaded is not None:
             listener.use(loaded)

@@ -138,7 +138,7 @@ def start(checkout: Path, scratch: Path) -> tuple["subprocess.Popen[bytes]", str
     ready = scratch / "ready.json"
     command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={scratch / 'counts'}"]
     command += [str(checkout / ".venv/bin/python"), "-m", "coordinator.cli", "serve", "--listen=127.0.0.1:0"]
-    command += [f"--data-dir={scratch / 'data'}", f"--ready-file={ready}", "--log-level=warning"]
+    command += [f"--data-dir={scratch / 'data'}", f"--ready-file={ready}"]
     settings = SETTINGS | (consumer_changes.SETTINGS if (checkout / CONSUMER_KEYS).exists() else {})
     command += [f"--set={name}={value}" for name, value in settings.items()]
     environment = {**os.environ, "PYTHONHASHSEED": "0"}

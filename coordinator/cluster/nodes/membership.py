@@ -147,7 +147,7 @@ class NodesGroupMember:
                 self._coordinator_id = None
                 await asyncio.sleep(backoff.next_seconds())
             except Exception:
-                logger.exception("unhandled exception in the group of the nodes; trying on")
+                logger.exception("unhandled exception in the group of the nodes; it is tried again")
                 await asyncio.sleep(backoff.next_seconds())
 
     async def _join(self) -> bool:
@@ -265,12 +265,12 @@ class NodesGroupMember:
                 self._coordinator_id = None
                 self._log_unheard(problem)
             except Exception:
-                logger.exception("unhandled exception in a heartbeat to the group of the nodes; trying on")
+                logger.exception("unhandled exception in a heartbeat to the group of the nodes; it is tried again")
 
     def _log_unheard(self, problem: BrokerError) -> None:
         """Once until a heartbeat is answered: while a broker is away, several in a second fail."""
         if not self._is_unheard:
-            logger.warning("no heartbeat to the group of the nodes; trying on", problem=str(problem))
+            logger.warning("heartbeat to the group of the nodes failed; it is sent again", problem=str(problem))
         self._is_unheard = True
 
     async def _heartbeat(self) -> None:

@@ -120,7 +120,7 @@ def _parse_key(found: Any) -> Key | None:
         return JWKRegistry.import_key(found)
     except (JoseError, ValueError, TypeError, KeyError) as problem:
         logger.warning(
-            "a key for tokens cannot be used", key_id=repr(found.get("kid"))[:100], reason=str(problem)[:200]
+            "JWKS key ignored", key_id=repr(found.get("kid"))[:100], reason=str(problem)[:200]
         )
         return None
 
