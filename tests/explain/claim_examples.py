@@ -127,6 +127,7 @@ STORY: Final[tuple[Claim, ...]] = (
     silences.CameAgain(member=ONE, at_ms=AT + 1_200, removed_ms=AT, silent_ms=11_200),
     silences.MayBeClosed(member=POD),
     silences.Back(member=ONE, new_member=TWO, gone_ms=AT, back_ms=AT + 3_000),
+    silences.Back(member=ONE, new_member=TWO, gone_ms=AT, back_ms=AT + 2, is_closed=True, found_closed=True),
     silences.UnheardSinceStart(member=ONE, start_ms=AT - 10_000),
     silences.CoordinatorAway(
         kind=silences.AbsenceKind.PAUSED, at_ms=AT, from_ms=AT, until_ms=AT + 3_000, pause_kind="suspended"

@@ -141,6 +141,8 @@ class Back(Claim, frozen=True):
     back_ms: int
     is_closed: bool = False
     """`gone_ms` is when its connection closed, not when it was removed."""
+    found_closed: bool = False
+    """Its connection closed while the coordinator stood still: `gone_ms` is when that was found, after the pause."""
 
 
 class UnheardSinceStart(Claim, frozen=True):

@@ -3,7 +3,14 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from coordinator.audit.schema import MemberRef, OffsetsDeleted, OffsetsExpired, RequestRejected, Trigger
+from coordinator.audit.schema import (
+    CoordinatorPaused,
+    MemberRef,
+    OffsetsDeleted,
+    OffsetsExpired,
+    RequestRejected,
+    Trigger,
+)
 from coordinator.core.causes import Cause, InferredCause
 from coordinator.explain.claims.causes import (
     AssignmentTooLarge,
@@ -36,7 +43,7 @@ from coordinator.explain.clients import Library, library_of, never_says_why, sen
 from coordinator.explain.folded_group import FoldedGroup
 from coordinator.explain.generation import Generation, Removal
 from coordinator.explain.leaving import MEMBER_ID_REQUIRED, OTHER_REJOINS, Leaving
-from coordinator.explain.makers.context import Context
+from coordinator.explain.makers.context import READ_AFTER_MS, Context
 
 CONSUMERS: Final = "consumer"
 """The protocol type of consumers, whose protocols are assignors."""
@@ -368,7 +375,16 @@ def left_unsaid(removals: Iterable[Removal], history: FoldedGroup) -> Iterator[L
         yield LeftUnsaid(members=tuple(each.member for each in unsaid), usual=usual, evidence=evidence)
     elif unsaid:
         is_topic_gone = any(_takes_topics(each, unsaid[0]) for each in history.deletions)
-        yield _why_unsaid(unsaid[0], _usual_seen(history), has_nothing=unsaid[0].owned == 0 or is_topic_gone)
+        has_nothing = unsaid[0].owned == 0 or is_topic_gone
+        yield _why_unsaid(unsaid[0], _usual_seen(history), _read_late_ms(unsaid[0], history), has_nothing=has_nothing)
+
+
+def _read_late_ms(removal: Removal, history: FoldedGroup) -> int:
+    """How long its LeaveGroup may have waited to be read, as the coordinator stood still."""
+    for each in reversed(history.coordinator_events):
+        if isinstance(each, CoordinatorPaused) and 0 <= removal.at_ms - each.until_ms <= READ_AFTER_MS:
+            return each.until_ms - each.from_ms
+    return 0
 
 
 def _usual_seen(history: FoldedGroup) -> Usual | None:
@@ -384,7 +400,8 @@ def _takes_topics(deletion: OffsetsDeleted | OffsetsExpired, removal: Removal) -
     return is_deleted and (removal.last_committed_ms or 0) <= deletion.time_ms <= removal.at_ms
 
 
-def _why_unsaid(removal: Removal, usual: Usual | None, *, has_nothing: bool) -> LeftUnsaid:
+def _why_unsaid(removal: Removal, usual: Usual | None, read_late_ms: int, *, has_nothing: bool) -> LeftUnsaid:
+    """`read_late_ms`: how long its LeaveGroup may have been on its way."""
     leaving, limit_ms = Leaving(removal), removal.rebalance_timeout_ms
     idle_ms = leaving.idle_ms
     if not sends_poll_interval(removal.member):
@@ -393,7 +410,7 @@ def _why_unsaid(removal: Removal, usual: Usual | None, *, has_nothing: bool) -> 
     if not has_nothing and idle_ms is not None and limit_ms is not None:  # who has nothing commits nothing
         guess = Guess.CLOSED if idle_ms < limit_ms else Guess.POLL_TIMEOUT
         is_forgotten = removal.was_loaded and removal.last_committed_ms is None  # a load takes that with it
-        if guess is Guess.POLL_TIMEOUT and (is_forgotten or (leaving.unanswered_ms or 0) < limit_ms):
+        if guess is Guess.POLL_TIMEOUT and (is_forgotten or (leaving.unanswered_ms or 0) - read_late_ms < limit_ms):
             guess = Guess.NEITHER
     return LeftUnsaid(
         members=(removal.member,),

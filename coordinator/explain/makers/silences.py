@@ -127,6 +127,7 @@ def _returns(history: GroupHistory, generation: Generation) -> Iterator[Back]:
                 gone_ms=removal.gone_ms,
                 back_ms=again.at_ms,
                 is_closed=removal.gone_ms < removal.at_ms,
+                found_closed=removal.gone_ms < removal.at_ms and removal.connection_closed_in_pause_ms is not None,
                 evidence=derived(removal.seq, again.seq),
             )
 

@@ -190,6 +190,8 @@ def back(claims: Sequence[Back], telling: Telling) -> Iterator[str]:
     for each in claims:
         after = duration(max(0, each.back_ms - each.gone_ms))
         what = "its connection closed" if each.is_closed else "it was removed"
+        if each.found_closed:
+            what = "its connection was found closed"
         yield f"{telling.names.of(each.member)} is back under a new member id, {after} after {what}."
 
 

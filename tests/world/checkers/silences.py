@@ -200,8 +200,10 @@ def _may_be_seen_at(closed_ms: int, seen_ms: int, hidden: list[tuple[int, int]])
     end_ms = closed_ms
     for start, end in sorted(hidden):
         if start - NETWORK_MS <= end_ms <= end:
-            end_ms = end  # one after the other, they hide it longer
-    return end_ms > closed_ms and abs(seen_ms - end_ms) <= NETWORK_MS
+            end_ms = end  # one after the other, they may hide it longer
+            if abs(seen_ms - end_ms) <= NETWORK_MS:
+                return True
+    return False
 
 
 def _before(process: ProcessTruth, at_ms: int) -> str:
