@@ -83,9 +83,9 @@ def join(group: Group[ConsumerGroup], request: JoinGroupRequest, context: Operat
         # What it asks for counts, as with a heartbeat of the consumer protocol.
         rejected = _rejected(group, request, ErrorCode.UNKNOWN_SERVER_ERROR, NO_MEMBER_ID, context)
         events = (*step.events, awaited, *rejected.events)
-        return Decision(events, rejected.replies, step.sessions(), weight=step.weight)
+        return Decision(events, rejected.replies, step.effects(), weight=step.weight)
     replies = (_reply(request, context, member_id, current),)
-    return Decision((*step.events, awaited), replies, step.sessions(), weight=step.weight)
+    return Decision((*step.events, awaited), replies, step.effects(), weight=step.weight)
 
 
 def _check(

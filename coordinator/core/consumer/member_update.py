@@ -47,6 +47,7 @@ from coordinator.core.consumer.member import (
 from coordinator.core.consumer.named_topics import NAMES_PER_OPERATION
 from coordinator.core.consumer.patterns import invalid_reason, patterns_to_resolve
 from coordinator.core.consumer.reconciliation import Reconciliation, reconcile
+from coordinator.core.consumer.settings import settings_of
 from coordinator.core.consumer.silence import last_heard_ms
 from coordinator.core.consumer.subscription import (
     Subscriptions,
@@ -57,8 +58,10 @@ from coordinator.core.consumer.subscription import (
 from coordinator.core.consumer.target import TargetInput, compute_target, is_due
 from coordinator.core.consumer.target_events import TargetComputationStarted
 from coordinator.core.consumer.topic_partitions import TopicPartitions
-from coordinator.core.decision import OperationContext
+from coordinator.core.consumer.workers import COMPUTE_TARGET, RESOLVE_PATTERNS
+from coordinator.core.decision import Effect, OperationContext
 from coordinator.core.event import Event
+from coordinator.core.groups.work import StartWork
 from coordinator.core.sessions import SessionChange, SessionEnded, SessionRenewed, SessionStarted
 from coordinator.deadlines import FAR_FUTURE_MS
 
@@ -95,7 +98,7 @@ class MemberUpdate:
         self._group = group
         self._context = context
         self._topics = context.topics
-        times = context.consumer_groups.times_of(group.group_id)
+        times = settings_of(context.environment).of(group.group_id)
         self._timeout_ms, self.heartbeat_interval_ms, self._assignment_interval_ms = times
         self._member_id = member_id
         self._owned = owned
@@ -119,6 +122,7 @@ class MemberUpdate:
         self.events: list[Event] = []
         self.group_epoch = group.epoch
         self._target_epoch = group.target_epoch
+        self._work: tuple[StartWork, ...] = ()
         self._is_target_due = False
         self._target_operations = 0
         """As how many operations the target counts that the request computes."""
@@ -271,9 +275,10 @@ class MemberUpdate:
                 at_ms=self._context.wall_ms,
                 patterns=to_resolve,
                 member_id=self._member_id,
+                client_host=self._context.client_host,
                 principal=self._context.principal,
             )
-            self.events.append(started)
+            self._start(RESOLVE_PATTERNS, started)
         if (old or NO_PATTERN) == (new or NO_PATTERN):
             return False
         return not new or (new in group.pattern_subscribers and new in group.patterns)
@@ -381,7 +386,11 @@ class MemberUpdate:
             member_id=self._member_id,
             asked=msgspec.structs.replace(asked, targets=dict(asked.targets), patterns=dict(asked.patterns)),
         )
+        self._start(COMPUTE_TARGET, started)
+
+    def _start(self, work: str, started: PatternResolutionStarted | TargetComputationStarted) -> None:
         self.events.append(started)
+        self._work = (*self._work, StartWork(work, started, self._context.client_host))
 
     def _assignor(self) -> str:
         """The assignor that most members ask for; the first of the setting if none does."""
@@ -473,8 +482,12 @@ class MemberUpdate:
     def _has_patterns(self) -> bool:
         return bool(self.metadata.pattern or self._group.pattern_subscribers)
 
-    def sessions(self) -> tuple[SessionChange, ...]:
-        """The sessions that begin, go on or end."""
+    def effects(self) -> tuple[Effect, ...]:
+        """The sessions that begin, go on or end, and the work that is to be done beside the requests."""
+        sessions = self._sessions()
+        return (*sessions, *self._work) if self._work else sessions
+
+    def _sessions(self) -> tuple[SessionChange, ...]:
         timeout_ms = self._session_timeout_ms
         if not self.is_new:
             return (SessionRenewed(self._member_id, timeout_ms),)
