@@ -109,7 +109,7 @@ class SessionEnded(msgspec.Struct, frozen=True):
 
 
 class HeartbeatsOpened(msgspec.Struct, frozen=True):
-    """ConsumerGroupHeartbeats of the member that ask for nothing renew its session and do nothing else.
+    """Heartbeats of the member with an epoch that ask for nothing renew its session and do nothing else.
 
     They say at most what the member owns. That holds until `until_ms`, until an event changes its group that is no
     part of a decision that `keeps_heartbeats`, or until the metadata of the cluster change. They are answered with

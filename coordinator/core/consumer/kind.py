@@ -121,6 +121,7 @@ CONSUMER: Final = GroupKind(
     next_deadline_ms=attrgetter("deadlines.next_ms"),
     waiting_requests=lambda group: [],
     session_ids=lambda group: list(group.members),
+    generation_name="group epoch",
     workers=WORKERS,
     effects_of_loaded=loaded.effects_of_loaded,
     has_fast_heartbeats=False,

@@ -484,14 +484,14 @@ class MemberUpdate:
 
     def effects(self) -> tuple[Effect, ...]:
         """The sessions that begin, go on or end, and the work that is to be done beside the requests."""
-        sessions = self._sessions()
-        return (*sessions, *self._work) if self._work else sessions
-
-    def _sessions(self) -> tuple[SessionChange, ...]:
         timeout_ms = self._session_timeout_ms
+        sessions: tuple[SessionChange, ...]
         if not self.is_new:
-            return (SessionRenewed(self._member_id, timeout_ms),)
-        started = SessionStarted(self._member_id, self.metadata.group_instance_id, timeout_ms, timeout_ms)
-        if self.replaced is None or self.replaced.member_id == self._member_id:
-            return (started,)
-        return (SessionEnded(self.replaced.member_id), started)
+            sessions = (SessionRenewed(self._member_id, timeout_ms),)
+        else:
+            started = SessionStarted(self._member_id, self.metadata.group_instance_id, timeout_ms, timeout_ms)
+            if self.replaced is None or self.replaced.member_id == self._member_id:
+                sessions = (started,)
+            else:
+                sessions = (SessionEnded(self.replaced.member_id), started)
+        return (*sessions, *self._work) if self._work else sessions

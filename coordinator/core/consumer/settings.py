@@ -37,4 +37,7 @@ class ConfiguredSettings(GroupSettings[GroupTimes]):
 
 def settings_of(environment: Environment) -> GroupSettings[GroupTimes]:
     """What holds for consumer groups; without settings of single groups, what holds for the server."""
-    return environment.settings.get(CONSUMER_NAME) or ConfiguredSettings(environment)
+    try:
+        return environment.settings[CONSUMER_NAME]
+    except KeyError:
+        return ConfiguredSettings(environment)

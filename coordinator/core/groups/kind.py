@@ -180,6 +180,8 @@ class GroupKind(msgspec.Struct, frozen=True):
     records: KindRecords
     events: KindEvents
     checks: KindChecks
+    generation_name: str = "generation"
+    """What the number of a generation is called."""
     workers: Mapping[str, Worker] = NO_WORKERS
     """Name → who does the work that the effect `StartWork` of this name starts."""
     steps_left: Callable[[Any], Iterator[None]] = lambda membership: iter(())
