@@ -145,7 +145,7 @@ def steps_raise(faults: Faults, world: World) -> None:
             assert worker.steps is not None
             return (yield from worker.steps(request, environment))
 
-        faults.patch.setitem(CONSUMER.workers, name, msgspec.structs.replace(worker, steps=steps))  # type: ignore[arg-type]
+        faults.patch.setitem(CONSUMER.workers, name, msgspec.structs.replace(worker, steps=steps))
 
 
 def group_fails(faults: Faults, world: World) -> None:
