@@ -147,6 +147,8 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
 
     # ---------------------------------------------------------------------------------------------------------- time
 
+    timer_keys = (*CoordinatorRuntime.timer_keys, SessionKey, OffsetsCheckKey, *AuditSchedule.timer_keys)
+
     def due(self, key: object, now_ms: int) -> None:
         """A timer of the coordinator is due: it becomes an operation of its shard."""
         match key:
