@@ -204,16 +204,12 @@ KNOWS_ONE_KIND: Final = {
     "coordinator.audit.classic": "the audit of the classic kind",
     "coordinator.audit.consumer": "the audit of consumer groups",
     "coordinator.audit.consumer_epochs": "the audit of their epochs",
-    "coordinator.groups.state_machine": "regular expressions and large targets that a decision asks for",
-    "coordinator.groups.coordinator": "the results of such work",
-    "coordinator.groups.pattern_resolver": "the same",
-    "coordinator.groups.target_computer": "the same",
 }
 """Module outside of the folder of a kind → why it imports from there. All others read rows and views."""
 
 FOLDERS_OF_KINDS: Final = ("coordinator.core.classic", "coordinator.core.consumer")
 
-KNOWS_NO_GROUP: Final = ("coordinator.core.consumer.settings", "coordinator.core.consumer.assignors")
+KNOWS_NO_GROUP: Final = ("coordinator.core.consumer.assignors",)
 """Parts of these folders that all may import."""
 
 

@@ -43,7 +43,7 @@ def _superseded(
 ) -> Fields | None:
     if not state.is_rebalancing:
         return None
-    asked: AskedTarget | None = state.asked_target
+    asked: AskedTarget | None = state.of_kind
     return {
         "rebalance_ms": ms_between(state.rebalance_started_ms, event.at_ms) if state.rebalance_started_ms else None,
         "never_synced": [],
@@ -94,7 +94,7 @@ def _target_asked(
 ) -> None:
     """Set aside what belongs to this epoch: the next one may rise before its target is there."""
     triggers, unnamed_triggers = _pop_all_triggers(state)
-    state.asked_target = AskedTarget(
+    state.of_kind = AskedTarget(
         event.epoch, state.rebalance_started_ms, _subscribed_topics(group, world), triggers, unnamed_triggers
     )
 
@@ -106,7 +106,7 @@ def _generation_started(
     before: GroupState,
     world: World,
 ) -> Fields:
-    asked: AskedTarget | None = state.asked_target
+    asked: AskedTarget | None = state.of_kind
     started_ms = state.rebalance_started_ms or event.at_ms
     if asked is not None and event.epoch < group.epoch:
         triggers, unnamed_triggers = asked.triggers, asked.unnamed_triggers
@@ -115,7 +115,7 @@ def _generation_started(
         triggers, unnamed_triggers = _pop_all_triggers(state)
     gone = world.gone_topics(state.topics)
     state.topics = _subscribed_topics(group, world) if asked is None else asked.topics
-    state.asked_target = None
+    state.of_kind = None
     state.start_generation(event.at_ms)
     return {
         "protocol_type": CONSUMER_PROTOCOL_TYPE,
@@ -140,9 +140,9 @@ def _subscribed_topics(group: ConsumerGroup, world: World) -> dict[str, Topic]:
 def _pop_all_triggers(state: GroupAuditState) -> tuple[list[schema.Trigger], int]:
     """Those since the last target, also those that belong to the target that is being computed."""
     triggers, unnamed = state.pop_triggers()
-    asked: AskedTarget | None = state.asked_target
+    asked: AskedTarget | None = state.of_kind
     if asked is not None:
-        state.asked_target = msgspec.structs.replace(asked, triggers=[], unnamed_triggers=0)
+        state.of_kind = msgspec.structs.replace(asked, triggers=[], unnamed_triggers=0)
         triggers, unnamed = [*asked.triggers, *triggers], asked.unnamed_triggers + unnamed
     named = triggers[: schema.TRIGGERS_NAMED_MAX]
     return named, unnamed + len(triggers) - len(named)
@@ -160,9 +160,9 @@ def _asked_in_vain(
 
 def forget_asked_target(state: GroupAuditState) -> None:
     """The target that is being computed is not going to be installed: what was set aside belongs to what comes next."""
-    if state.asked_target is not None:
+    if state.of_kind is not None:
         state.restore_triggers(*_pop_all_triggers(state))
-        state.asked_target = None
+        state.of_kind = None
 
 
 PROJECTIONS: Final[Mapping[type, tuple[Projection, ...]]] = {

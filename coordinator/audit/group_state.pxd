@@ -8,7 +8,7 @@ cdef class KnownMember:
     cdef readonly object member
     cdef readonly tuple owned
     cdef readonly int64_t unnamed_partitions
-    cdef readonly tuple revoking        # of a consumer group: what it has not shown to have given up
+    cdef readonly tuple revoking        # what it is to give up, and has not shown to have
     cdef readonly list topics
     cdef readonly int64_t unnamed_topics
     cdef int64_t came_for               # the generation that its first JoinGroup since the last one was for
@@ -29,12 +29,12 @@ cdef class GroupAuditState:
     cdef readonly dict owners           # (topic, index) → the member that owned it last
     cdef set unassigned                 # partitions without an owner in the last generation; None if there are none
     cdef public int64_t rebalance_started_ms
-    cdef public bint is_rebalancing     # of a consumer group: its epoch rose, and not all members have reconciled
+    cdef public bint is_rebalancing     # a rebalance of which each step is stored is under way
     cdef readonly int64_t generation_started_ms
     cdef readonly int64_t partitions
     cdef readonly int64_t moved
     cdef readonly int64_t unowned
-    cdef dict released                  # of a consumer group: (topic, index) → since when it has no owner, in ms
+    cdef dict released                  # where members give up one by one: (topic, index) → since when it has no owner
     cdef readonly int64_t unowned_partition_ms
     cdef readonly int64_t nameable_partitions
     cdef readonly int64_t stored_seq
@@ -42,9 +42,9 @@ cdef class GroupAuditState:
     cdef readonly object stored_state
     cdef readonly tuple stored_member_ids
     cdef readonly list triggers         # of the rebalance that is under way or comes next
-    cdef readonly list epoch_triggers   # of a consumer group: of the epoch that comes next
+    cdef readonly list epoch_triggers   # of the epoch that comes next, where each has its own
     cdef readonly int64_t unnamed_triggers
-    cdef public object asked_target     # of a consumer group: what a target that is being computed was asked for
+    cdef public object of_kind          # what the audit of the kind keeps beside (`KindAudit`); None: nothing
     cdef readonly dict waited_for       # pending member ids that the join phase waited for → None
     cdef readonly list never_synced     # members of the generation that were removed before they synced
     cdef list silent                    # (last heard, partitions) of removed members, before the rebalance starts

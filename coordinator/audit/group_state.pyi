@@ -33,7 +33,7 @@ class KnownMember:
 
     @property
     def revoking(self) -> tuple[tuple[str, int], ...]:
-        """In a consumer group: what the member was asked to give up and has not shown to have given up, ascending."""
+        """What the member was asked to give up and has not shown to have given up, ascending."""
 
     @property
     def topics(self) -> list[str]:
@@ -52,13 +52,12 @@ class GroupAuditState:
 
     rebalance_started_ms: int
     is_rebalancing: bool
-    """In a consumer group: whether its epoch rose and not all members have reconciled."""
+    """Whether a rebalance of which each step is stored is under way: the epoch rose, and not all have reconciled."""
     reset_by: Requester | None
     """The client that committed to the group last without being a member of it, at `reset_ms`."""
     reset_ms: int
-    asked_target: Any
-    """In a consumer group: what was known when the computation of a target began that has not come; None: there is
-    none. It belongs to `consumer_epochs`."""
+    of_kind: Any
+    """What the audit of the kind of the group keeps beside, in a class of its own, and nobody else reads."""
     topics: dict[str, Topic]
     """Subscribed topic → its number of partitions when the last generation started."""
     @property
@@ -93,7 +92,7 @@ class GroupAuditState:
 
     @property
     def unowned_partition_ms(self) -> int:
-        """In a consumer group: for how long partitions had no owner until they were assigned, summed over them."""
+        """Where members give up one by one: for how long partitions had no owner until then, summed over them."""
 
     @property
     def nameable_partitions(self) -> int:
@@ -230,7 +229,7 @@ class GroupAuditState:
         """
 
     def set_subscription(self, member_id: str, topics: tuple[str, ...]) -> KnownMember:
-        """Set the topics, in ascending order, that a member of a consumer group subscribes to by name."""
+        """Set the topics, in ascending order, that a member subscribes to by name."""
 
     def reassign(
         self,
@@ -240,13 +239,13 @@ class GroupAuditState:
         revoking: set[tuple[str, int]],
         at_ms: int,
     ) -> tuple[TopicPartitions, TopicPartitions, TopicPartitions]:
-        """Set what a member of a consumer group may use and what it has to give up: what it gained, lost and kept."""
+        """Set what a member may use and what it has to give up: what it gained, lost and kept."""
 
     def set_revoking(self, member_id: str, revoking: set[tuple[str, int]]) -> None:
-        """Set what a member of a consumer group has to give up, as it was loaded."""
+        """Set what a member has to give up, as it was loaded."""
 
     def remove_member(self, member_id: str, at_ms: int) -> KnownMember:
-        """Remove a member of a consumer group: its partitions have no owner any more."""
+        """Remove a member: its partitions have no owner any more."""
 
     def forget_old_owners(self) -> None:
         """At the end of a generation, drop the last owners of partitions without an owner in two generations."""

@@ -377,7 +377,7 @@ cdef class GroupAuditState:
             "claimed": claimed,
         }
 
-    # ---- consumer groups, whose members get their partitions one by one
+    # ---- groups whose members get their partitions one by one
 
     def set_subscription(self, str member_id not None, tuple topics not None):
         cdef KnownMember known = self.members[member_id]

@@ -29,8 +29,9 @@ class KindAudit(NamedTuple):
     """(membership, audit state, world): make the audit state of a group that was loaded."""
     mark: Callable[[Any], Hashable]
     """Member → what tells it apart from itself in another stored state of the group: at least its id."""
-    progress: Callable[[Any, GroupAuditState], dict[str, schema.MemberProgress]] = lambda membership, state: {}
-    """(membership, audit state) → how far the members are, by member id; nothing if that is stored in no step."""
+    progress: Callable[[Any, GroupAuditState], dict[str, schema.MemberProgress]] | None = None
+    """(membership, audit state) → how far the members are, by member id. Then the marks are tuples that begin with the
+    member id, and go on with that. None: a rebalance is stored in no steps."""
 
 
 def ms_between(start_ms: int, end_ms: int) -> int:

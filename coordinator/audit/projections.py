@@ -131,10 +131,17 @@ STORED_EVENTS: Final = {name: _stored_events(kind.projections) for name, kind in
 
 def type_and_progress(group: Group[Any], state: GroupAuditState) -> Fields:
     """The last fields of `group.loaded` and `group.snapshot`."""
+    progress = KIND_AUDITS[group.kind.name].progress
     return {
         "group_type": group.kind.name,
-        "progress": KIND_AUDITS[group.kind.name].progress(group.membership, state),
+        "progress": {} if progress is None else progress(group.membership, state),
     }
+
+
+def marks_have_progress(group_type: str) -> bool:
+    """Whether the marks of the members of such groups have how far they are."""
+    audit = KIND_AUDITS.get(group_type)
+    return audit is not None and audit.progress is not None
 
 
 def snapshot(group: Group[Any], state: GroupAuditState, checkpoint_offset: int | None) -> Fields:

@@ -15,7 +15,13 @@ from msgspec.structs import astuple
 from _wire.errors import MalformedMessage
 from coordinator.audit.group_state import GroupAuditState
 from coordinator.audit.kind_audit import whole_group
-from coordinator.audit.projections import KIND_AUDITS, STORED_EVENTS, remember_group, type_and_progress
+from coordinator.audit.projections import (
+    KIND_AUDITS,
+    STORED_EVENTS,
+    marks_have_progress,
+    remember_group,
+    type_and_progress,
+)
 from coordinator.audit.schema import (
     LEFT_FOR_A_MOMENT,
     NEVER_VOID,
@@ -30,7 +36,7 @@ from coordinator.audit.schema import (
 )
 from coordinator.core.causes import Cause
 from coordinator.core.groups.group import Group
-from coordinator.core.groups.kind import CLASSIC_NAME, CONSUMER_NAME
+from coordinator.core.groups.kind import CLASSIC_NAME
 from coordinator.core.groups.kinds import KINDS
 from coordinator.core.groups.states import DEAD, EMPTY, GroupState
 
@@ -145,7 +151,7 @@ class AuditCursor(msgspec.Struct):
     """Generation → wall-clock time of its `rebalance.started`, or as a snapshot tells it, of the last ones."""
 
     stable_generation_id: int | None = None
-    """The last generation that became stable: a static member of a consumer group may have left it for a time since."""
+    """The last generation that became stable: a static member may have left it for a time since."""
 
     unconfirmed: tuple[StateKey, int] | None = None
     """An entry for `last_seq_by_state` that is valid only if the batch of that event was stored."""
@@ -236,9 +242,9 @@ class AuditCursor(msgspec.Struct):
             self._add(each.member.member_id, () if of_member is None else astuple(of_member))
 
     def _add(self, member_id: str, progress: tuple[Any, ...]) -> None:
-        """Add a member. Only the mark of a member of a consumer group contains how far it is."""
+        """Add a member, whose mark perhaps contains how far it is."""
         mark: Hashable = member_id
-        if self.group_type == CONSUMER_NAME:
+        if marks_have_progress(self.group_type):
             mark = self.marks[member_id] = (member_id, *progress)
         self.members ^= hash(mark)
 

@@ -4,7 +4,7 @@ Those of share and streams groups are stored, and have no effect.
 """
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
 from coordinator.broker.resource_config_key import (
     BrokerDefault,
@@ -17,6 +17,7 @@ from coordinator.config.consumer_group_keys import (
     GROUP_CONSUMER_HEARTBEAT_INTERVAL_MS,
     GROUP_CONSUMER_SESSION_TIMEOUT_MS,
 )
+from coordinator.metadata.features import GROUP_VERSION
 
 BOOLEAN, STRING, INT = ConfigType.BOOLEAN, ConfigType.STRING, ConfigType.INT
 NO_SHARE_GROUPS: Final = " Without effect: there are no share groups."
@@ -172,3 +173,23 @@ LONGER: Final = (
     (STREAMS_SESSION_TIMEOUT_MS, STREAMS_HEARTBEAT_INTERVAL_MS),
 )
 """Pairs of configs of which the first one must be greater than the second one."""
+
+
+class KindConfigs(NamedTuple):
+    """What the broker says of the groups of one kind."""
+
+    kind: str
+    """Its name, which is that of the protocol in `group.coordinator.rebalance.protocols`, too."""
+    feature: str
+    """Without this feature groups of the kind are not served."""
+    values: tuple[ResourceConfigKey, ...]
+    """The numbers that may differ from group to group, in the order in which the kind has them."""
+
+
+CONSUMER_GROUPS: Final = KindConfigs(
+    "consumer",
+    GROUP_VERSION,
+    (CONSUMER_SESSION_TIMEOUT_MS, CONSUMER_HEARTBEAT_INTERVAL_MS, CONSUMER_ASSIGNMENT_INTERVAL_MS),
+)
+ALL_KINDS: Final = (CONSUMER_GROUPS,)
+"""The kinds of groups that have such values."""

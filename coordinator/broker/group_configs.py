@@ -10,12 +10,11 @@ from typing import Final
 from _wire.errors import ErrorCode
 from coordinator.broker.group_config_keys import (
     ALL_GROUP_KEYS,
-    CONSUMER_ASSIGNMENT_INTERVAL_MS,
-    CONSUMER_HEARTBEAT_INTERVAL_MS,
-    CONSUMER_SESSION_TIMEOUT_MS,
+    ALL_KINDS,
     GROUP_KEYS_BY_NAME,
     LONGER,
     RANGES,
+    KindConfigs,
 )
 from coordinator.broker.resource_config_key import ConfigType, InvalidResourceConfig, ResourceConfigKey
 from coordinator.broker.topic_configs import Origin
@@ -25,7 +24,7 @@ from coordinator.config.group_keys import GROUP_COORDINATOR_REBALANCE_PROTOCOLS
 from coordinator.config.kafka_broker_configs import kafka_broker_configs
 from coordinator.config.settings import KEYS_BY_NAME, Config
 from coordinator.config.source import ConfigSource
-from coordinator.metadata.features import GROUP_VERSION, level_of
+from coordinator.metadata.features import level_of
 from coordinator.metadata.image import MetadataImage
 
 GROUPS_REMEMBERED_MAX: Final = 10_000
@@ -91,23 +90,29 @@ def _setting(name: str, config: Config) -> int:
     return int(kafka_broker_configs()[name].default or 0)
 
 
-class CurrentGroupSettings:
-    """The settings of consumer groups as they are now (`ConsumerGroupSettings` of the core)."""
+def current_group_settings(config: Config, image: MetadataImage) -> "dict[str, CurrentGroupSettings]":
+    """Kind of group → what holds for its groups at any time."""
+    return {kind.kind: CurrentGroupSettings(kind, config, image) for kind in ALL_KINDS}
 
-    def __init__(self, config: Config, image: MetadataImage) -> None:
+
+class CurrentGroupSettings:
+    """The settings of the groups of one kind as they are now (`GroupSettings` of the core)."""
+
+    def __init__(self, kind: KindConfigs, config: Config, image: MetadataImage) -> None:
+        self._kind = kind
         self._config = config
         self._image = image
-        self._has_consumer_protocol = "consumer" in config[GROUP_COORDINATOR_REBALANCE_PROTOCOLS]
-        self._defaults = self._times({})
-        self._own: dict[str, tuple[Mapping[str, str], tuple[int, int, int]]] = {}
+        self._has_protocol = kind.kind in config[GROUP_COORDINATOR_REBALANCE_PROTOCOLS]
+        self._defaults = self._values({})
+        self._own: dict[str, tuple[Mapping[str, str], tuple[int, ...]]] = {}
         """Group id → its configs, and what they say: each heartbeat that changes something asks."""
 
     def is_enabled(self) -> bool:
-        """Whether consumer groups are served: the feature `group.version` is in use, and the protocol is enabled."""
-        return self._has_consumer_protocol and level_of(self._image, GROUP_VERSION) > 0
+        """Whether groups of the kind are served: their feature is in use, and their protocol is enabled."""
+        return self._has_protocol and level_of(self._image, self._kind.feature) > 0
 
-    def times_of(self, group_id: str) -> tuple[int, int, int]:
-        """Session timeout, heartbeat interval and assignment interval of a group, in milliseconds."""
+    def of(self, group_id: str) -> tuple[int, ...]:
+        """The values of a group (`KindConfigs.values`)."""
         configs = self._image.group_configs.get(group_id)
         if configs is None:
             return self._defaults
@@ -115,17 +120,13 @@ class CurrentGroupSettings:
         if known is None or known[0] is not configs:  # a change makes others
             if len(self._own) >= GROUPS_REMEMBERED_MAX:
                 self._own.clear()
-            known = self._own[group_id] = configs, self._times(configs)
+            known = self._own[group_id] = configs, self._values(configs)
         return known[1]
 
-    def _times(self, configs: Mapping[str, str]) -> tuple[int, int, int]:
-        return (
-            self._value_ms(CONSUMER_SESSION_TIMEOUT_MS, configs),
-            self._value_ms(CONSUMER_HEARTBEAT_INTERVAL_MS, configs),
-            self._value_ms(CONSUMER_ASSIGNMENT_INTERVAL_MS, configs),
-        )
+    def _values(self, configs: Mapping[str, str]) -> tuple[int, ...]:
+        return tuple(self._value(key, configs) for key in self._kind.values)
 
-    def _value_ms(self, key: ResourceConfigKey, configs: Mapping[str, str]) -> int:
+    def _value(self, key: ResourceConfigKey, configs: Mapping[str, str]) -> int:
         """A value that was stored when the bounds were others is moved to the nearest one that is allowed now."""
         own = _valid(key, configs)
         if own is None:

@@ -128,6 +128,8 @@ class LogCleaner:
         self._stored = self._checkpoint.read()
         self._timers.start(CleanKey(), deadline_after(self._now_ms(), self._backoff_ms))
 
+    timer_keys = (CleanKey, CleanTurnKey)
+
     def due(self, key: object, now_ms: int) -> None:
         """Do what is due if this is one of the timers of the cleaner."""
         if self._is_stopped:

@@ -142,6 +142,8 @@ class LogFlusher:
             log.flush()
         log.watch(self, durable_only=self.is_durable_only)
 
+    timer_keys = (FlushKey, CheckpointKey)
+
     def due(self, key: object, now_ms: int) -> None:
         """Do what is due if this is one of the timers of the flusher."""
         if isinstance(key, FlushKey):

@@ -241,6 +241,8 @@ class ProducerDirectory:
 
     # ------------------------------------------------------------------------------------------------------------- time
 
+    timer_keys = (SnapshotKey, ExpirationKey)
+
     def due(self, key: object, now_ms: int) -> None:
         """Forget expired producers if this is the timer for it. Many are done in several turns of the event loop."""
         if isinstance(key, SnapshotKey) and self._snapshots:

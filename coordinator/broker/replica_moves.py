@@ -333,6 +333,8 @@ class ReplicaMoves:
 
     # ------------------------------------------------------------------------------------------------------------- copy
 
+    timer_keys = (MoveKey,)
+
     def due(self, key: object, now_ms: int) -> None:
         """Go on with a move if this is its timer."""
         if isinstance(key, MoveKey):

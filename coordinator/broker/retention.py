@@ -84,6 +84,8 @@ class Retention:
         """Start the timer of the first check."""
         self._timers.start(CheckKey(), now_ms + min(self._interval_ms, FIRST_CHECK_MS))
 
+    timer_keys = (CheckKey, RemovalKey, TurnKey)
+
     def due(self, key: object, now_ms: int) -> None:
         """Do what is due if this is one of the timers of retention."""
         match key:

@@ -30,10 +30,11 @@ from coordinator.client.wire import ClientError
 from coordinator.dashboard.links import page_url
 from coordinator.explain import workers
 from coordinator.explain.findings import Finding, findings
-from coordinator.explain.generation import OF_EPOCHS, Generation, MemberPart
+from coordinator.explain.generation import Generation, MemberPart
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.makers.findings.progress import go_on
 from coordinator.explain.positions import position_findings
+from coordinator.explain.protocols.table import protocol_of
 from coordinator.explain.story import Story, story_of, why
 from coordinator.explain.words import Names, counted, duration, plain
 from coordinator.observe.history import ObservedHistory
@@ -191,7 +192,7 @@ def _document(
 
 def number_word(history: GroupHistory) -> str:
     """What the number of a generation is called now."""
-    return "group epoch" if history.group_type in OF_EPOCHS else "generation"
+    return protocol_of(history.group_type).generation_name
 
 
 def summary(history: GroupHistory, generation: Generation) -> dict[str, Any]:
@@ -305,12 +306,12 @@ def members_table(generation: Generation) -> Iterator[str]:
         generation.members.values(),
         key=lambda part: (-(part.join_ms or 0), -(part.sync_ms or 0), names.of(part.member)),
     )
-    waits = ["reconciled after"] if generation.is_epoch else ["joined after", "synced after"]
+    waits = generation.protocol.waits
     are_known = any(part.sync_ms is not None for part in parts)
-    rows = [["member", "host", *(waits if are_known else []), "owns", "gained", "lost"]]
+    rows = [["member", "host", *(each.title for each in waits if are_known), "owns", "gained", "lost"]]
     for part in parts[:MEMBERS_SHOWN]:
-        waited = [part.sync_ms] if generation.is_epoch else [part.join_ms, part.sync_ms]
-        times = ["?" if each is None else duration(each) for each in waited if are_known]
+        waited = [each.ms_of(part) for each in waits if are_known]
+        times = ["?" if each is None else duration(each) for each in waited]
         counts = list(_counts(part)) if part.is_assigned else ["?"] * 3
         rows.append([names.of(part.member), part.member.client_host.removeprefix("/"), *times, *counts])
     lines = list(table(rows, frozenset(range(2, len(rows[0])))))

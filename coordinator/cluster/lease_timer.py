@@ -28,6 +28,8 @@ class LeaseTimer:
         """This node leads partitions from now on."""
         self._start()
 
+    timer_keys = (LeaseKey,)
+
     def due(self, key: object, now_ms: int) -> None:
         if isinstance(key, LeaseKey):
             self._is_running = False

@@ -1,6 +1,6 @@
 """The result of an operation: events, replies and effects. Making a decision changes nothing."""
 
-from collections.abc import Callable, Collection, Container
+from collections.abc import Callable, Collection, Container, Mapping
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -10,12 +10,13 @@ from coordinator.core.address_limits import AddressLimits
 from coordinator.core.causes import Requester
 from coordinator.core.client_connection import ClientConnection
 from coordinator.core.client_details import UNKNOWN_CLIENT, ClientDetails
-from coordinator.core.consumer.settings import ConfiguredSettings, ConsumerGroupSettings
 from coordinator.core.event import Event
+from coordinator.core.group_settings import GroupSettings
 from coordinator.core.pauses import NO_PAUSES, Pauses
 from coordinator.core.producer_ids import NO_PRODUCER_IDS, ProducerIds
 from coordinator.core.sessions import SessionTimeouts
 from coordinator.core.stored import TransactionMarker
+from coordinator.core.topic_listing import TopicListing
 from coordinator.wall_time import ONE_CLOCK, WallTime
 
 
@@ -49,6 +50,9 @@ class Topics(Protocol):
         """The `topics_version` at which a topic was last created."""
 
 
+NO_SETTINGS: Final[Mapping[str, GroupSettings[Any]]] = {}
+
+
 class Environment(msgspec.Struct, frozen=True):
     """What all operations of a coordinator may read. `new_id` returns a random UUID as text.
 
@@ -67,8 +71,10 @@ class Environment(msgspec.Struct, frozen=True):
     """What is stamped on records and events."""
     pauses: Pauses = NO_PAUSES
     """When the coordinator itself stood still."""
-    consumer_groups: ConsumerGroupSettings | None = None
-    """What holds for consumer groups; None: the settings of `config`, for all groups."""
+    settings: Mapping[str, GroupSettings[Any]] = NO_SETTINGS
+    """Kind of group → the settings of its groups; those of a kind that is missing are in `config`, for all groups."""
+    listing: TopicListing | None = None
+    """All topics; None: nobody lists them, and no regular expression matches any."""
 
     def may_create_group(self, client_host: str) -> bool:
         return self.addresses is None or self.addresses.may_create_group(client_host)
@@ -100,10 +106,6 @@ class OperationContext(msgspec.Struct):
     @property
     def topics(self) -> Topics:
         return self.environment.topics
-
-    @property
-    def consumer_groups(self) -> ConsumerGroupSettings:
-        return self.environment.consumer_groups or ConfiguredSettings(self.environment.config)
 
     def new_id(self) -> str:
         return self.environment.new_id()

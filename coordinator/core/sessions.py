@@ -51,6 +51,13 @@ class SessionTable(Protocol):
     def end(self, group_id: str, member_id: str) -> bool: ...
 
 
+class HasSessions(Protocol):
+    """What effects on sessions change: the groups of a shard."""
+
+    @property
+    def sessions(self) -> SessionTable: ...
+
+
 class SessionStarted(msgspec.Struct, frozen=True):
     """A session begins that ends after `first_timeout_ms`; from its first heartbeat on it lasts `timeout_ms`.
 
@@ -65,8 +72,8 @@ class SessionStarted(msgspec.Struct, frozen=True):
     may_heartbeat: bool = True
     awaits_client: bool = False
 
-    def apply(self, sessions: SessionTable, group_id: str, now_ms: int) -> None:
-        sessions.start(
+    def apply(self, groups: HasSessions, group_id: str, now_ms: int) -> None:
+        groups.sessions.start(
             group_id,
             self.member_id,
             self.group_instance_id,
@@ -88,8 +95,8 @@ class SessionRenewed(msgspec.Struct, frozen=True):
     timeout_ms: int
     is_answer: bool = False
 
-    def apply(self, sessions: SessionTable, group_id: str, now_ms: int) -> None:
-        sessions.renew(group_id, self.member_id, self.timeout_ms, now_ms, self.is_answer)
+    def apply(self, groups: HasSessions, group_id: str, now_ms: int) -> None:
+        groups.sessions.renew(group_id, self.member_id, self.timeout_ms, now_ms, self.is_answer)
 
 
 class SessionEnded(msgspec.Struct, frozen=True):
@@ -97,12 +104,12 @@ class SessionEnded(msgspec.Struct, frozen=True):
 
     member_id: str
 
-    def apply(self, sessions: SessionTable, group_id: str, now_ms: int) -> None:
-        sessions.end(group_id, self.member_id)
+    def apply(self, groups: HasSessions, group_id: str, now_ms: int) -> None:
+        groups.sessions.end(group_id, self.member_id)
 
 
 class HeartbeatsOpened(msgspec.Struct, frozen=True):
-    """ConsumerGroupHeartbeats of the member that ask for nothing renew its session and do nothing else.
+    """Heartbeats of the member with an epoch that ask for nothing renew its session and do nothing else.
 
     They say at most what the member owns. That holds until `until_ms`, until an event changes its group that is no
     part of a decision that `keeps_heartbeats`, or until the metadata of the cluster change. They are answered with
@@ -116,8 +123,8 @@ class HeartbeatsOpened(msgspec.Struct, frozen=True):
     client_host: str
     until_ms: int = FAR_FUTURE_MS
 
-    def apply(self, sessions: SessionTable, group_id: str, now_ms: int) -> None:
-        sessions.open_heartbeats(
+    def apply(self, groups: HasSessions, group_id: str, now_ms: int) -> None:
+        groups.sessions.open_heartbeats(
             group_id,
             self.member_id,
             self.member_epoch,

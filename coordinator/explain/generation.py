@@ -20,12 +20,14 @@ from coordinator.audit.schema import (
 )
 from coordinator.core.causes import Cause
 from coordinator.explain.owners import Absence, Taken, is_cooperative
+from coordinator.explain.protocols.protocol import Protocol
+from coordinator.explain.protocols.table import PROTOCOLS, protocol_of
 from coordinator.explain.reconciliation import Reconciliations
 
 CLASSIC: Final = "classic"
 CONSUMER: Final = "consumer"
 """Types of groups, as ListGroups names them."""
-OF_EPOCHS: Final = frozenset({CONSUMER, "share", "streams"})
+OF_EPOCHS: Final = frozenset(name for name, protocol in PROTOCOLS.items() if protocol.has_epochs)
 """Those whose generations are group epochs, to which members get one by one."""
 
 CHANGES_KEPT_MAX: Final = 10_000
@@ -399,9 +401,13 @@ class Generation(msgspec.Struct, gc=False):
     """The coordinator lost it after it was complete: it counts as if it had never been."""
 
     @property
+    def protocol(self) -> Protocol:
+        return protocol_of(self.group_type)
+
+    @property
     def is_epoch(self) -> bool:
         """Whether it is a group epoch of KIP-848: members reconcile one by one, and none sends JoinGroup."""
-        return self.group_type in OF_EPOCHS
+        return self.protocol.has_epochs
 
     def is_same(self, event: AuditEvent) -> bool:
         """Whether an event has the generation of its group, in the same incarnation."""
@@ -415,7 +421,7 @@ class Generation(msgspec.Struct, gc=False):
     @property
     def name(self) -> str:
         """`generation 7`, or `group epoch 7`."""
-        return f"{'group epoch' if self.is_epoch else 'generation'} {self.generation_id}"
+        return self.protocol.generation(self.generation_id)
 
     @property
     def is_open(self) -> bool:

@@ -65,7 +65,7 @@ def _as_text(claims: GenerationClaims, telling: Telling) -> str:
 
 
 def _telling(generation: Generation, clock: Clock = utc_clock, names: type[Names] = Names) -> Telling:
-    return Telling(names(members_named(generation)), clock, generation.is_epoch)
+    return Telling(names(members_named(generation)), clock, generation.protocol)
 
 
 def why(history: GroupHistory, generation: Generation) -> str:

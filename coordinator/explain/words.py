@@ -16,6 +16,8 @@ NAMES_IN_A_SENTENCE: Final = 3
 
 REASON_CHARACTERS_SHOWN: Final = 160
 SECONDS_OF_A_DAY: Final = 86_400
+BRIEF_MS: Final = 500
+"""A shorter rebalance is told without its parts."""
 _FIRST_MS: Final = round(datetime.min.replace(tzinfo=UTC).timestamp()) * 1_000
 _LAST_MS: Final = round(datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp()) * 1_000 + 999
 _PLAIN_NAME: Final = re.compile(r"[\w.:@/+-]+")

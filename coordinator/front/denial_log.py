@@ -138,6 +138,8 @@ class DenialLog:
             if not self._shares[share]:
                 del self._shares[share]
 
+    timer_keys = (DenialLogKey,)
+
     def due(self, key: object, now_ms: int) -> None:
         if isinstance(key, DenialLogKey):
             self._slices.start(self._end_interval(), self._interval_ended, self._interval_failed)

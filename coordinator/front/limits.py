@@ -119,6 +119,8 @@ class ConnectionLimits:
         if timer:
             self._scheduler.cancel(timer)
 
+    timer_keys = (IdleKey,)
+
     def due(self, key: object, now_ms: int) -> None:
         """Close the connection of an IdleKey if it is idle; otherwise check again when it can be idle."""
         if not isinstance(key, IdleKey):

@@ -69,6 +69,8 @@ class LoginLimits:
             if not self._per_address[address]:
                 del self._per_address[address]
 
+    timer_keys = (LoginDeadlineKey,)
+
     def due(self, key: object, now_ms: int) -> None:
         if isinstance(key, LoginDeadlineKey):
             self._timers.pop(key.login, None)

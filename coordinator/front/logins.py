@@ -98,6 +98,8 @@ class Logins:
         if timer is not None:
             self._scheduler.cancel(timer)
 
+    timer_keys = (FailedLoginKey,)
+
     def due(self, key: object, now_ms: int) -> None:
         if isinstance(key, FailedLoginKey):
             self._timers.pop(key.login, None)

@@ -27,6 +27,8 @@ class LoopScheduler:
         self._now_ms = now_ms
         self._end_steps: list[Callable[[int], None]] = []
         self._on_due: list[Callable[[object, int], None]] = []
+        self._by_type: dict[type, list[Callable[[object, int], None]]] = {}
+        """Class of keys → the handlers that get them."""
         self._is_requested = False
         self._timer: asyncio.TimerHandle | None = None
         self._timer_deadline_ms = -1
@@ -37,8 +39,12 @@ class LoopScheduler:
         self._end_steps.append(step)
 
     def on_due(self, handler: Callable[[object, int], None]) -> None:
-        """Call `handler(key, now_ms)` for each due timer. A handler ignores keys of other handlers."""
+        """Call `handler(key, now_ms)` for each due timer whose key is its own, in the order of registration.
+
+        A method gets keys of the classes that its object names as `timer_keys`; any other handler gets all keys.
+        """
         self._on_due.append(handler)
+        self._by_type.clear()
 
     def request_iteration(self) -> None:
         if not self._is_requested:
@@ -141,8 +147,17 @@ class LoopScheduler:
 
     def _fire(self, now_ms: int) -> None:
         for key in self._wheel.advance(now_ms):
-            for handler in self._on_due:
+            handlers = self._by_type.get(type(key))
+            if handlers is None:
+                handlers = self._by_type[type(key)] = [each for each in self._on_due if gets_keys(each, type(key))]
+            for handler in handlers:
                 try:
                     handler(key, now_ms)
                 except Exception:
                     logger.exception("unhandled exception in a timer handler; the timer is lost", key=str(key))
+
+
+def gets_keys(handler: Callable[[object, int], None], key_type: type) -> bool:
+    """Whether a handler of due timers gets keys of this class."""
+    owned = getattr(getattr(handler, "__self__", None), "timer_keys", None)
+    return owned is None or key_type in owned

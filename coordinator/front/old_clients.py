@@ -61,6 +61,8 @@ class OldClients:
                 self._is_waiting = True
                 self._scheduler.start(OldClientsKey(), max(self._now_ms() + FIRST_MS, self._next_ms))
 
+    timer_keys = (OldClientsKey,)
+
     def due(self, key: object, now_ms: int) -> None:
         if isinstance(key, OldClientsKey):
             gathered, self._gathered = self._gathered, {}

@@ -56,6 +56,8 @@ class RejectionLog:
         """Log that a connection of an address was closed before it began."""
         self.rejected(f"/{address}", reason)
 
+    timer_keys = (RejectionLogKey,)
+
     def due(self, key: object, now_ms: int) -> None:
         if isinstance(key, RejectionLogKey):
             self._has_timer = False

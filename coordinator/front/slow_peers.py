@@ -72,6 +72,8 @@ class SlowPeers:
         self.holds_requests(connection, 0)
         self.holds_responses(connection, 0)
 
+    timer_keys = (SlowPeersKey,)
+
     def due(self, key: object, now_ms: int) -> None:
         """Close the connections without progress."""
         if not isinstance(key, SlowPeersKey):

@@ -121,6 +121,8 @@ class Throttling:
             connection.client_connection.mute(now_ms, now_ms + throttle_time_ms)
         connection.mute(self._start(MuteKey(connection), throttle_time_ms))
 
+    timer_keys = (MuteKey, RefusalKey, UsageExpiryKey)
+
     def due(self, key: object, now_ms: int) -> None:
         if isinstance(key, MuteKey):
             key.connection.unmute()

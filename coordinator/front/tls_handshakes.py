@@ -100,6 +100,8 @@ class TlsHandshakes:
         self.done(handshake)
         self._limits.not_begun(connection)
 
+    timer_keys = (HandshakesKey,)
+
     def due(self, key: object, now_ms: int) -> None:
         """Close what has taken too long."""
         if not isinstance(key, HandshakesKey):

@@ -31,6 +31,8 @@ class WallClockWatch:
         """Start the timer of the next check."""
         self._scheduler.start(WallClockKey(), now_ms + CHECK_INTERVAL_MS)
 
+    timer_keys = (WallClockKey,)
+
     def due(self, key: object, now_ms: int) -> None:
         """Check, if this is the timer for it."""
         if isinstance(key, WallClockKey):

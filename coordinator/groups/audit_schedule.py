@@ -125,6 +125,8 @@ class AuditSchedule:
         if shard not in self._holding:
             self._holding.append(shard)
 
+    timer_keys = (CommitReportKey, AuditSnapshotKey, HeldAuditKey, AuditCheckpointFileKey)
+
     def due(self, key: object, now_ms: int) -> None:
         """A timer of this schedule fired."""
         match key:

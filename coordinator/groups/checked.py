@@ -12,9 +12,7 @@ from typing import Any, cast
 
 import msgspec
 
-from coordinator.core.address_limits import AddressLimits
-from coordinator.core.consumer.settings import ConsumerGroupSettings
-from coordinator.core.decision import Decision, OperationContext
+from coordinator.core.decision import Decision, Environment, OperationContext
 from coordinator.core.event import Event
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.states import EMPTY, GroupState
@@ -24,6 +22,7 @@ from coordinator.core.stored_batch import StoredBatch
 from coordinator.groups.offsets_stream import GroupReplay
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.state_machine import GroupObserver, GroupStateMachine, OnApplied
+from coordinator.groups.work import GroupWork
 from coordinator.runtime.batch import QueuedOperation
 from coordinator.runtime.interfaces import Replay, Store
 from coordinator.runtime.key_timers import KeyTimers
@@ -40,13 +39,13 @@ class CheckedStateMachine(GroupStateMachine):
     def __init__(
         self,
         sessions: SessionTable,
-        observer: GroupObserver,
+        environment: Environment,
+        work: GroupWork,
         timers: KeyTimers,
-        addresses: AddressLimits | None = None,
+        observer: GroupObserver | None = None,
         on_applied: OnApplied | None = None,
-        consumer_groups: ConsumerGroupSettings | None = None,
     ) -> None:
-        super().__init__(sessions, observer, addresses, on_applied, consumer_groups)
+        super().__init__(sessions, environment, work, observer, on_applied)
         self._timers = timers
         self._stored_groups = StoredGroups()
         """What a restart would load if all records were appended by now."""
@@ -175,7 +174,7 @@ class CheckedStateMachine(GroupStateMachine):
         group = self.groups.get(group_id)
         check_offsets(group_id, group, self._stored_groups.groups.get(group_id))
         expected = set() if group is None else set(group.kind.session_ids(group.membership))
-        found = set(self._sessions.members(group_id))
+        found = set(self.sessions.members(group_id))
         if found != expected:
             raise CheckFailed(f"group {group_id} has sessions of {found}, its members and pending ones are {expected}")
         if group is not None:

@@ -6,20 +6,16 @@ Counterpart in Kafka: `GroupCoordinatorService`.
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from time import perf_counter
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from coordinator.audit.schema import CoordinatorEvent
 from coordinator.config.group_keys import OFFSETS_RETENTION_CHECK_INTERVAL_MS
 from coordinator.core.address_limits import PendingMember
 from coordinator.core.causes import Cause
-from coordinator.core.consumer.large_targets import ComputedTarget
-from coordinator.core.consumer.patterns import UNRESOLVED, ResolvedTopics
-from coordinator.core.consumer.target import compute_target
 from coordinator.core.decision import Environment, OperationContext
 from coordinator.core.groups import operations
 from coordinator.core.groups.group import Group, is_oversized
 from coordinator.core.groups.kinds import KINDS
-from coordinator.core.groups.membership import Membership
 from coordinator.core.groups.old_clients import OldClient
 from coordinator.core.groups.requests import SessionExpired
 from coordinator.core.offsets.delete import GoneTopics
@@ -28,10 +24,8 @@ from coordinator.core.partitioning import partition_for
 from coordinator.deadlines import deadline_after
 from coordinator.groups.audit_schedule import AuditSchedule, WritesCheckpoints, audit_of
 from coordinator.groups.deleted_topics import DeletedTopics
-from coordinator.groups.pattern_resolver import ResolvesPatterns
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.state_machine import GroupStateMachine
-from coordinator.groups.target_computer import ComputesTargets
 from coordinator.groups.timer_keys import (
     AuditCheckpointFileKey,
     AuditSnapshotKey,
@@ -40,16 +34,21 @@ from coordinator.groups.timer_keys import (
     OffsetsCheckKey,
     SessionKey,
 )
+from coordinator.groups.work import GroupWork, StartSteps
 from coordinator.internal_topics import OFFSETS_TOPIC
 from coordinator.runtime.batch import ProjectionWrite, QueuedOperation
-from coordinator.runtime.coordinator_runtime import CoordinatorRuntime, MakeShard
+from coordinator.runtime.coordinator_runtime import CoordinatorRuntime
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.load_progress import LoadProgress
-from coordinator.runtime.shard import Shard, ShardState
+from coordinator.runtime.shard import RequestDrain, Shard, ShardState
 from coordinator.timers.wheel import TimerWheel
 
 GROUPS_CHECKED_AT_ONCE: Final = 1_000
 """Groups whose offsets are checked for their age before other work has its turn."""
+
+
+MakeGroupShard: TypeAlias = Callable[[GroupWork, int, RequestDrain], Shard[GroupStateMachine]]
+"""(work beside the requests of groups, partition, what the shard calls when it has to be drained) → shard."""
 
 
 class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
@@ -57,7 +56,7 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
 
     def __init__(
         self,
-        make_shard: MakeShard[GroupStateMachine],
+        make_shard: MakeGroupShard,
         partition_count: int,
         environment: Environment,
         sessions: SessionTable,
@@ -66,12 +65,10 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
         *,
         checkpoints: WritesCheckpoints,
         request_iteration: Callable[[], None],
-        pattern_resolver: ResolvesPatterns | None = None,
-        target_computer: ComputesTargets | None = None,
+        start_steps: StartSteps | None = None,
         seconds: Callable[[], float] = perf_counter,
     ) -> None:
-        """`pattern_resolver` finds the topics of regular expressions; None: they match none. `target_computer` computes
-        the targets of large groups; None: at once.
+        """`start_steps` takes the steps of work beside the requests (`Slices.start`); None: it is done at once.
 
         `seconds` is a clock for nothing but the length of slices.
         """
@@ -85,12 +82,11 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
         self.audit = AuditSchedule(
             wheel, environment.config, checkpoints, self._submit_first, self._mark_dirty, environment.wall
         )
-        self.pattern_resolver = pattern_resolver
-        self.target_computer = target_computer
+        self.work = GroupWork(environment, start_steps, self._enqueue_internal)
         self._announcement: CoordinatorEvent | None = None
         self._announced_to: set[int] = set()
         """The partitions in which the start is reported."""
-        self._make_shards(make_shard, partition_count)
+        self._make_shards(partial(make_shard, self.work), partition_count)
 
     # ----------------------------------------------------------------------------------------------------- partitions
 
@@ -138,12 +134,8 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
                 self._deleted_topics.forgotten(shard.partition)
             if writes_snapshots:
                 self.audit.drained(shard, now_ms)
-        if shard.machine.to_resume:
-            self._resume_loaded(shard)
-        if shard.machine.patterns_to_resolve:
-            self._resolve_patterns(shard)
-        if shard.machine.targets_to_compute:
-            self._compute_targets(shard)
+        if self.work.started:
+            self.work.start_all()
         if self._addresses is not None and self._addresses.excess:
             self._remove_pending(self._addresses.pop_excess())
 
@@ -154,6 +146,8 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
             self._enqueue_internal(operations.EXPIRE_OFFSETS, group_id)
 
     # ---------------------------------------------------------------------------------------------------------- time
+
+    timer_keys = (*CoordinatorRuntime.timer_keys, SessionKey, OffsetsCheckKey, *AuditSchedule.timer_keys)
 
     def due(self, key: object, now_ms: int) -> None:
         """A timer of the coordinator is due: it becomes an operation of its shard."""
@@ -220,49 +214,6 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
             check = QueuedOperation(operations.REBALANCE_OVERSIZED_GROUP, group_id, None, self._internal_context())
             shard.failed_keys.by_key[group_id].missed.append(check)
 
-    def _resolve_patterns(self, shard: Shard[GroupStateMachine]) -> None:
-        """Have the topics found that match regular expressions; without a resolver none are."""
-        machine = shard.machine
-        to_resolve, machine.patterns_to_resolve = machine.patterns_to_resolve, []
-        for started in to_resolve:
-            done = partial(self.patterns_resolved, started.group_id)
-            group = machine.groups.get(started.group_id)
-            asking = None if group is None else group.membership.members.get(started.member_id)
-            if self.pattern_resolver is None:
-                done(UNRESOLVED)
-            elif group is not None:
-                host = "" if asking is None else asking.client_host
-                is_wanted = partial(_has_membership, machine, group.group_id, group.membership)
-                self.pattern_resolver.resolve(started.patterns, host, is_wanted, done, started.principal)
-
-    def _compute_targets(self, shard: Shard[GroupStateMachine]) -> None:
-        machine = shard.machine
-        to_compute, machine.targets_to_compute = machine.targets_to_compute, []
-        for started in to_compute:
-            group = machine.groups.get(started.group_id)
-            if group is None:
-                continue
-            if self.target_computer is None:
-                self.target_computed(ComputedTarget(started, compute_target(started.asked, self.environment.topics)))
-                continue
-            host = started.asked.members[started.member_id].client_host
-            is_wanted = partial(_has_membership, machine, group.group_id, group.membership)
-            self.target_computer.compute(started, host, is_wanted, self.target_computed)
-
-    def target_computed(self, computed: ComputedTarget) -> None:
-        """The target assignment of a large group was computed."""
-        self._enqueue_internal(operations.INSTALL_TARGET, computed.started.group_id, computed)
-
-    def patterns_resolved(self, group_id: str, resolved: ResolvedTopics) -> None:
-        """The topics that match the regular expressions of a group were found."""
-        self._enqueue_internal(operations.RESOLVE_PATTERNS, group_id, resolved)
-
-    def _resume_loaded(self, shard: Shard[GroupStateMachine]) -> None:
-        machine = shard.machine
-        to_resume, machine.to_resume = machine.to_resume, []
-        for group_id in to_resume:
-            self._enqueue_internal(operations.RESUME_LOADED_GROUP, group_id)
-
     def _loaded(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
         # First of all: operations that were queued during the load may commit to topics that were created again.
         gone = self._deleted_topics.gone_for(shard.partition)
@@ -272,7 +223,7 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
             for group in shard.machine.groups.values():
                 if is_oversized(group, config):
                     self._enqueue_internal(operations.REBALANCE_OVERSIZED_GROUP, group.group_id)
-        self._resume_loaded(shard)
+        self.work.start_all()
         self._check_later(shard, (), deadline_after(now_ms, self._check_interval_ms))
         self.audit.loaded(shard, now_ms)
         self._announce_to(shard)
@@ -296,9 +247,3 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
         if shard.partition in self._checks:
             self._wheel.cancel(self._checks[shard.partition])
         self._checks[shard.partition] = self._wheel.start(OffsetsCheckKey(shard.partition, group_ids), at_ms)
-
-
-def _has_membership(machine: GroupStateMachine, group_id: str, membership: Membership) -> bool:
-    """Whether the group is there, and no other one of its name: nobody waits for what another one asked for."""
-    group = machine.groups.get(group_id)
-    return group is not None and group.membership is membership

@@ -3,10 +3,10 @@
 import os
 from typing import Final
 
-from coordinator.core.address_limits import AddressLimits
-from coordinator.core.consumer.settings import ConsumerGroupSettings
+from coordinator.core.decision import Environment
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.state_machine import GroupObserver, GroupStateMachine, OnApplied
+from coordinator.groups.work import GroupWork
 from coordinator.runtime.key_timers import KeyTimers
 
 SWITCH: Final = "COORDINATOR_DEBUG"
@@ -21,13 +21,13 @@ def make_state_machine(
     sessions: SessionTable,
     observer: GroupObserver,
     timers: KeyTimers,
-    addresses: AddressLimits | None = None,
+    environment: Environment,
+    work: GroupWork,
     on_applied: OnApplied | None = None,
-    consumer_groups: ConsumerGroupSettings | None = None,
 ) -> GroupStateMachine:
     """The state machine of a shard; one that checks itself if the checks are armed. `timers` are those of the shard."""
     if checks_are_armed():
         from coordinator.groups.checked import CheckedStateMachine
 
-        return CheckedStateMachine(sessions, observer, timers, addresses, on_applied, consumer_groups)
-    return GroupStateMachine(sessions, observer, addresses, on_applied, consumer_groups)
+        return CheckedStateMachine(sessions, environment, work, timers, observer, on_applied)
+    return GroupStateMachine(sessions, environment, work, observer, on_applied)

@@ -29,7 +29,7 @@ cdef class Session:
     cdef int64_t heard_ms               # when a request had renewed it before that; UNHEARD: none had
     cdef int64_t timer_deadline_ms      # when the wheel will ask; not after deadline_ms
     cdef uint64_t timer                 # 0: the wheel has fired and nobody renewed
-    cdef int32_t steady_epoch           # of ConsumerGroupHeartbeats that are answered here; -1: none are
+    cdef int32_t steady_epoch           # of heartbeats with an epoch that are answered here; -1: none are
     cdef int32_t heartbeat_interval_ms  # what they are answered
     cdef int64_t steady_until_ms        # from then on the core answers
     cdef bytes client_id                # who sends them: from anybody else the core learns something
@@ -51,7 +51,7 @@ cdef class SessionTable:
     cdef public bint leaves_heartbeats  # to the core, all of them
     cdef public bint asks_authorizer    # whether a heartbeat needs that its connection was authorized
     cdef readonly uint64_t authorizations   # counts what takes back the authorization of all members
-    cdef uint64_t changes               # counts what closes the ConsumerGroupHeartbeats of all groups
+    cdef uint64_t changes               # counts what closes the heartbeats with an epoch of all groups
 
     cdef inline bint has_due_timer(self, int64_t now_ms) noexcept:
         """Whether a timer of the wheel is due, of a session or of anything else."""

@@ -55,14 +55,14 @@ class SessionTable:
         client_host: str,
         until_ms: int,
     ) -> None:
-        """Answer the ConsumerGroupHeartbeats of the member that ask for nothing, until then or something is closed.
+        """Answer the heartbeats of the member with an epoch that ask for nothing, until then or something is closed.
 
         KeyError when it has no session. The heartbeats of a very long member id are left to the core.
         """
     def close_heartbeats(self, group_id: str) -> None:
-        """Leave the ConsumerGroupHeartbeats of a group to the core: something of the group has changed."""
+        """Leave the heartbeats with an epoch of a group to the core: something of the group has changed."""
     def close_all_heartbeats(self) -> None:
-        """Leave all ConsumerGroupHeartbeats to the core: topics, configs, features or the clock may have changed."""
+        """Leave all heartbeats with an epoch to the core: topics, configs, features or the clock may have changed."""
     @property
     def authorizations(self) -> int:
         """A number that rises when the authorizer may decide otherwise."""

@@ -116,7 +116,7 @@ cdef class SessionTable:
     def renew(
         self, str group_id not None, str member_id not None, int64_t timeout_ms, int64_t now_ms, bint is_answer=False
     ):
-        """Let the session end `timeout_ms` from now, and leave the member's ConsumerGroupHeartbeats to the core.
+        """Let the session end `timeout_ms` from now, and leave the member's heartbeats with an epoch to the core.
 
         `is_answer`: the member has not sent anything, but gets the answer to a request that waited. KeyError when there
         is none.
@@ -174,7 +174,7 @@ cdef class SessionTable:
     def open_heartbeats(self, str group_id not None, str member_id not None, int32_t member_epoch,
                         int32_t heartbeat_interval_ms, str client_id not None, str client_host not None,
                         int64_t until_ms):
-        """Answer the ConsumerGroupHeartbeats of the member that ask for nothing, until then or something is closed."""
+        """Answer the heartbeats of the member with an epoch that ask for nothing, until then or something is closed."""
         cdef Session session = self.find(group_id, member_id)
         if session is None:
             raise KeyError(member_id)
@@ -189,13 +189,13 @@ cdef class SessionTable:
         session.all_changes = self.changes
 
     def close_heartbeats(self, str group_id not None):
-        """Leave the ConsumerGroupHeartbeats of a group to the core: something of the group has changed."""
+        """Leave the heartbeats with an epoch of a group to the core: something of the group has changed."""
         cdef GroupSessions group = <GroupSessions>self.groups.get(group_id)
         if group is not None:
             group.changes += 1
 
     def close_all_heartbeats(self):
-        """Leave all ConsumerGroupHeartbeats to the core: topics, configs, features or the clock may have changed."""
+        """Leave all heartbeats with an epoch to the core: topics, configs, features or the clock may have changed."""
         self.changes += 1
 
     def authorize(self, str group_id not None, str member_id not None, int64_t connection, int64_t since=-1):

@@ -3,18 +3,15 @@
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
-from coordinator.config.settings import Config
 from coordinator.core.address_limits import AddressLimits, PendingMember
-from coordinator.core.consumer.events import PatternResolutionFailed, PatternResolutionStarted
-from coordinator.core.consumer.settings import ConfiguredSettings, ConsumerGroupSettings
-from coordinator.core.consumer.target_events import TargetComputationFailed, TargetComputationStarted
-from coordinator.core.decision import NOTHING, Decision, OperationContext
+from coordinator.core.decision import NOTHING, Decision, Environment, OperationContext
 from coordinator.core.event import Event
 from coordinator.core.groups.events import GroupCreated, GroupRemoved
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.kinds import KINDS, new_group
 from coordinator.core.groups.states import STABLE, GroupState
 from coordinator.core.groups.stored import StoredGroups, records_of
+from coordinator.core.groups.work import StartWork
 from coordinator.core.offsets.events import OffsetsDeleted, TransactionalOffsetsCommitted, TransactionCompleted
 from coordinator.core.offsets.groups_in_transaction import GroupsInTransaction, producers_of
 from coordinator.core.operation import Scope
@@ -22,7 +19,7 @@ from coordinator.core.stored_batch import StoredBatch
 from coordinator.groups.offsets_stream import GroupReplay
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.transition_log import log_transition
-from coordinator.logger import logger
+from coordinator.groups.work import GroupWork, StartedWork
 from coordinator.runtime.batch import QueuedOperation, RecordsTooLarge
 from coordinator.runtime.interfaces import Store
 from coordinator.runtime.slices import Steps
@@ -41,20 +38,14 @@ PENDING_MEMBER_ADDED: Final[frozenset[type]] = frozenset(
     event for kind in KINDS.values() for event in kind.events.pending_member_added
 )
 
-NOTED_EVENTS: Final[frozenset[type]] = frozenset(
-    {
-        TransactionalOffsetsCommitted,
-        TransactionCompleted,
-        OffsetsDeleted,
-        PatternResolutionStarted,
-        TargetComputationStarted,
-        PatternResolutionFailed,
-        TargetComputationFailed,
-    }
-)
-"""Those by which more than their group changes, or that the log tells of."""
+LOGGED: Final[dict[type, Callable[[Any], None]]] = {
+    event: log for kind in KINDS.values() for event, log in kind.events.logged.items()
+}
 
-RARE_EVENTS: Final = NOTED_EVENTS | PENDING_MEMBER_ADDED
+OFFSET_EVENTS: Final[frozenset[type]] = frozenset({TransactionalOffsetsCommitted, TransactionCompleted, OffsetsDeleted})
+"""Those that may change which groups have offsets pending of a transaction."""
+
+RARE_EVENTS: Final = OFFSET_EVENTS | PENDING_MEMBER_ADDED | LOGGED.keys()
 
 
 class GroupObserver(Protocol):
@@ -74,34 +65,26 @@ class GroupStateMachine:
     def __init__(
         self,
         sessions: SessionTable,
+        environment: Environment,
+        work: GroupWork,
         observer: GroupObserver | None = None,
-        addresses: AddressLimits | None = None,
         on_applied: OnApplied | None = None,
-        consumer_groups: ConsumerGroupSettings | None = None,
     ) -> None:
         """`observer` is called after each event, `on_applied` with the events of each decision that was applied,
-        and the state of its group then.
-
-        `addresses` counts what the clients of each address create; None: nobody limits it. `consumer_groups` are the
-        settings that consumer groups are loaded with; None: the defaults.
+        and the state of its group then. `work` does what decisions start beside the requests.
         """
         self.groups: dict[str, Group[Any]] = {}
         self._in_transaction = GroupsInTransaction()
-        self._sessions = sessions
+        self.sessions = sessions
         self._loading = StoredGroups()
         self._rebuilding = StoredGroups()
         self._newly_stable: dict[str, int] = {}
         """Group id → generation that became stable: once it is stored, heartbeats need not come to the shard."""
         self._observer = observer
-        self._addresses = addresses
+        self._environment = environment
+        self._addresses = environment.addresses
+        self._work = work
         self._on_applied = on_applied
-        self._consumer_groups = consumer_groups or ConfiguredSettings(Config({}))
-        self.patterns_to_resolve: list[PatternResolutionStarted] = []
-        """The resolutions of regular expressions that were decided, and that nobody has begun yet."""
-        self.targets_to_compute: list[TargetComputationStarted] = []
-        """The same of target assignments."""
-        self.to_resume: list[str] = []
-        """Ids of loaded groups that need the operation `resume loaded group`."""
 
     # ------------------------------------------------------------------------------------------------------- operations
 
@@ -159,10 +142,10 @@ class GroupStateMachine:
             changed_by, state_before = first_change
             log_transition(changed_by, after, state_before)
         if decision.events and not (decision.no_step_follows or decision.keeps_heartbeats):
-            self._sessions.close_heartbeats(key)
+            self.sessions.close_heartbeats(key)
         # At once: an expiry later in the same batch finds the member alive. A batch that fails ends all sessions.
         for effect in decision.effects:
-            effect.apply(self._sessions, key, now_ms)
+            effect.apply(self, key, now_ms)
         if self._on_applied is not None and decision.events:
             self._on_applied(decision.events, after.state)
 
@@ -182,30 +165,26 @@ class GroupStateMachine:
             self.apply(key, Decision(effects=effects[start : start + EFFECTS_PER_STEP]), now_ms)
             yield OPERATIONS_PER_STEP
 
+    def start_work(self, group_id: str, work: StartWork) -> None:
+        group = self.groups.get(group_id)
+        if group is not None:
+            worker = group.kind.workers[work.name]
+            self._work.started.append(StartedWork(self, group_id, group.membership, worker, work))
+
     def _count_pending_member(self, event: Any, addresses: AddressLimits) -> None:
         addresses.member_pending(PendingMember(event.group_id, event.member_id), event.client_host)
 
     def _apply_and_note(self, event: Event, group: Group[Any]) -> None:
-        """Apply an event that starts work, counts at an address, or may change the offsets pending of transactions."""
+        """Apply an event that is logged, counts at an address, or may change the offsets pending of transactions."""
         if type(event) in PENDING_MEMBER_ADDED:
             event.apply(group)
             if self._addresses is not None:
                 self._count_pending_member(event, self._addresses)
             return
-        if isinstance(event, PatternResolutionStarted):
+        log = LOGGED.get(type(event))
+        if log is not None:
             event.apply(group)
-            self.patterns_to_resolve.append(event)
-            return
-        if isinstance(event, TargetComputationStarted):
-            event.apply(group)
-            self.targets_to_compute.append(event)
-            return
-        if isinstance(event, PatternResolutionFailed | TargetComputationFailed):
-            event.apply(group)
-            failed = event.failed
-            logger.warning(
-                "a group gets no new assignment", group=group.group_id, reason=failed.reason, retry_ms=failed.delay_ms
-            )
+            log(event)
             return
         if isinstance(event, TransactionalOffsetsCommitted):
             event.apply(group)
@@ -219,14 +198,14 @@ class GroupStateMachine:
     def _state_changed(self, event: Event, group: Group[Any]) -> None:
         membership = group.membership
         # The fast path closes at once; it opens again when a stable generation is stored.
-        self._sessions.set_group(group.group_id, membership.generation_id, False)
+        self.sessions.set_group(group.group_id, membership.generation_id, False)
         if has_fast_heartbeats(group):
             self._newly_stable[group.group_id] = membership.generation_id
         else:
             self._newly_stable.pop(group.group_id, None)
         if isinstance(event, GroupRemoved):
             del self.groups[group.group_id]
-            self._sessions.end_all(group.group_id)
+            self.sessions.end_all(group.group_id)
             if self._addresses is not None:
                 self._addresses.group_removed(group.group_id)
 
@@ -241,7 +220,7 @@ class GroupStateMachine:
     def stored(self) -> None:
         if self._newly_stable:
             for group_id, generation_id in self._newly_stable.items():
-                self._sessions.set_group(group_id, generation_id, True)
+                self.sessions.set_group(group_id, generation_id, True)
             self._newly_stable.clear()
 
     # ---------------------------------------------------------------------------------------------------------- loading
@@ -264,15 +243,13 @@ class GroupStateMachine:
                 yield
 
     def _start_sessions(self, group: Group[Any], now_ms: int) -> None:
-        self._sessions.set_group(group.group_id, group.membership.generation_id, has_fast_heartbeats(group))
-        for started in group.kind.sessions_of_loaded(group.membership, self._consumer_groups):
-            started.apply(self._sessions, group.group_id, now_ms)
-        if group.kind.has_to_resume(group.membership):
-            self.to_resume.append(group.group_id)
+        self.sessions.set_group(group.group_id, group.membership.generation_id, has_fast_heartbeats(group))
+        for effect in group.kind.effects_of_loaded(group.membership, self._environment):
+            effect.apply(self, group.group_id, now_ms)
 
     def discard(self, key: str) -> list[int]:
         self._newly_stable.pop(key, None)
-        self._sessions.end_all(key)
+        self.sessions.end_all(key)
         group = self.groups.pop(key, None)
         if group is None:
             return []
@@ -302,11 +279,10 @@ class GroupStateMachine:
     def unload(self) -> list[int]:
         waiting = [request_id for group in self.groups.values() for request_id in _waiting_in(group)]
         for group_id in self.groups:
-            self._sessions.end_all(group_id)
+            self.sessions.end_all(group_id)
         self.groups, self._loading, self._rebuilding = {}, StoredGroups(), StoredGroups()
         self._in_transaction = GroupsInTransaction()
         self._newly_stable = {}
-        self.patterns_to_resolve, self.targets_to_compute, self.to_resume = [], [], []
         return waiting
 
 

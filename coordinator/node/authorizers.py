@@ -9,8 +9,8 @@ from coordinator.config.authorizer_keys import (
     parse_super_users,
 )
 from coordinator.config.settings import Config
+from coordinator.core.topic_listing import MayDescribe
 from coordinator.front.authorization import ALLOW_ALL, Authorizer
-from coordinator.groups.pattern_resolver import MayDescribe
 from coordinator.metadata.records import AclRecord, RemoveAclRecord
 from coordinator.metadata.store import MetadataStore
 from coordinator.security.acls.authorizer import StandardAuthorizer

@@ -24,10 +24,9 @@ from coordinator.groups.audit_stream import AuditStream
 from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.groups.machines import make_state_machine
 from coordinator.groups.offsets_stream import OffsetsStream
-from coordinator.groups.pattern_resolver import ResolvesPatterns
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.state_machine import GroupStateMachine
-from coordinator.groups.target_computer import ComputesTargets
+from coordinator.groups.work import GroupWork, StartSteps
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.shard import RequestDrain, Shard, ShardState
@@ -53,8 +52,7 @@ def make_group_coordinator(
     request_iteration: Callable[[], None],
     coordinator_epoch: int,
     checkpoints: AuditCheckpoints,
-    pattern_resolver: ResolvesPatterns,
-    target_computer: ComputesTargets,
+    start_steps: StartSteps,
     when_durable: WhenDurable | None,
     metrics: "NodeMetrics | None",
 ) -> GroupCoordinator:
@@ -67,7 +65,7 @@ def make_group_coordinator(
     shard_class = Shard if metrics is None else metered_shard(metrics)
     on_applied = None if metrics is None else metrics.groups.applied
 
-    def make_shard(index: int, request_drain: RequestDrain) -> Shard[GroupStateMachine]:
+    def make_shard(work: GroupWork, index: int, request_drain: RequestDrain) -> Shard[GroupStateMachine]:
         audit_stream = AuditStream(
             partitions.get(AUDIT_TOPIC, index),
             partitions.leader_epoch,
@@ -99,9 +97,7 @@ def make_group_coordinator(
             coordinator_epoch=coordinator_epoch,
             cluster=partitions,
         )
-        machine = make_state_machine(
-            sessions, audit, timers, environment.addresses, on_applied, environment.consumer_groups
-        )
+        machine = make_state_machine(sessions, audit, timers, environment, work, on_applied)
         return shard_class(index, machine, store, timers, pending, request_drain=request_drain, projection=audit)
 
     partition_count = environment.topics.partition_count(OFFSETS_TOPIC)
@@ -114,8 +110,7 @@ def make_group_coordinator(
         timers,
         checkpoints=checkpoints,
         request_iteration=request_iteration,
-        pattern_resolver=pattern_resolver,
-        target_computer=target_computer,
+        start_steps=start_steps,
     )
 
 

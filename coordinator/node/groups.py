@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from coordinator import __version__
 from coordinator.audit.schema import CoordinatorStarted
-from coordinator.broker.group_configs import CurrentGroupSettings
+from coordinator.broker.group_configs import current_group_settings
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.retention import Retention
 from coordinator.config.server_keys import NODE_ID
@@ -15,15 +15,14 @@ from coordinator.config.settings import Config
 from coordinator.core.address_limits import AddressLimits
 from coordinator.core.decision import Environment
 from coordinator.core.pauses import Pauses
+from coordinator.core.topic_listing import TopicListing
 from coordinator.front.group_parts import GroupParts
 from coordinator.front.node_loop import NodeLoop
 from coordinator.front.pending_requests import PendingRequests
 from coordinator.groups.audit_checkpoints import AuditCheckpoints
 from coordinator.groups.audit_retention import AuditRetention
 from coordinator.groups.coordinator import GroupCoordinator
-from coordinator.groups.pattern_resolver import PatternResolver
 from coordinator.groups.sessions import SessionTable
-from coordinator.groups.target_computer import TargetComputer
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.log.data_dirs.checkpoints import GROUP_AUDIT
 from coordinator.node.authorizers import describes_topics
@@ -51,7 +50,8 @@ def make_groups(config: Config, loop: NodeLoop, storage: Storage, metrics: "Node
         producer_ids=storage.producer_ids,
         wall=loop.wall,
         pauses=pauses,
-        consumer_groups=CurrentGroupSettings(config, storage.image),
+        settings=current_group_settings(config, storage.image),
+        listing=TopicListing(storage.image, lambda: storage.metadata.end_offset, describes_topics(storage.authorizer)),
     )
     drain_meter = None if metrics is None else metrics.drain_meter(loop.scheduler.request_iteration)
     coordinator_epoch = storage.directories.next_coordinator_epoch()
@@ -65,13 +65,7 @@ def make_groups(config: Config, loop: NodeLoop, storage: Storage, metrics: "Node
         request_iteration=(drain_meter or loop.scheduler).request_iteration,
         coordinator_epoch=coordinator_epoch,
         checkpoints=AuditCheckpoints(storage.directories.metadata_checkpoint(GROUP_AUDIT)),
-        pattern_resolver=PatternResolver(
-            storage.image,
-            lambda: storage.metadata.end_offset,
-            loop.slices.start,
-            describes_topics(storage.authorizer),
-        ),
-        target_computer=TargetComputer(storage.image, loop.slices.start),
+        start_steps=loop.slices.start,
         when_durable=storage.when_durable,
         metrics=metrics,
     )

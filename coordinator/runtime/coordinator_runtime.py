@@ -221,6 +221,8 @@ class CoordinatorRuntime(ABC, Generic[Machine]):
         self._wheel.start(key, deadline_after(now_ms, shard.retry_ms))
         shard.retry_ms = min(shard.retry_ms * 2, LOAD_RETRY_MS_AT_MOST)
 
+    timer_keys: tuple[type, ...] = (KeyTimerKey, LoadRetryKey)
+
     def due(self, key: object, now_ms: int) -> None:
         """A timer is due, perhaps of this coordinator: it becomes an operation of its shard."""
         match key:

@@ -28,6 +28,8 @@ class Delays:
     def _start(self, deadline_ms: int, end: Callable[[None], None]) -> None:
         self._timers.start(DelayKey(end), deadline_ms)
 
+    timer_keys = (DelayKey,)
+
     def due(self, key: object, now_ms: int) -> None:
         """A timer is due, perhaps one of these."""
         if isinstance(key, DelayKey):

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from coordinator.core.groups.group import Group
-from coordinator.core.groups.kind import CONSUMER_NAME
 from coordinator.core.groups.kinds import KINDS
 from coordinator.core.groups.membership import Membership, MemberView, TopicName
 from coordinator.explain.words import counted, listed, plain
@@ -58,7 +57,7 @@ class GroupSnapshot:
         named = listed(names[:MEMBERS_NAMED], more=max(0, len(names) - MEMBERS_NAMED)) if names else ""
         members = f"{counted(len(names), 'member')}{f': {named}' if named else ''}"
         partitions = counted(self.partition_count, "partition")
-        epoch = f"{'group epoch' if self.kind == CONSUMER_NAME else 'generation'} {self.generation_id}"
+        epoch = f"{KINDS[self.kind].generation_name} {self.generation_id}"
         return f"it is {self.state} in {epoch} with {partitions} assigned to {members}"
 
 

@@ -177,6 +177,8 @@ class TransactionCoordinator(CoordinatorRuntime[TransactionStateMachine]):
 
     # ------------------------------------------------------------------------------------------------------------ time
 
+    timer_keys = (*CoordinatorRuntime.timer_keys, CheckKey)
+
     def due(self, key: object, now_ms: int) -> None:
         """A timer is due: it becomes operations of the shards."""
         match key:

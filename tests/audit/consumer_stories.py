@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import Any
 
 from coordinator.audit.world import NoCluster
-from tests.core.consumer.delayed_targets import DelayedTargets
+from tests.core.consumer.delayed_work import DelayedTargets
 from tests.core.consumer.world import World
 
 

@@ -8,7 +8,7 @@ from coordinator.core.consumer import large_targets
 from coordinator.core.consumer.failed_work import RETRY_MS_AT_FIRST
 from tests.audit.consumer_stories import late_target, named, settle
 from tests.audit.test_consumer_groups import last, named_by, told
-from tests.core.consumer.delayed_targets import DelayedTargets
+from tests.core.consumer.delayed_work import DelayedTargets
 from tests.core.consumer.test_migration import classic_group
 from tests.core.consumer.world import World
 

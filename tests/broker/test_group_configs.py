@@ -6,7 +6,12 @@ import pytest
 
 from _wire.errors import ErrorCode
 from coordinator.broker import group_configs
-from coordinator.broker.group_config_keys import ALL_GROUP_KEYS, CONSUMER_HEARTBEAT_INTERVAL_MS, RANGES
+from coordinator.broker.group_config_keys import (
+    ALL_GROUP_KEYS,
+    CONSUMER_GROUPS,
+    CONSUMER_HEARTBEAT_INTERVAL_MS,
+    RANGES,
+)
 from coordinator.broker.group_configs import (
     CurrentGroupSettings,
     group_config_change,
@@ -140,19 +145,19 @@ def test_values_come_from_the_group_then_the_settings_then_the_defaults():
 
 
 def test_a_group_has_the_settings_of_the_broker_but_for_its_own():
-    settings = CurrentGroupSettings(CONFIG, image_with(consumer_heartbeat_interval_ms="700"))
-    assert settings.times_of("g") == (45_000, 700, 1000)
-    assert settings.times_of("other") == (45_000, 500, 1000)
+    settings = CurrentGroupSettings(CONSUMER_GROUPS, CONFIG, image_with(consumer_heartbeat_interval_ms="700"))
+    assert settings.of("g") == (45_000, 700, 1000)
+    assert settings.of("other") == (45_000, 500, 1000)
 
 
 def test_a_change_of_the_configs_of_a_group_holds_at_once():
     image = image_with(consumer_heartbeat_interval_ms="700")
-    settings = CurrentGroupSettings(CONFIG, image)
-    assert settings.times_of("g") == (45_000, 700, 1000)
+    settings = CurrentGroupSettings(CONSUMER_GROUPS, CONFIG, image)
+    assert settings.of("g") == (45_000, 700, 1000)
     image.group_configs["g"] = {HEARTBEAT: "800", "consumer.assignment.interval.ms": "0"}
-    assert settings.times_of("g") == (45_000, 800, 0)
+    assert settings.of("g") == (45_000, 800, 0)
     del image.group_configs["g"]
-    assert settings.times_of("g") == (45_000, 500, 1000)
+    assert settings.of("g") == (45_000, 500, 1000)
 
 
 def test_the_values_of_no_more_than_so_many_groups_are_remembered(monkeypatch):
@@ -160,24 +165,26 @@ def test_the_values_of_no_more_than_so_many_groups_are_remembered(monkeypatch):
     image = MetadataImage()
     for number in range(5):
         image.group_configs[f"g{number}"] = {HEARTBEAT: str(600 + number)}
-    settings = CurrentGroupSettings(CONFIG, image)
+    settings = CurrentGroupSettings(CONSUMER_GROUPS, CONFIG, image)
     for _ in range(2):
         for number in range(5):
-            assert settings.times_of(f"g{number}") == (45_000, 600 + number, 1000)
+            assert settings.of(f"g{number}") == (45_000, 600 + number, 1000)
             assert len(settings._own) <= 2
 
 
 @pytest.mark.parametrize(("text", "used_ms"), [("99", 100), ("15001", 15_000), ("nonsense", 500), ("-5", 500)])
 def test_a_value_that_was_stored_under_other_bounds_is_moved_into_them(text, used_ms):
-    settings = CurrentGroupSettings(CONFIG, image_with(consumer_heartbeat_interval_ms=text))
-    assert settings.times_of("g") == (45_000, used_ms, 1000)
+    settings = CurrentGroupSettings(CONSUMER_GROUPS, CONFIG, image_with(consumer_heartbeat_interval_ms=text))
+    assert settings.of("g") == (45_000, used_ms, 1000)
 
 
 def test_consumer_groups_are_served_with_the_feature_and_the_protocol():
     image = MetadataImage()
-    assert CurrentGroupSettings(Config(), image).is_enabled()
-    assert not CurrentGroupSettings(Config({"group.coordinator.rebalance.protocols": "classic"}), image).is_enabled()
-    settings = CurrentGroupSettings(Config(), image)
+    assert CurrentGroupSettings(CONSUMER_GROUPS, Config(), image).is_enabled()
+    assert not CurrentGroupSettings(
+        CONSUMER_GROUPS, Config({"group.coordinator.rebalance.protocols": "classic"}), image
+    ).is_enabled()
+    settings = CurrentGroupSettings(CONSUMER_GROUPS, Config(), image)
     image.apply(FeatureRecord("group.version", 0, 1))
     assert not settings.is_enabled()
 

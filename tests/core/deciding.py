@@ -24,8 +24,11 @@ class NoSessions:
 
 
 def context(now_ms: int = 0, version: int = 0, settings: Mapping[str, str] | None = None) -> OperationContext:
-    environment = Environment(Config(settings or {}), AnyTopics(), NoSessions(), lambda: "uuid")
-    return OperationContext(1, version, "client", "/127.0.0.1", environment, now_ms, now_ms)
+    return OperationContext(1, version, "client", "/127.0.0.1", environment_with(settings), now_ms, now_ms)
+
+
+def environment_with(settings: Mapping[str, str] | None = None) -> Environment:
+    return Environment(Config(settings or {}), AnyTopics(), NoSessions(), lambda: "uuid")
 
 
 def group_with(group_id: str = "g", **fields: Any) -> Group:

@@ -11,6 +11,8 @@ from coordinator.core.causes import Cause, InferredCause
 from coordinator.explain.claims import causes, course, endings, findings, notes, price, silences, workers
 from coordinator.explain.claims.advice import Advice, AssignorChange, Try
 from coordinator.explain.claims.claim import Claim
+from coordinator.explain.protocols.consumer import CONSUMER
+from coordinator.explain.protocols.table import protocol_of_claim
 from coordinator.explain.sentences.advice import advice
 from coordinator.explain.sentences.causes import also, clause
 from coordinator.explain.sentences.findings import finding_words
@@ -377,7 +379,7 @@ NOTES: Final[tuple[Claim, ...]] = (
 
 
 def telling(claim: Claim) -> Telling:
-    return Telling(Names([ONE, TWO, POD]), utc_clock, bool(getattr(claim, "is_epoch", False)))
+    return Telling(Names([ONE, TWO, POD]), utc_clock, protocol_of_claim(bool(getattr(claim, "is_epoch", False))))
 
 
 def told(claim: Claim) -> list[str]:
@@ -394,7 +396,7 @@ def told(claim: Claim) -> list[str]:
 
 def told_together(claims: tuple[Claim, ...]) -> list[str]:
     """As `told`, of several claims of one type. In a group of KIP-848."""
-    return list(SENTENCES[type(claims[0])](list(claims), Telling(Names([ONE, TWO, POD]), utc_clock, True)))
+    return list(SENTENCES[type(claims[0])](list(claims), Telling(Names([ONE, TWO, POD]), utc_clock, CONSUMER)))
 
 
 def headlines() -> Iterator[str]:

@@ -10,7 +10,7 @@ from coordinator.explain.history import GroupHistory
 from coordinator.explain.memory import packed, unpacked
 from coordinator.explain.story import sentence
 from tests.audit.consumer_stories import late_target, named, settle
-from tests.core.consumer.delayed_targets import DelayedTargets
+from tests.core.consumer.delayed_work import DelayedTargets
 from tests.core.consumer.world import World
 from tests.simulation.simulation import GROUP_ID
 

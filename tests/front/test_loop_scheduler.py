@@ -345,3 +345,43 @@ def test_nothing_fires_after_the_end(scene):
     scene.turns.abandon()
     scene.turns.fire_due()
     assert scene.calls == []
+
+
+# ---- whose timers are due
+
+
+class Owner:
+    """Has timers of its own, by the class of their keys."""
+
+    def __init__(self, *timer_keys: type) -> None:
+        self.keys: list[object] = []
+        self.timer_keys = timer_keys
+
+    def due(self, key: object, now_ms: int) -> None:
+        self.keys.append(key)
+
+
+def test_a_due_timer_goes_to_the_owner_of_its_key_alone(scene: Scene) -> None:
+    """And to who wants to know of each: the first handler of the scene."""
+    texts, numbers = Owner(str), Owner(int, float)
+    scene.turns.on_due(texts.due)
+    scene.turns.on_due(numbers.due)
+    for key in ("a", 7, 1.5):
+        scene.turns.start(key, scene.now_ms + 10)
+    scene.clock.advance(10)
+    scene.turns.fire_due()
+    assert texts.keys == ["a"]
+    assert numbers.keys == [7, 1.5]
+    assert {each[0] for each in scene.calls if isinstance(each, tuple)} == {"a", 7, 1.5}
+
+
+def test_an_owner_that_comes_later_gets_its_keys_too(scene: Scene) -> None:
+    scene.turns.start("a", scene.now_ms + 10)
+    scene.clock.advance(10)
+    scene.turns.fire_due()
+    late = Owner(str)
+    scene.turns.on_due(late.due)
+    scene.turns.start("b", scene.now_ms + 10)
+    scene.clock.advance(10)
+    scene.turns.fire_due()
+    assert late.keys == ["b"]

@@ -203,8 +203,7 @@ KIND: Final = GroupKind(
     next_deadline_ms=lambda group: None,
     waiting_requests=lambda group: [],
     session_ids=lambda group: list(group.members),
-    has_to_resume=lambda group: False,
-    sessions_of_loaded=lambda group, settings: [
+    effects_of_loaded=lambda group, environment: [
         SessionStarted(each.member_id, None, each.session_timeout_ms, each.session_timeout_ms)
         for each in group.members.values()
     ],

@@ -8,6 +8,7 @@ import pytest
 
 from _wire.errors import NONE
 from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
+from tests.core.consumer.delayed_work import DelayedWork
 from tests.core.consumer.world import World
 from tests.simulation.calls import CLIENT_HOST
 from tests.simulation.simulation import GROUP_ID
@@ -193,7 +194,7 @@ def test_whoever_changes_what_it_said_closes_the_heartbeats_of_those_that_wait(s
 
 def test_a_regular_expression_closes_the_heartbeats_of_those_that_wait_also_while_another_one_is_resolved():
     world = waiting()
-    world.resolves_patterns = False
+    DelayedWork(world)
     World.beat(world, "c", world.epoch("c"), pattern="t.*")
     World.beat(world, "c", world.epoch("c"), pattern="")
     assert world.consumer.is_resolving and not world.consumer.pattern_subscribers

@@ -343,12 +343,12 @@ def test_a_group_that_cannot_be_served_is_rebuilt_again_without_the_others(sim, 
     break_group(sim, OTHER)
     failures_left = [ZeroDivisionError("a defect")]
 
-    def fail_once(group: ClassicGroup, settings: object) -> Any:
+    def fail_once(group: ClassicGroup, environment: object) -> Any:
         if group.group_id == GROUP_ID and failures_left:
             raise failures_left.pop()
-        return members.sessions_of_loaded_group(group, settings)
+        return members.sessions_of_loaded_group(group, environment)
 
-    change_kind(monkeypatch, sim.shard.machine, sessions_of_loaded=fail_once)
+    change_kind(monkeypatch, sim.shard.machine, effects_of_loaded=fail_once)
     sim.advance(REBUILD_RETRY_MS_AT_FIRST)
     assert list(sim.shard.machine.groups) == [OTHER]
     sim.delete_topic("t")

@@ -292,8 +292,8 @@ MUTANTS: Final = (
     # ---- regular expressions
     Mutant(
         "regular expressions match topics that the client may not describe",
-        "PatternResolver._steps",
-        "matching if is_visible is None else (yield from _visible(matching, is_visible))",
-        "matching",
+        "resolution_steps",
+        "if may_describe is not None:",
+        "if False:",
     ),
 )

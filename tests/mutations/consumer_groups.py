@@ -55,7 +55,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a change of the configs of a group is not noticed",
-        "CurrentGroupSettings.times_of",
+        "CurrentGroupSettings.of",
         "if known is None or known[0] is not configs:",
         "if known is None:",
     ),
@@ -109,7 +109,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "members do not get new time to revoke after a load",
-        "has_to_resume",
+        "effects_of_loaded",
         "any(_has_to_revoke(group, member_id) for member_id in group.members)",
         "False",
     ),

@@ -103,14 +103,14 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a pattern goes on to be resolved for a group that is gone",
-        "PatternResolver._steps",
-        "if not is_wanted():",
-        "if False:",
+        "StartedWork.steps",
+        "while self.is_needed:",
+        "while True:",
     ),
     Mutant(
         "a resolution that failed is never told to its group",
-        "PatternResolver.resolve",
-        'done(ResolvedTopics({}, 0, None, "they could not be found"))',
+        "GroupWork.start.failed",
+        "self.bring_back(started, worker.failed(request, problem))",
         "pass",
     ),
 )

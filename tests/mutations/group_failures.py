@@ -38,13 +38,13 @@ FAILURE_MUTANTS: Final = (
     Mutant(
         "a group that failed becomes stable when the batch is stored",
         "GroupStateMachine.discard",
-        "self._newly_stable.pop(key, None)\nself._sessions",
-        "self._sessions",
+        "self._newly_stable.pop(key, None)\nself.sessions",
+        "self.sessions",
     ),
     Mutant(
         "sessions of a group that failed go on",
         "GroupStateMachine.discard",
-        "self._sessions.end_all(key)",
+        "self.sessions.end_all(key)",
         "pass",
     ),
     Mutant(

@@ -8,20 +8,20 @@ STATE_MACHINE_MUTANTS: Final = (
     Mutant(
         "heartbeats are answered from sessions during a rebalance",
         "GroupStateMachine._state_changed",
-        "self._sessions.set_group(group.group_id, membership.generation_id, False)",
-        "self._sessions.set_group(group.group_id, membership.generation_id, True)",
+        "self.sessions.set_group(group.group_id, membership.generation_id, False)",
+        "self.sessions.set_group(group.group_id, membership.generation_id, True)",
     ),
     Mutant(
         "heartbeats are never answered from sessions",
         "GroupStateMachine.stored",
-        "self._sessions.set_group(group_id, generation_id, True)",
-        "self._sessions.set_group(group_id, generation_id, False)",
+        "self.sessions.set_group(group_id, generation_id, True)",
+        "self.sessions.set_group(group_id, generation_id, False)",
     ),
     Mutant(
         "heartbeats are answered from sessions before the generation is stored",
         "GroupStateMachine._state_changed",
         "self._newly_stable[group.group_id] = membership.generation_id",
-        "self._sessions.set_group(group.group_id, membership.generation_id, True)",
+        "self.sessions.set_group(group.group_id, membership.generation_id, True)",
     ),
     Mutant(
         "heartbeats are answered from sessions for a generation that is over",
@@ -44,7 +44,7 @@ STATE_MACHINE_MUTANTS: Final = (
     Mutant(
         "sessions outlive the unloading of their group",
         "GroupStateMachine.unload",
-        "self._sessions.end_all(group_id)",
+        "self.sessions.end_all(group_id)",
         "pass",
     ),
     Mutant(

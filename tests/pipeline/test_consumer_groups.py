@@ -16,7 +16,7 @@ from coordinator.pipeline.partition_state import PartitionState
 from coordinator.pipeline.reader import query
 from coordinator.pipeline.tables import Tables
 from tests.audit.consumer_stories import late_target, named, settle
-from tests.core.consumer.delayed_targets import DelayedTargets
+from tests.core.consumer.delayed_work import DelayedTargets
 from tests.core.consumer.test_migration import classic_group, join, sync
 from tests.core.consumer.world import World
 from tests.pipeline.conftest import AuditTopic

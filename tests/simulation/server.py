@@ -31,6 +31,7 @@ from coordinator.groups.machines import make_state_machine
 from coordinator.groups.offsets_stream import OffsetsStream
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.state_machine import GroupStateMachine
+from coordinator.groups.work import GroupWork
 from coordinator.log.config import LogConfig
 from coordinator.log.data_dirs.checkpoints import GROUP_AUDIT, CheckpointFile
 from coordinator.log.partition_log import PartitionLog
@@ -175,7 +176,7 @@ class SimulatedServer:
         self.checkpoints = AuditCheckpoints(CheckpointFile(self.disk, DATA / GROUP_AUDIT))
         environment = self.environment
         self.coordinator = GroupCoordinator(
-            partial(self._shard, environment.addresses),
+            partial(self._shard, environment),
             self.partitions,
             environment,
             self.sessions,
@@ -215,11 +216,11 @@ class SimulatedServer:
         )
 
     def _shard(
-        self, addresses: AddressLimits | None, partition: int, request_drain: RequestDrain
+        self, environment: Environment, work: GroupWork, partition: int, request_drain: RequestDrain
     ) -> Shard[GroupStateMachine]:
         stream = self.make_audit_stream(partition)
         store, audit = self.make_store(partition, stream), self.make_audit(stream)
-        machine = make_state_machine(self.sessions, audit, self.timers, addresses)
+        machine = make_state_machine(self.sessions, audit, self.timers, environment, work)
         return Shard(
             partition, machine, store, self.timers, self.pending, request_drain=request_drain, projection=audit
         )

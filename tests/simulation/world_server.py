@@ -6,21 +6,21 @@ from functools import partial
 from typing import Any, Final
 
 from coordinator.audit.schema import CoordinatorStarted
-from coordinator.broker.group_configs import CurrentGroupSettings
+from coordinator.broker.group_configs import current_group_settings
 from coordinator.config.settings import Config
 from coordinator.core.address_limits import AddressLimits
 from coordinator.core.decision import Environment
 from coordinator.core.pauses import Pauses
+from coordinator.core.topic_listing import TopicListing
 from coordinator.front.descriptors import DescriptorReserve
 from coordinator.front.group_parts import GroupParts
 from coordinator.front.node_loop import NodeLoop
 from coordinator.front.pending_requests import PendingRequests
 from coordinator.groups.audit_checkpoints import AuditCheckpoints
 from coordinator.groups.machines import make_state_machine
-from coordinator.groups.pattern_resolver import PatternResolver
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.state_machine import GroupStateMachine
-from coordinator.groups.target_computer import TargetComputer
+from coordinator.groups.work import GroupWork
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.log.data_dirs.checkpoints import GROUP_AUDIT
 from coordinator.log.partition_log import PartitionLog
@@ -159,7 +159,8 @@ class WorldServer(SimulatedServer):
             producer_ids=storage.producer_ids,
             wall=loop.wall,
             pauses=pauses,
-            consumer_groups=CurrentGroupSettings(config, storage.image),
+            settings=current_group_settings(config, storage.image),
+            listing=TopicListing(storage.image, lambda: storage.metadata.end_offset),
         )
         storage.metadata.add_record_listener(sessions.close_all_heartbeats)
         loop.wall.add_step_listener(lambda step_ms: sessions.close_all_heartbeats())
@@ -167,7 +168,7 @@ class WorldServer(SimulatedServer):
         self.checkpoints = AuditCheckpoints(storage.directories.metadata_checkpoint(GROUP_AUDIT))
         timers = KeyTimers(loop.wheel, OFFSETS_TOPIC)
         coordinator = ObservedCoordinator(
-            partial(self._group_shard, storage, loop, sessions, timers, pending, environment.addresses),
+            partial(self._group_shard, storage, loop, sessions, timers, pending, environment),
             self.partitions,
             environment,
             sessions,
@@ -175,12 +176,9 @@ class WorldServer(SimulatedServer):
             timers,
             checkpoints=self.checkpoints,
             request_iteration=loop.scheduler.request_iteration,
+            start_steps=loop.slices.start,
             seconds=self.slice_clock,
         )
-        coordinator.pattern_resolver = PatternResolver(
-            storage.image, lambda: storage.metadata.end_offset, loop.slices.start
-        )
-        coordinator.target_computer = TargetComputer(environment.topics, loop.slices.start)
         coordinator.requests = pending
         coordinator.observe_commit, coordinator.observe_marker = self._observe_commit, self._observe_marker
         coordinator.announce(
@@ -203,7 +201,8 @@ class WorldServer(SimulatedServer):
         sessions: SessionTable,
         timers: KeyTimers,
         pending: PendingRequests,
-        addresses: AddressLimits | None,
+        environment: Environment,
+        work: GroupWork,
         index: int,
         request_drain: RequestDrain,
     ) -> Shard[GroupStateMachine]:
@@ -221,8 +220,7 @@ class WorldServer(SimulatedServer):
             wall=loop.wall,
         )
         audit = InstrumentedAudit(stream, loop.wall, twins, partitions)
-        settings = CurrentGroupSettings(self.config, storage.image)
-        machine = make_state_machine(sessions, audit, timers, addresses, consumer_groups=settings)
+        machine = make_state_machine(sessions, audit, timers, environment, work)
         return Shard(index, machine, store, timers, pending, request_drain=request_drain, projection=audit)
 
     def twins_of(self, group_id: str) -> ShardTwins:

@@ -25,6 +25,7 @@ from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.groups.machines import make_state_machine
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.state_machine import GroupStateMachine
+from coordinator.groups.work import GroupWork
 from coordinator.internal_topics import AUDIT_TOPIC, MEMBERSHIP_TOPIC
 from coordinator.runtime.interfaces import StoreError
 from coordinator.runtime.key_timers import KeyTimers
@@ -159,7 +160,7 @@ def make_cluster_group_coordinator(
     load_bytes = config[OFFSETS_LOAD_BUFFER_SIZE]
     on_applied = None if metrics is None else metrics.groups.applied
 
-    def make_shard(index: int, request_drain: RequestDrain) -> Shard[GroupStateMachine]:
+    def make_shard(work: GroupWork, index: int, request_drain: RequestDrain) -> Shard[GroupStateMachine]:
         audit_log = ClusterLog(access, AUDIT_TOPIC, index, topics.audit)
         store = ClusterStore(
             access,
@@ -183,9 +184,7 @@ def make_cluster_group_coordinator(
             coordinator_epoch=owner.coordinator_epoch,
             cluster=cluster,
         )
-        machine = make_state_machine(
-            sessions, audit, timers, environment.addresses, on_applied, environment.consumer_groups
-        )
+        machine = make_state_machine(sessions, audit, timers, environment, work, on_applied)
         return shard_class(index, machine, store, timers, pending, request_drain=request_drain, projection=audit)
 
     return ClusterGroupCoordinator(

@@ -351,7 +351,7 @@ def _renewed_ms(group_id: str, member: Member, context: OperationContext) -> int
     return max(filter(None, (heard_ms, member.joined_ms)), default=None)
 
 
-def sessions_of_loaded_group(group: ClassicGroup, settings: object) -> list[SessionStarted]:
+def sessions_of_loaded_group(group: ClassicGroup, environment: object) -> list[SessionStarted]:
     """Every member of a loaded group gets a fresh session."""
     return [
         SessionStarted(

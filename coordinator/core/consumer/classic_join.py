@@ -24,7 +24,7 @@ from coordinator.core.consumer.failed_work import reason_to_tell
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.consumer.heartbeat import is_filled, is_full, new_member_id
 from coordinator.core.consumer.heartbeat_requests import UNCHANGED_TIMEOUT, Rejection
-from coordinator.core.consumer.identification import Identified, static_member
+from coordinator.core.consumer.identification import JOINS, Identified, Known, known_or_new, replacing, static_member
 from coordinator.core.consumer.member import (
     NO_PATTERN,
     ClassicMetadata,
@@ -83,9 +83,9 @@ def join(group: Group[ConsumerGroup], request: JoinGroupRequest, context: Operat
         # What it asks for counts, as with a heartbeat of the consumer protocol.
         rejected = _rejected(group, request, ErrorCode.UNKNOWN_SERVER_ERROR, NO_MEMBER_ID, context)
         events = (*step.events, awaited, *rejected.events)
-        return Decision(events, rejected.replies, step.sessions(), weight=step.weight)
+        return Decision(events, rejected.replies, step.effects(), weight=step.weight)
     replies = (_reply(request, context, member_id, current),)
-    return Decision((*step.events, awaited), replies, step.sessions(), weight=step.weight)
+    return Decision((*step.events, awaited), replies, step.effects(), weight=step.weight)
 
 
 def _check(
@@ -107,11 +107,12 @@ def _check(
 def _identify(group: ConsumerGroup, member_id: str, request: JoinGroupRequest) -> Identified | ErrorCode:
     """A dynamic member may join with any id; a static one without an id takes the place of the holder."""
     if request.group_instance_id is None:
-        return Identified(group.members.get(member_id))
+        return known_or_new(group, member_id)
     if request.member_id == NO_MEMBER_ID:
-        return Identified(replaced=static_member(group, request.group_instance_id))
+        holder = static_member(group, request.group_instance_id)
+        return JOINS if holder is None else replacing(group, member_id, holder)
     found = find_member(group, member_id, request.group_instance_id)
-    return found if isinstance(found, ErrorCode) else Identified(found)
+    return found if isinstance(found, ErrorCode) else JOINS if found is None else Known(found)
 
 
 def _updated_metadata(

@@ -18,6 +18,7 @@ from _wire.messages.consumer_group_describe import (
 from coordinator.config.consumer_group_keys import GROUP_CONSUMER_ASSIGNORS
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.consumer.member import ConsumerMember
+from coordinator.core.consumer.settings import settings_of
 from coordinator.core.decision import Decision, OperationContext, Topics, replying
 from coordinator.core.groups.admin import ALL_OPERATIONS
 from coordinator.core.groups.group import Group
@@ -37,7 +38,7 @@ TOPIC_BYTES = 250
 
 def prepare(request: ConsumerGroupDescribeRequest, context: OperationContext) -> ConsumerGroupDescribeRequest | Answer:
     """Reject everything while the protocol is switched off."""
-    if not context.consumer_groups.is_enabled():
+    if not settings_of(context.environment).is_enabled():
         return Answer(error_response(request, ErrorCode.UNSUPPORTED_VERSION, context.api_version))
     return request
 

@@ -160,14 +160,15 @@ class PatternForgotten(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
 class PatternResolutionStarted(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """The topics that match these regular expressions are to be found; `resolve patterns` brings them.
 
-    `member_id` is the member whose heartbeat asked, and `principal` who sent it: topics that it may not describe are
-    left out.
+    `member_id` is the member whose heartbeat asked, and `client_host` and `principal` who sent it: topics that it may
+    not describe are left out.
     """
 
     group_id: str
     at_ms: int
     patterns: tuple[str, ...]
     member_id: str
+    client_host: str
     principal: object = None
 
     def apply(self, group: Group[ConsumerGroup]) -> None:

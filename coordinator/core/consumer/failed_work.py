@@ -7,10 +7,13 @@ into the log, and change nothing. Here such a heartbeat is answered the same, bu
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from coordinator.core.consumer.events import PatternResolutionFailed
 from coordinator.core.consumer.group import ConsumerGroup, FailedWork
 from coordinator.core.consumer.member import MemberMetadata
+from coordinator.core.consumer.target_events import TargetComputationFailed
 from coordinator.core.decision import OperationContext
 from coordinator.deadlines import deadline_after
+from coordinator.logger import logger
 from coordinator.printable import printable
 
 RETRY_MS_AT_FIRST: Final = 250
@@ -54,3 +57,11 @@ def largest_pattern(topics: Mapping[str, tuple[str, ...]]) -> str:
         return "The topics of the regular expressions"
     pattern = max(topics, key=lambda each: len(topics[each]))
     return f"The {len(topics[pattern])} topics of the regular expression {printable(pattern[:PATTERN_SHOWN_MAX])}"
+
+
+def log_failed_work(event: PatternResolutionFailed | TargetComputationFailed) -> None:
+    """Log why the group keeps what it has."""
+    failed = event.failed
+    logger.warning(
+        "a group gets no new assignment", group=event.group_id, reason=failed.reason, retry_ms=failed.delay_ms
+    )

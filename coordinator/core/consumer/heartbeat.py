@@ -33,6 +33,7 @@ from coordinator.core.consumer.member import (
     MemberMetadata,
 )
 from coordinator.core.consumer.member_update import MemberUpdate
+from coordinator.core.consumer.settings import settings_of
 from coordinator.core.decision import Decision, OperationContext, Reply, replying
 from coordinator.core.groups.clients_after_load import client_seen
 from coordinator.core.groups.events import GroupCreated
@@ -121,7 +122,7 @@ def reject_too_large(
     decision = replying(context, rejection_response(error))
     if group is None or request.member_id not in group.membership.members:
         return decision
-    timeout_ms, _, _ = context.consumer_groups.times_of(group.group_id)
+    timeout_ms, _, _ = settings_of(context.environment).of(group.group_id)
     return msgspec.structs.replace(decision, effects=(SessionRenewed(request.member_id, timeout_ms),))
 
 
@@ -171,8 +172,8 @@ def _answer(
     ):
         response.assignment = assignment_of(current.assigned)
     assert context.request_id is not None
-    events, sessions = tuple(step.events), step.sessions()
-    if not step.is_new and group.members[member_id].client_connection is None:
+    events, effects = tuple(step.events), step.effects()
+    if step.is_known and group.members[member_id].client_connection is None:
         events += client_seen(group.group_id, group.members, member_id, context)
     if group.failed_target is not None or group.failed_resolution is not None:
         failure = reason_to_tell(group, step.metadata, step.group_epoch)
@@ -180,17 +181,17 @@ def _answer(
             # What the member says counts: it may be what makes the records fit.
             told = rejection_response(Rejection(ErrorCode.UNKNOWN_SERVER_ERROR, failure))
             replies = (Reply(context.request_id, told),)
-            return Decision(events, replies, sessions, no_step_follows=not step.events, weight=step.weight)
+            return Decision(events, replies, effects, no_step_follows=not step.events, weight=step.weight)
     until_ms = step.steady_until_ms(current)
     if until_ms is not None:
         opened = HeartbeatsOpened(
             member_id, current.epoch, interval_ms, context.client_id, context.client_host, until_ms
         )
-        sessions = (*sessions, opened)
+        effects = (*effects, opened)
     return Decision(
         events,
         (Reply(context.request_id, response),),
-        sessions,
+        effects,
         no_step_follows=not step.events,
         keeps_heartbeats=step.keeps_heartbeats,
         weight=step.weight,

@@ -4,7 +4,7 @@ Counterpart in Kafka: `getOrMaybeSubscribeDynamicConsumerGroupMember`, `…Stati
 methods that they call.
 """
 
-from typing import Final
+from typing import Final, final
 
 import msgspec
 
@@ -18,12 +18,45 @@ from coordinator.core.consumer.topic_partitions import is_subset
 REJOIN: Final = "The member must abandon all its partitions and rejoin."
 
 
-class Identified(msgspec.Struct):
-    """Who sends a heartbeat. Neither member: one that joins."""
+@final
+class Known(msgspec.Struct, frozen=True):
+    """The sender is a member of the group."""
 
-    member: ConsumerMember | None = None
-    replaced: ConsumerMember | None = None
-    """The static member whose place the sender takes."""
+    member: ConsumerMember
+
+
+@final
+class Joins(msgspec.Struct, frozen=True):
+    """The sender is new in the group."""
+
+
+class Replaces(msgspec.Struct, frozen=True):
+    """The sender takes the place of a static member, whose client left for a moment, or is of the classic protocol."""
+
+    member: ConsumerMember
+
+
+@final
+class Displaces(Replaces, frozen=True):
+    """The same, and the sender was another member of the group, which it is no more."""
+
+    displaced: ConsumerMember
+
+
+JOINS: Final = Joins()
+Identified = Known | Joins | Replaces | Displaces
+"""Who sends a request that does not leave."""
+
+
+def known_or_new(group: ConsumerGroup, member_id: str) -> Known | Joins:
+    member = group.members.get(member_id)
+    return JOINS if member is None else Known(member)
+
+
+def replacing(group: ConsumerGroup, member_id: str, holder: ConsumerMember) -> Replaces:
+    """The sender with this member id, which may have been that of the `holder` or of another member, replaces it."""
+    displaced = group.members.get(member_id)
+    return Replaces(holder) if displaced is None or displaced is holder else Displaces(holder, displaced)
 
 
 def identify(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, member_id: str) -> Identified | Rejection:
@@ -32,12 +65,12 @@ def identify(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, membe
         return _identify_static(group, request, member_id, request.instance_id)
     member = group.members.get(member_id)
     if request.member_epoch == NO_EPOCH:
-        return Identified(member)
+        return JOINS if member is None else Known(member)
     if member is None:
         return unknown_member(member_id)
     if request.member_epoch == member.current.epoch:
-        return Identified(member)
-    return _check_epoch(member, request) or Identified(member)
+        return Known(member)
+    return _check_epoch(member, request) or Known(member)
 
 
 def _identify_static(
@@ -46,16 +79,16 @@ def _identify_static(
     holder = static_member(group, instance_id)
     if request.member_epoch == NO_EPOCH:
         if holder is None:
-            return Identified(group.members.get(member_id))
+            return known_or_new(group, member_id)
         if holder.current.epoch != LEAVE_STATIC_EPOCH and not holder.is_classic:
             message = f"The instance id is owned by member {holder.member_id}."
             return Rejection(ErrorCode.UNRELEASED_INSTANCE_ID, message)
-        return Identified(replaced=holder)
+        return replacing(group, member_id, holder)
     if holder is None:
         return unknown_instance(instance_id)
     if holder.member_id != member_id:
         return fenced_instance(holder.member_id)
-    return _check_epoch(holder, request) or Identified(holder)
+    return _check_epoch(holder, request) or Known(holder)
 
 
 def static_member(group: ConsumerGroup, instance_id: str) -> ConsumerMember | None:

@@ -14,6 +14,7 @@ from coordinator.core.consumer import (
     large_targets,
     leaving,
     loaded,
+    pattern_resolution,
     patterns,
 )
 from coordinator.core.consumer.checks import CHECKS
@@ -25,14 +26,19 @@ from coordinator.core.consumer.events import (
     ConsumerMemberRemoved,
     ConsumerMemberReplaced,
     GroupEpochBumped,
+    PatternResolutionFailed,
     StaticMemberLeft,
     TargetAssignmentComputed,
 )
+from coordinator.core.consumer.failed_work import log_failed_work
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.consumer.offsets import OFFSET_RULES
 from coordinator.core.consumer.states import LIVE_STATES, STATES
+from coordinator.core.consumer.target_events import TargetComputationFailed
+from coordinator.core.consumer.workers import COMPUTE_TARGET, RESOLVE_PATTERNS, RESUME_LOADED
 from coordinator.core.groups.kind import CONSUMER_NAME, GroupKind, KindEvents
 from coordinator.core.groups.states import EMPTY, STABLE, GroupState
+from coordinator.core.groups.work import Worker
 
 COUNTED_CAUSES: Final = frozenset(
     {Cause.NEW_MEMBER, Cause.METADATA_CHANGED, Cause.STATIC_REPLACED, Cause.TOPICS_CHANGED}
@@ -74,7 +80,18 @@ EVENTS: Final = KindEvents(
         ConsumerMemberRemoved: lambda event: (event.cause,),
         GroupDowngraded: lambda event: [each.cause for each in event.departed],
     },
+    logged={PatternResolutionFailed: log_failed_work, TargetComputationFailed: log_failed_work},
 )
+
+WORKERS: Final = {
+    RESOLVE_PATTERNS: Worker(
+        "resolve patterns", pattern_resolution.resolution_steps, pattern_resolution.not_resolved, is_divisible=True
+    ),
+    COMPUTE_TARGET: Worker(
+        "install target", large_targets.computation_steps, large_targets.not_computed, is_divisible=True
+    ),
+    RESUME_LOADED: Worker("resume loaded group"),
+}
 
 CONSUMER: Final = GroupKind(
     name=CONSUMER_NAME,
@@ -104,8 +121,9 @@ CONSUMER: Final = GroupKind(
     next_deadline_ms=attrgetter("deadlines.next_ms"),
     waiting_requests=lambda group: [],
     session_ids=lambda group: list(group.members),
-    sessions_of_loaded=loaded.sessions_of_loaded,
-    has_to_resume=loaded.has_to_resume,
+    generation_name="group epoch",
+    workers=WORKERS,
+    effects_of_loaded=loaded.effects_of_loaded,
     has_fast_heartbeats=False,
     max_size=None,
     described_bytes=describe.described_bytes,

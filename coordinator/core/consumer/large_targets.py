@@ -4,7 +4,7 @@ The heartbeat that finds the target due is answered as within `group.consumer.as
 target was so far; the operation `install target` brings the new one. Kafka 4.3 computes every target in the request.
 """
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from typing import Final
 
 import msgspec
@@ -12,15 +12,16 @@ import msgspec
 from coordinator.core.consumer.events import TargetAssignmentComputed
 from coordinator.core.consumer.failed_work import failed_again
 from coordinator.core.consumer.group import ConsumerGroup
-from coordinator.core.consumer.target import NAMES_PER_MEMBER, TargetInput
+from coordinator.core.consumer.target import NAMES_PER_MEMBER, TargetInput, target_steps
 from coordinator.core.consumer.target_events import (
     TargetComputationEnded,
     TargetComputationFailed,
     TargetComputationStarted,
 )
 from coordinator.core.consumer.topic_partitions import TopicPartitions
-from coordinator.core.decision import NOTHING, Decision, OperationContext, Topics
+from coordinator.core.decision import NOTHING, Decision, Environment, OperationContext, Topics
 from coordinator.core.groups.group import Group
+from coordinator.logger import logger
 
 WORK_AT_ONCE: Final = 1_500
 """Members, and what takes as long as they, of the largest group whose target is computed in the request: up to 5 ms."""
@@ -52,6 +53,20 @@ def target_work(member_count: int, group: ConsumerGroup, topics: Topics) -> int:
 def is_large(work: int) -> bool:
     """Whether a target takes too long for a request."""
     return work > WORK_AT_ONCE
+
+
+def computation_steps(
+    started: TargetComputationStarted, environment: Environment
+) -> Generator[None, None, ComputedTarget]:
+    """Compute the target; topics that change meanwhile raise the group epoch at the next heartbeat."""
+    targets = yield from target_steps(started.asked, environment.topics)
+    return ComputedTarget(started, targets)
+
+
+def not_computed(started: TargetComputationStarted, problem: Exception) -> ComputedTarget:
+    """What `install target` gets after a step that raised."""
+    logger.error("a target assignment was not computed", group=started.group_id, exc_info=problem)
+    return ComputedTarget(started, None)
 
 
 def install(group: Group[ConsumerGroup] | None, request: ComputedTarget, context: OperationContext) -> Decision:

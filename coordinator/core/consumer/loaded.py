@@ -6,24 +6,24 @@ Counterpart in Kafka: `GroupMetadataManager.onLoaded`.
 from coordinator.core.consumer.events import RevocationDeadlinesStarted
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.consumer.member import MemberState
-from coordinator.core.consumer.settings import ConsumerGroupSettings
-from coordinator.core.decision import NOTHING, Decision, OperationContext
+from coordinator.core.consumer.settings import settings_of
+from coordinator.core.consumer.workers import RESUME_LOADED
+from coordinator.core.decision import NOTHING, Decision, Effect, Environment, OperationContext
 from coordinator.core.groups.group import Group
+from coordinator.core.groups.work import StartWork
 from coordinator.core.sessions import SessionStarted
 
 
-def sessions_of_loaded(group: ConsumerGroup, settings: ConsumerGroupSettings) -> list[SessionStarted]:
+def effects_of_loaded(group: ConsumerGroup, environment: Environment) -> list[Effect]:
     """Every member gets a session of the timeout of the group, members of the classic protocol too."""
-    timeout_ms, _, _ = settings.times_of(group.group_id)
-    return [
+    timeout_ms, _, _ = settings_of(environment).of(group.group_id)
+    effects: list[Effect] = [
         SessionStarted(member.member_id, member.group_instance_id, timeout_ms, timeout_ms)
         for member in group.members.values()
     ]
-
-
-def has_to_resume(group: ConsumerGroup) -> bool:
-    """Whether a load has to be followed by `resume`."""
-    return any(_has_to_revoke(group, member_id) for member_id in group.members)
+    if any(_has_to_revoke(group, member_id) for member_id in group.members):
+        effects.append(StartWork(RESUME_LOADED, None))
+    return effects
 
 
 def resume(group: Group[ConsumerGroup] | None, request: None, context: OperationContext) -> Decision:

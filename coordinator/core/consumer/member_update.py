@@ -34,7 +34,7 @@ from coordinator.core.consumer.group import (
     preferred_assignor,
 )
 from coordinator.core.consumer.heartbeat_requests import Rejection
-from coordinator.core.consumer.identification import REJOIN, Identified
+from coordinator.core.consumer.identification import JOINS, REJOIN, Displaces, Identified, Joins, Known, Replaces
 from coordinator.core.consumer.large_targets import MEMBERS_PER_OPERATION, is_large, target_work
 from coordinator.core.consumer.member import (
     NO_EPOCH,
@@ -47,6 +47,7 @@ from coordinator.core.consumer.member import (
 from coordinator.core.consumer.named_topics import NAMES_PER_OPERATION
 from coordinator.core.consumer.patterns import invalid_reason, patterns_to_resolve
 from coordinator.core.consumer.reconciliation import Reconciliation, reconcile
+from coordinator.core.consumer.settings import settings_of
 from coordinator.core.consumer.silence import last_heard_ms
 from coordinator.core.consumer.subscription import (
     Subscriptions,
@@ -57,11 +58,14 @@ from coordinator.core.consumer.subscription import (
 from coordinator.core.consumer.target import TargetInput, compute_target, is_due
 from coordinator.core.consumer.target_events import TargetComputationStarted
 from coordinator.core.consumer.topic_partitions import TopicPartitions
-from coordinator.core.decision import OperationContext
+from coordinator.core.consumer.workers import COMPUTE_TARGET, RESOLVE_PATTERNS
+from coordinator.core.decision import Effect, OperationContext
 from coordinator.core.event import Event
+from coordinator.core.groups.work import StartWork
 from coordinator.core.sessions import SessionChange, SessionEnded, SessionRenewed, SessionStarted
 from coordinator.deadlines import FAR_FUTURE_MS
 
+NO_METADATA: Final = MemberMetadata("", "")
 NO_PATTERNS: Final[Mapping[str, ResolvedPattern]] = {}
 OPERATIONS_PER_EVENT: Final = 2
 """To store an event, apply it and report it takes as long as so many operations: 50 µs."""
@@ -71,6 +75,13 @@ EVENTS_OF_ONE_MEMBER: Final = frozenset({ConsumerMemberAssigned})
 """Those that change nothing for the other members, as long as they have all that they are to have."""
 EVENTS_OF_WAITING_GROUP: Final = EVENTS_OF_ONE_MEMBER | {ConsumerMemberJoined, GroupEpochBumped}
 """Those that change nothing for the other members while they wait for the assignment interval."""
+CAUSES: Final[Mapping[type, Cause]] = {
+    Known: Cause.METADATA_CHANGED,
+    Joins: Cause.NEW_MEMBER,
+    Replaces: Cause.STATIC_REPLACED,
+    Displaces: Cause.STATIC_REPLACED,
+}
+"""Who sends a request → why the group epoch rises with it, unless topics have changed."""
 
 
 class MemberUpdate:
@@ -95,23 +106,21 @@ class MemberUpdate:
         self._group = group
         self._context = context
         self._topics = context.topics
-        times = context.consumer_groups.times_of(group.group_id)
+        times = settings_of(context.environment).of(group.group_id)
         self._timeout_ms, self.heartbeat_interval_ms, self._assignment_interval_ms = times
         self._member_id = member_id
         self._owned = owned
-        self.is_new = identified.member is None
-        self.replaced = identified.replaced
-        known = identified.member or identified.replaced
-        displaced = None if identified.replaced is None else group.members.get(member_id)
-        self._displaced = None if displaced is identified.replaced else displaced
-        """The member that had the member id, and gives it up to take the place of the one that is replaced."""
-        self._before = MemberMetadata("", "") if known is None else known.metadata
-        self.had = UNASSIGNED if known is None else known.current
-        """The assignment before."""
-        if self.replaced is not None:
-            self.had = msgspec.structs.replace(self.had, epoch=NO_EPOCH, previous_epoch=NO_EPOCH)
-        self.metadata = update(self._before)
-        names, names_before = self.metadata.topics, self._before.topics
+        self._sender = identified
+        before, self.had, target_of = NO_METADATA, UNASSIGNED, member_id
+        """`had` is the assignment before."""
+        if type(identified) is not Joins:
+            member = identified.member
+            before, self.had, target_of = member.metadata, member.current, member.member_id
+            if type(identified) is not Known:
+                self.had = msgspec.structs.replace(self.had, epoch=NO_EPOCH, previous_epoch=NO_EPOCH)
+        self._before = before
+        self.metadata = update(before)
+        names, names_before = self.metadata.topics, before.topics
         self._names_changed = names is not names_before and names != names_before
         if names is not names_before and not self._names_changed:
             # So that nothing compares them again.
@@ -119,10 +128,11 @@ class MemberUpdate:
         self.events: list[Event] = []
         self.group_epoch = group.epoch
         self._target_epoch = group.target_epoch
+        self._work: tuple[StartWork, ...] = ()
         self._is_target_due = False
         self._target_operations = 0
         """As how many operations the target counts that the request computes."""
-        self._target: TopicPartitions = group.targets.get(member_id if known is None else known.member_id, NO_TARGET)
+        self._target: TopicPartitions = group.targets.get(target_of, NO_TARGET)
 
     def decide(self, *, keeps_target: bool = False) -> CurrentAssignment | Rejection:
         """The next assignment of the member, or why its request is rejected: then it changes nothing.
@@ -151,13 +161,17 @@ class MemberUpdate:
         return self._reconcile(self._names_changed or pattern_changed)
 
     @property
+    def is_known(self) -> bool:
+        """Whether the request is of a member of the group, under the id that it has."""
+        return type(self._sender) is Known
+
+    @property
     def _says_nothing_new(self) -> bool:
         """Whether the member is the one that the group knows, and what it and all others subscribe to is known."""
         group = self._group
         return (
             self.metadata is self._before
-            and not self.is_new
-            and self.replaced is None
+            and type(self._sender) is Known
             and not group.pattern_subscribers
             and group.checked_version == self._topics.topics_version
         )
@@ -167,8 +181,7 @@ class MemberUpdate:
         """Whether the group gets a member more that subscribes to what others do, and the topics of that are known."""
         group = self._group
         return (
-            self.is_new
-            and self.replaced is None
+            self._sender is JOINS
             and group.checked_version == self._topics.topics_version
             and bool(self.metadata.topics)
             and self.metadata.topics in group.named_topics.subscriptions
@@ -188,23 +201,8 @@ class MemberUpdate:
 
     def _update_member(self) -> None:
         group_id, at_ms, context = self._group.group_id, self._context.wall_ms, self._context
-        if self.replaced is not None:
-            replaced = ConsumerMemberReplaced(
-                group_id=group_id,
-                at_ms=at_ms,
-                old_member_id=self.replaced.member_id,
-                member_id=self._member_id,
-                metadata=self._before,
-                returned=self.metadata,
-                current=self.had,
-                target=self._target,
-                session_timeout_ms=self._session_timeout_ms,
-                client_details=context.client_details,
-                client_connection=context.client_connection,
-                old_last_heard_ms=last_heard_ms(group_id, self.replaced, context),
-            )
-            self.events.append(replaced)
-        elif self.is_new:
+        sender = self._sender
+        if type(sender) is Joins:
             joined = ConsumerMemberJoined(
                 group_id=group_id,
                 at_ms=at_ms,
@@ -217,6 +215,22 @@ class MemberUpdate:
             )
             self.events.append(joined)
             return
+        if type(sender) is not Known:
+            replaced = ConsumerMemberReplaced(
+                group_id=group_id,
+                at_ms=at_ms,
+                old_member_id=sender.member.member_id,
+                member_id=self._member_id,
+                metadata=self._before,
+                returned=self.metadata,
+                current=self.had,
+                target=self._target,
+                session_timeout_ms=self._session_timeout_ms,
+                client_details=context.client_details,
+                client_connection=context.client_connection,
+                old_last_heard_ms=last_heard_ms(group_id, sender.member, context),
+            )
+            self.events.append(replaced)
         if self._names_changed or self.metadata != self._before:
             updated = ConsumerMemberUpdated(
                 group_id=group_id, at_ms=at_ms, member_id=self._member_id, metadata=self.metadata, before=self._before
@@ -232,18 +246,14 @@ class MemberUpdate:
 
     # ----------------------------------------------------------------------------------------------- the subscriptions
 
-    @property
-    def _joins(self) -> bool:
-        """Whether the group has one member more after the request."""
-        return self.is_new and self.replaced is None
-
     def _subscriptions(self) -> Subscriptions:
         """Those of all members after the request."""
-        if self.metadata is self._before and not self._joins and self._displaced is None:
+        sender = self._sender
+        gone = [] if sender is JOINS else [self._before]
+        if type(sender) is Displaces:
+            gone.append(sender.displaced.metadata)
+        elif self.metadata is self._before and sender is not JOINS:
             return current_subscriptions(self._group)
-        gone = [] if self._joins else [self._before]
-        if self._displaced is not None:
-            gone.append(self._displaced.metadata)
         return changed_subscriptions(self._group, gone, (self.metadata,))
 
     def _check_pattern(self) -> Rejection | None:
@@ -271,9 +281,10 @@ class MemberUpdate:
                 at_ms=self._context.wall_ms,
                 patterns=to_resolve,
                 member_id=self._member_id,
+                client_host=self._context.client_host,
                 principal=self._context.principal,
             )
-            self.events.append(started)
+            self._start(RESOLVE_PATTERNS, started)
         if (old or NO_PATTERN) == (new or NO_PATTERN):
             return False
         return not new or (new in group.pattern_subscribers and new in group.patterns)
@@ -328,9 +339,7 @@ class MemberUpdate:
 
     @property
     def _cause(self) -> Cause:
-        if self.replaced is not None:
-            return Cause.STATIC_REPLACED
-        return Cause.NEW_MEMBER if self.is_new else Cause.METADATA_CHANGED
+        return CAUSES[type(self._sender)]
 
     def _update_target(self, is_homogeneous: bool | None = None) -> None:
         """Compute the target of the group epoch, unless the last one is too recent. None: as the group has it."""
@@ -344,8 +353,9 @@ class MemberUpdate:
         self._is_target_due = True
         members = {member_id: member.metadata for member_id, member in group.members.items()}
         targets = group.targets
-        if self.replaced is not None:
-            members.pop(self.replaced.member_id)
+        sender = self._sender
+        if type(sender) is not Known and type(sender) is not Joins:
+            members.pop(sender.member.member_id)
             targets = {**targets, self._member_id: self._target}
         members[self._member_id] = self.metadata
         patterns = group.patterns
@@ -381,7 +391,11 @@ class MemberUpdate:
             member_id=self._member_id,
             asked=msgspec.structs.replace(asked, targets=dict(asked.targets), patterns=dict(asked.patterns)),
         )
+        self._start(COMPUTE_TARGET, started)
+
+    def _start(self, work: str, started: PatternResolutionStarted | TargetComputationStarted) -> None:
         self.events.append(started)
+        self._work = (*self._work, StartWork(work, started, self._context.client_host))
 
     def _assignor(self) -> str:
         """The assignor that most members ask for; the first of the setting if none does."""
@@ -424,7 +438,7 @@ class MemberUpdate:
                 current=current,
                 revocation_deadline_ms=deadline_ms,
                 # That of a new member is in the event of its join.
-                client_connection=None if self.is_new else context.client_connection,
+                client_connection=context.client_connection if type(self._sender) is Known else None,
             )
             self.events.append(assigned)
         return current
@@ -473,12 +487,16 @@ class MemberUpdate:
     def _has_patterns(self) -> bool:
         return bool(self.metadata.pattern or self._group.pattern_subscribers)
 
-    def sessions(self) -> tuple[SessionChange, ...]:
-        """The sessions that begin, go on or end."""
+    def effects(self) -> tuple[Effect, ...]:
+        """The sessions that begin, go on or end, and the work that is to be done beside the requests."""
         timeout_ms = self._session_timeout_ms
-        if not self.is_new:
-            return (SessionRenewed(self._member_id, timeout_ms),)
-        started = SessionStarted(self._member_id, self.metadata.group_instance_id, timeout_ms, timeout_ms)
-        if self.replaced is None or self.replaced.member_id == self._member_id:
-            return (started,)
-        return (SessionEnded(self.replaced.member_id), started)
+        sessions: tuple[SessionChange, ...]
+        sender = self._sender
+        if type(sender) is Known:
+            sessions = (SessionRenewed(self._member_id, timeout_ms),)
+        else:
+            started = SessionStarted(self._member_id, self.metadata.group_instance_id, timeout_ms, timeout_ms)
+            sessions = (started,)
+            if type(sender) is not Joins and sender.member.member_id != self._member_id:
+                sessions = (SessionEnded(sender.member.member_id), started)
+        return (*sessions, *self._work) if self._work else sessions

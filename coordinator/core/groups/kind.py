@@ -14,11 +14,11 @@ import msgspec
 from _wire.errors import ErrorCode
 from coordinator.config.key import ConfigKey
 from coordinator.core.causes import Cause
-from coordinator.core.consumer.settings import ConsumerGroupSettings
-from coordinator.core.decision import Decision, OperationContext, Topics
+from coordinator.core.decision import Decision, Effect, Environment, OperationContext, Topics
 from coordinator.core.groups.membership import Membership, WaitingRequest
 from coordinator.core.groups.states import DEAD, GroupState
-from coordinator.core.sessions import SessionChange, SessionStarted
+from coordinator.core.groups.work import Worker
+from coordinator.core.sessions import SessionChange
 from coordinator.core.stored import StoredRecord
 
 CLASSIC_NAME: Final = "classic"
@@ -32,6 +32,10 @@ FailureHandler = Callable[[Any, Any, OperationContext, object], Decision]
 """(group, request, context, problem) → decision."""
 RecordMaker = Callable[[Any, Any, tuple[Any, ...]], list[StoredRecord]]
 """(event, group before the decision, all events of the decision) → records."""
+
+
+NOTHING_LOGGED: Final[Mapping[type, Callable[[Any], None]]] = {}
+NO_WORKERS: Final[Mapping[str, Worker]] = {}
 
 
 class EventRecords(msgspec.Struct, frozen=True):
@@ -113,6 +117,8 @@ class KindEvents(msgspec.Struct, frozen=True):
     """Why members were removed, one cause for each."""
     pending_member_added: frozenset[type] = frozenset()
     """A member id was handed out that nobody uses yet (KIP-394). Each has `member_id` and `client_host`."""
+    logged: Mapping[type, Callable[[Any], None]] = NOTHING_LOGGED
+    """Logs the event, beside the change of the state that it may make."""
 
 
 class DerivedField(NamedTuple):
@@ -159,10 +165,8 @@ class GroupKind(msgspec.Struct, frozen=True):
     """The requests that are answered when the group is discarded or its partition is unloaded."""
     session_ids: Callable[[Any], list[str]]
     """The member ids that have a session, those of pending members too."""
-    sessions_of_loaded: Callable[[Any, ConsumerGroupSettings], list[SessionStarted]]
-    """The sessions that begin when the group was loaded."""
-    has_to_resume: Callable[[Any], bool]
-    """Whether the group was loaded in a state that needs the operation `resume loaded group`."""
+    effects_of_loaded: Callable[[Any, Environment], Sequence[Effect]]
+    """The sessions and the work that begin when the group was loaded."""
     has_fast_heartbeats: bool
     """Whether a Heartbeat for a Stable generation does nothing but renew a session, so that `groups/sessions.pyx` may
     answer it."""
@@ -176,6 +180,10 @@ class GroupKind(msgspec.Struct, frozen=True):
     records: KindRecords
     events: KindEvents
     checks: KindChecks
+    generation_name: str = "generation"
+    """What the number of a generation is called."""
+    workers: Mapping[str, Worker] = NO_WORKERS
+    """Name → who does the work that the effect `StartWork` of this name starts."""
     steps_left: Callable[[Any], Iterator[None]] = lambda membership: iter(())
     """What events with much to change have left to be done: steps of about a millisecond."""
 

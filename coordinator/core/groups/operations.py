@@ -4,6 +4,7 @@ The server, the simulation, the generated pages and the tests read this one tabl
 the API's name.
 """
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
@@ -12,7 +13,7 @@ from coordinator.core.classic.kind import CLASSIC
 from coordinator.core.consumer import conversion, describe, heartbeat_requests
 from coordinator.core.consumer.kind import CONSUMER
 from coordinator.core.groups import admin, old_clients, rejections
-from coordinator.core.groups.kinds import by_kind, failed_by_kind, too_large_by_kind
+from coordinator.core.groups.kinds import KINDS, by_kind, failed_by_kind, too_large_by_kind
 from coordinator.core.groups.session_expiry import expiry_failed
 from coordinator.core.offsets import commit as offset_commit
 from coordinator.core.offsets import delete as offset_delete
@@ -67,19 +68,6 @@ EXPIRE_SESSION: Final = Operation("expire session", by_kind("expire session", CL
 REMOVE_PENDING_MEMBER: Final = Operation("remove pending member", by_kind("remove pending member", CLASSIC))
 EXPIRE_OFFSETS: Final = Operation("expire offsets", offset_expiry.expire)
 REBALANCE_OVERSIZED_GROUP: Final = Operation("rebalance oversized group", by_kind("rebalance oversized group", CLASSIC))
-RESOLVE_PATTERNS: Final = Operation(
-    "resolve patterns",
-    by_kind("resolve patterns", CONSUMER),
-    failed=failed_by_kind("resolve patterns"),
-    is_divisible=True,
-)
-INSTALL_TARGET: Final = Operation(
-    "install target",
-    by_kind("install target", CONSUMER),
-    failed=failed_by_kind("install target"),
-    is_divisible=True,
-)
-RESUME_LOADED_GROUP: Final = Operation("resume loaded group", by_kind("resume loaded group", CONSUMER))
 TAKE_INSTANCE: Final = Operation("take instance", by_kind("take instance", CLASSIC), joining.take_instance_error)
 FORCE_REBALANCE: Final = Operation("force rebalance", by_kind("force rebalance", CLASSIC))
 REPORT_REJECTION: Final = Operation("report rejection", rejections.report)
@@ -92,7 +80,18 @@ COMPLETE_TRANSACTION: Final = Operation(
     scope=Scope.TRANSACTION,
 )
 
+
+def results_of_work() -> Iterator[Operation]:
+    """The operations that get the results of work beside requests, from the rows of the kinds."""
+    for kind in KINDS.values():
+        for worker in kind.workers.values():
+            name = worker.operation
+            failed = failed_by_kind(name) if name in kind.failure_handlers else None
+            yield Operation(name, by_kind(name, kind), failed=failed, is_divisible=worker.is_divisible)
+
+
 OPERATIONS: Final[dict[str, Operation]] = {
-    each.name: each for each in list(globals().values()) if isinstance(each, Operation)
+    each.name: each
+    for each in (*[each for each in globals().values() if isinstance(each, Operation)], *results_of_work())
 }
 """Operation name → operation."""

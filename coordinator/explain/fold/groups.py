@@ -10,9 +10,10 @@ from coordinator.audit.schema import AuditEvent, MemberSnapshot
 from coordinator.core.causes import Cause
 from coordinator.explain.fold.members import take_removal
 from coordinator.explain.folded_group import PREPARING, REBALANCE_STATES, STABLE, FoldedGroup
-from coordinator.explain.generation import CONSUMER, Changes, Outcome
+from coordinator.explain.generation import Changes, Outcome
 from coordinator.explain.known_member import KnownMember
 from coordinator.explain.owners import Owners
+from coordinator.explain.protocols.table import protocol_of
 
 NO_PLACE: Final = frozenset({"GROUP_MAX_SIZE_REACHED", "INCONSISTENT_GROUP_PROTOCOL", "UNRELEASED_INSTANCE_ID"})
 """Why a client is refused that depends on who is in the group."""
@@ -52,7 +53,7 @@ def _loaded(history: FoldedGroup, event: schema.GroupLoaded) -> None:
     history.end_awaiting()
     latest = history.latest
     # Each step of a reconciliation is stored, so it goes on; a join phase begins again.
-    goes_on = event.group_type == CONSUMER and event.state in REBALANCE_STATES
+    goes_on = protocol_of(event.group_type).stores_steps and event.state in REBALANCE_STATES
     kept = latest if goes_on and latest is not None and latest.generation_id == event.generation_id else None
     if kept is None:
         history.close_latest(Outcome.CUT_SHORT, event.time_ms)
@@ -89,7 +90,7 @@ def _snapshot(history: FoldedGroup, event: schema.GroupSnapshot) -> None:
     latest = history.latest
     # An epoch that was stable is over, also while a static member that has left for a moment is away.
     stable = history.latest_stable
-    was_stable = event.group_type == CONSUMER and stable is not None and stable.is_same(event)
+    was_stable = protocol_of(event.group_type).stores_steps and stable is not None and stable.is_same(event)
     if event.state in REBALANCE_STATES and not was_stable and (latest is None or not latest.is_open):
         generation = history.open_generation(event, event.generation_id + (event.state == PREPARING))
         generation.member_count = len(event.members)

@@ -280,7 +280,7 @@ def _for_delays(context: Context, claims: Sequence[Claim]) -> Iterator[Advice]:
 def _for_moves(context: Context, claims: Sequence[Claim]) -> Iterator[Advice]:
     """About the assignor, if it moved or stopped more than it had to and that had a price."""
     generation = context.generation
-    if generation.is_epoch:
+    if not generation.protocol.has_client_assignors:
         return  # the server's assignors move partitions one by one
     members = [part.member for part in generation.members.values()]
     name = generation.protocol_name

@@ -159,7 +159,7 @@ def _resubscribed(trigger: Trigger, context: Context) -> Claim:
             said=said,
             evidence=seen(event),
         )
-    change = Change.PATTERN if context.generation.is_epoch else Change.PROTOCOLS
+    change = context.generation.protocol.same_topics
     if found.is_first_since_load:
         return Resubscribed(member=member, change=Change.NONE_KNOWN, said=said, evidence=unknown(event))
     return Resubscribed(member=member, change=change, said=said, evidence=derived(event))

@@ -80,7 +80,7 @@ def _silent(claim: Advice, telling: Telling) -> str:
 
 def _silent_on_open_connection(claim: Advice, telling: Telling) -> str:
     above = f" above {duration(claim.above_ms)}" if claim.above_ms else ""
-    setting = "consumer.session.timeout.ms of the group" if claim.is_epoch else "session.timeout.ms"
+    setting = telling.protocol.session_timeout
     return (
         "look at what stopped the silent member (pause, GC, network); only if it pauses and comes back, raise"
         f" {setting}{above}"
@@ -88,12 +88,12 @@ def _silent_on_open_connection(claim: Advice, telling: Telling) -> str:
 
 
 def _connection_lost(claim: Advice, telling: Telling) -> str:
-    outlasts = _outlasts(claim)
+    outlasts = _outlasts(claim, telling)
     return f"look at what closes its connection (a load balancer, a proxy, the network), as its process lives{outlasts}"
 
 
 def _session_for_restarts(claim: Advice, telling: Telling) -> str:
-    setting = "consumer.session.timeout.ms of the group" if claim.is_epoch else "session.timeout.ms"
+    setting = telling.protocol.session_timeout
     above = "" if claim.above_ms is None else f" above {duration(claim.above_ms)}"
     return (
         f"if the static member was restarted, raise {setting}{above}: then it comes back in time, to the"
@@ -102,20 +102,21 @@ def _session_for_restarts(claim: Advice, telling: Telling) -> str:
 
 
 def _session_outlasts(claim: Advice, telling: Telling) -> str:
-    return f"look at what stopped it (pause, GC, one long batch, network), as its process lives{_outlasts(claim)}"
+    return (
+        f"look at what stopped it (pause, GC, one long batch, network), as its process lives{_outlasts(claim, telling)}"
+    )
 
 
-def _outlasts(claim: Advice) -> str:
+def _outlasts(claim: Advice, telling: Telling) -> str:
     if claim.above_ms is None:
         return ""
-    setting = "consumer.session.timeout.ms of the group" if claim.is_epoch else "session.timeout.ms"
+    setting = telling.protocol.session_timeout
     return f"; {setting} above {duration(claim.above_ms)} would have outlasted it"
 
 
 def _busy(claim: Advice, telling: Telling) -> str:
-    what = "kept its partitions" if claim.is_epoch else "did not rejoin"
     poll = shorter_poll(joins_in_poll=claim.joins_in_poll)
-    return f"the member that {what} was busy between two calls of poll(), or stood still: {poll}"
+    return f"the member that {telling.protocol.was_late} was busy between two calls of poll(), or stood still: {poll}"
 
 
 def _longer_interval(claim: Advice, telling: Telling) -> str:

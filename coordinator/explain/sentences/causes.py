@@ -114,8 +114,7 @@ def _left(claim: Left, telling: Telling) -> str:
             return f"{who} unsubscribed from all topics and left"
         case Way.CLOSED:
             return f"{who} was closed and left"
-    # KIP-848 has no reasons.
-    unsaid = "" if telling.is_epoch or not claim.is_reason_seen else " without giving a reason"
+    unsaid = " without giving a reason" if telling.protocol.gives_reasons and claim.is_reason_seen else ""
     return f"{who} left{_said(claim.said) or unsaid}"
 
 
@@ -307,7 +306,7 @@ def _several(claims: Sequence[Any], telling: Telling) -> str:
     if isinstance(first, Late):
         did = f"did not {_SEVERAL_DID_NOT[first.missing]} within the rebalance timeout"
     elif isinstance(first, Resubscribed):
-        did = "changed their subscriptions" if telling.is_epoch else _SEVERAL_CHANGED[first.change]
+        did = telling.protocol.changed_subscriptions or _SEVERAL_CHANGED[first.change]
     return f"{telling.names.listed(members, SAME_CAUSES_NAMED)} {did}"
 
 
@@ -318,8 +317,7 @@ def untold(claims: Sequence[Untold], telling: Telling) -> Iterator[str]:
 
 
 def topics_changed(claims: Sequence[TopicChanged], telling: Telling) -> Iterator[str]:
-    since = "the last target assignment" if telling.is_epoch else "the generation before"
-    yield f"Since {since}, {topic_changes(claims)}."
+    yield f"Since {telling.protocol.last_assignment}, {topic_changes(claims)}."
 
 
 def topic_changes(claims: Sequence[TopicChanged]) -> str:

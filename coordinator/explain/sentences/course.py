@@ -14,34 +14,16 @@ from coordinator.explain.claims.course import (
     Took,
 )
 from coordinator.explain.sentences.telling import Telling
-from coordinator.explain.words import counted, duration, listed, plain, were
+from coordinator.explain.words import BRIEF_MS, counted, duration, listed, plain, were
 
-BRIEF_MS: Final = 500
-"""A shorter rebalance is told without its parts."""
 IDS_NAMED: Final = 3
 PARTITIONS_NAMED: Final = 3
 
 
 def took(claims: Sequence[Took], telling: Telling) -> Iterator[str]:
     for each in claims:
-        yield _took(each)
-
-
-def _took(claim: Took) -> str:
-    total_ms, count = claim.join_ms + claim.sync_ms, claim.member_count
-    text = f"It took {duration(total_ms)}"
-    if total_ms < BRIEF_MS:
-        return f"{text}."
-    join, sync = duration(claim.join_ms), duration(claim.sync_ms)
-    if claim.is_epoch:
-        whole = {1: "its one member", 2: "both members"}.get(count, f"all {count:,} members")
-        return f"{text}: {join} until the target assignment was computed, {sync} more until {whole} had it."
-    stored = f"{sync} more until the leader's assignment was stored."
-    if claim.waited_for_more:
-        waited = "in which the group, which was empty, waited for further members (group.initial.rebalance.delay.ms)"
-        return f"{text}, {waited}." if claim.sync_ms < BRIEF_MS else f"{text}: {join} {waited}, {stored}"
-    joined = {1: "its one member joined", 2: "both members had joined"}.get(count, f"all {count:,} members had joined")
-    return f"{text}: {join} until {joined}, {stored}"
+        total_ms = each.join_ms + each.sync_ms
+        yield f"It took {duration(total_ms)}." if total_ms < BRIEF_MS else telling.protocol.took(each)
 
 
 def held_up(claims: Sequence[HeldUp], telling: Telling) -> Iterator[str]:

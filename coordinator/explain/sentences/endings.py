@@ -30,19 +30,7 @@ def stable(claims: Sequence[Stable], telling: Telling) -> Iterator[str]:
 def superseded(claims: Sequence[Superseded], telling: Telling) -> Iterator[str]:
     for each in claims:
         took = "" if each.after_ms is None else f" after {duration(each.after_ms)}"
-        if not each.is_epoch:
-            yield f"It never became stable:{took} the next rebalance began before its assignment was stored."
-            if each.never_synced:
-                yield f"{telling.names.listed(each.never_synced)} had not sent SyncGroup."
-            continue
-        text = f"It never became stable:{took} the group epoch rose again before"
-        if each.had_target:
-            yield f"{text} all members had their assignments."
-            continue
-        yield f"{text} its target assignment was computed."
-        if each.target_later_ms is not None:
-            later = duration(each.target_later_ms)
-            yield f"That came {later} later, for members to reconcile with until a newer one is there."
+        yield from telling.protocol.superseded(each, took, telling.names)
 
 
 def converted(claims: Sequence[Converted], telling: Telling) -> Iterator[str]:
@@ -69,18 +57,7 @@ def cut_short(claims: Sequence[CutShort], telling: Telling) -> Iterator[str]:
 
 def in_progress(claims: Sequence[InProgress], telling: Telling) -> Iterator[str]:
     for each in claims:
-        if each.is_epoch and each.has_started:
-            yield "It is still in progress: not all members have their assignments."
-        elif each.is_epoch:
-            yield (
-                "It is still in progress: a heartbeat of a member computes its target assignment, once the assignment"
-                " interval since the last one is over."
-            )
-        elif each.has_started:
-            yield "It is still in progress: the leader's assignment has not come yet."
-        else:
-            waits = f", and waits for {telling.names.listed(each.waits_for)} to join" if each.waits_for else ""
-            yield f"It is still in progress{waits}."
+        yield telling.protocol.in_progress(each, telling.names)
 
 
 def end_unknown(claims: Sequence[EndUnknown], telling: Telling) -> Iterator[str]:

@@ -7,6 +7,7 @@ import msgspec
 
 from coordinator.explain.claims import findings as found
 from coordinator.explain.claims.findings import Found
+from coordinator.explain.protocols.table import protocol_of_claim
 from coordinator.explain.sentences import held_groups, positions, progress, rejections
 from coordinator.explain.sentences.advice import STATIC_MEMBERSHIP, assignor_change, shorter_poll
 from coordinator.explain.sentences.causes import topics_named
@@ -128,7 +129,7 @@ def _pauses_too_long(claim: found.PausesTooLong, clock: Clock) -> FindingWords:
     does = "pauses" if claim.is_known else "is silent"
     unless = "" if claim.is_known else "if it was not restarted, "
     unknown = () if claim.is_known else ("whether its connection stayed open is unknown: it may have been restarted",)
-    setting = "consumer.session.timeout.ms of the group" if claim.is_epoch else "session.timeout.ms"
+    setting = protocol_of_claim(claim.is_epoch).session_timeout
     longest = duration(max(each.silent_ms for each in claim.pauses))
     return FindingWords(
         f"{label(claim.client)} {does} longer than its session timeout of {duration(claim.timeout_ms)}, and comes back",
@@ -146,7 +147,7 @@ def _pauses_too_long(claim: found.PausesTooLong, clock: Clock) -> FindingWords:
 
 
 def _generation(each: found.HeldUpIn) -> str:
-    return f"{'group epoch' if each.is_epoch else 'generation'} {each.generation_id}"
+    return protocol_of_claim(each.is_epoch).generation(each.generation_id)
 
 
 def _slow_rejoiner(claim: found.SlowRejoiner, clock: Clock) -> FindingWords:
@@ -206,7 +207,7 @@ def _idle_members(claim: found.IdleMembers, clock: Clock) -> FindingWords:
 
 def _no_commits(claim: found.NoCommits, clock: Clock) -> FindingWords:
     last = "" if claim.last_commit_ms is None else f"; the last commit was at {clock(claim.last_commit_ms)}"
-    name = f"{'group epoch' if claim.is_epoch else 'generation'} {claim.generation_id}"
+    name = protocol_of_claim(claim.is_epoch).generation(claim.generation_id)
     return FindingWords(
         f"nobody has committed an offset for {_took(claim)}{last}",
         (
@@ -246,7 +247,7 @@ def _cannot_join(claim: found.CannotJoin, clock: Clock) -> FindingWords:
     last, who = claim.refusal, label(claim.client)
     times = "" if last.count == 1 else f", {last.count:,} times so far"
     return FindingWords(
-        f"{who} cannot join: {rejections.reason(last, is_epoch=claim.is_epoch)}",
+        f"{who} cannot join: {rejections.reason(last, protocol_of_claim(claim.is_epoch))}",
         (f"refused at {clock(last.time_ms)} with {last.error}{times}", *rejections.offers(claim.offers)),
         rejections.advice(last),
         who,

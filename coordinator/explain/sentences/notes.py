@@ -19,6 +19,7 @@ from coordinator.explain.claims.notes import (
 )
 from coordinator.explain.claims.silences import CoordinatorAway
 from coordinator.explain.generation import CONSUMER
+from coordinator.explain.protocols.table import protocol_of_claim
 from coordinator.explain.sentences.held_groups import held_note
 from coordinator.explain.sentences.rejections import refusal, without_instance
 from coordinator.explain.sentences.silences import absence
@@ -100,7 +101,7 @@ def _which(event: schema.OffsetsDeleted) -> str:
 
 
 def _refusal(claim: Refusal) -> str:
-    return refusal(claim.event, is_epoch=claim.is_epoch)
+    return refusal(claim.event, protocol_of_claim(claim.is_epoch))
 
 
 def _converted(claim: GroupConverted) -> str:

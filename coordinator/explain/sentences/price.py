@@ -3,16 +3,17 @@
 from collections.abc import Iterator, Sequence
 
 from coordinator.explain.claims.price import CommitsRefused, Lag, Moved, NothingAssigned, Unowned, UnownedInSum
+from coordinator.explain.protocols.protocol import Protocol
 from coordinator.explain.sentences.telling import Telling
 from coordinator.explain.words import counted, duration, were
 
 
 def moved(claims: Sequence[Moved], telling: Telling) -> Iterator[str]:
     for each in claims:
-        yield _moved(each)
+        yield _moved(each, telling.protocol)
 
 
-def _moved(claim: Moved) -> str:
+def _moved(claim: Moved, protocol: Protocol) -> str:
     total, first, left = claim.partitions, claim.first_owned, claim.without_owner
     later = f", and {left:,} of them {'has' if left == 1 else 'have'} no owner yet" if left else ""
     if first == total:
@@ -21,12 +22,12 @@ def _moved(claim: Moved) -> str:
     new = f" {first:,} of them got {_their(first)} first owner." if first else ""
     if not claim.moved:
         return f"None of {counted(total, 'partition')} moved{later}.{new}"
-    return f"{claim.moved:,} of {counted(total, 'partition')} moved{later}{_needlessly(claim)}.{new}"
+    return f"{claim.moved:,} of {counted(total, 'partition')} moved{later}{_needlessly(claim, protocol)}.{new}"
 
 
-def _needlessly(claim: Moved) -> str:
+def _needlessly(claim: Moved, protocol: Protocol) -> str:
     if claim.needlessly is None:
-        return "" if claim.is_epoch else "; how many of them had to is unknown"
+        return protocol.moved_without_need
     if not claim.needlessly:
         return f", as {'it' if claim.moved == 1 else 'they'} had to"
     return f", {'all' if claim.needlessly == claim.moved > 1 else f'{claim.needlessly:,}'} needlessly"
@@ -37,11 +38,8 @@ def _their(count: int) -> str:
 
 
 def nothing_assigned(claims: Sequence[NothingAssigned], telling: Telling) -> Iterator[str]:
-    for each in claims:
-        if each.is_epoch:
-            yield "Its target assigns no partitions."
-        else:
-            yield "Its leader assigned no partitions: there are none, or it does not know them yet."
+    for _ in claims:
+        yield telling.protocol.nothing_assigned
 
 
 def unowned(claims: Sequence[Unowned], telling: Telling) -> Iterator[str]:

@@ -8,9 +8,9 @@ import msgspec
 from coordinator.audit.schema import MemberRef, Requester, RequestRejected
 from coordinator.explain.claims.findings import Offer
 from coordinator.explain.makers.findings.clients import INCONSISTENT, UNRELEASED
+from coordinator.explain.protocols.protocol import Protocol
 from coordinator.explain.words import NAMES_IN_A_SENTENCE, Names, listed, plain, requester
 
-MEMBER_EPOCH: Final = "member epoch"
 CONSUMER_HEARTBEAT: Final = "ConsumerGroupHeartbeat"
 STALE_EPOCH: Final = "STALE_MEMBER_EPOCH"
 COMMITS: Final = {"OffsetCommit": "an offset commit", "TxnOffsetCommit": "an offset commit of a transaction"}
@@ -18,11 +18,10 @@ HEARTBEATS: Final = frozenset({"Heartbeat", CONSUMER_HEARTBEAT})
 _STALE: Final = frozenset({"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "INVALID_PRODUCER_EPOCH", STALE_EPOCH})
 
 
-def refusal(event: RequestRejected, *, is_epoch: bool) -> str:
-    """What was refused to whom, as a clause. `is_epoch`: the group is one of KIP-848."""
-    number = MEMBER_EPOCH if is_epoch else "generation"
+def refusal(event: RequestRejected, protocol: Protocol) -> str:
+    """What was refused to whom, as a clause."""
     names = Names([event.member] if event.holder is None else [event.member, event.holder])
-    text = _REFUSALS.get(event.error, _refused)(event, names, number)
+    text = _REFUSALS.get(event.error, _refused)(event, names, protocol)
     if event.injected:
         return f"{text} by a fault of a test"
     times = "times" if event.refused_version is None else "minutes"
@@ -43,15 +42,15 @@ def lacks(event: RequestRejected) -> str:
     return LACKS.get(event.api, "for this server")
 
 
-def _too_old(event: RequestRejected, names: Names, number: str) -> str:
+def _too_old(event: RequestRejected, names: Names, protocol: Protocol) -> str:
     if event.refused_version is None:
-        return _refused(event, names, number)
+        return _refused(event, names, protocol)
     asked = f"{plain(event.api)} v{event.refused_version}, and the server has v{event.oldest_version} and later alone"
     return f"{names.full(event.member)} is too old {lacks(event)} (it asked for {asked})"
 
 
-def reason(event: RequestRejected, *, is_epoch: bool) -> str:
-    """Why a client cannot join, as a clause after its name. `is_epoch`: the group is one of KIP-848."""
+def reason(event: RequestRejected, protocol: Protocol) -> str:
+    """Why a client cannot join, as a clause after its name."""
     match event.error:
         case "GROUP_MAX_SIZE_REACHED":
             return f"the group is full ({_size_setting(event)})"
@@ -63,7 +62,7 @@ def reason(event: RequestRejected, *, is_epoch: bool) -> str:
             return f"{holder} has its group.instance.id {instance}"
         case "INVALID_SESSION_TIMEOUT":
             return "its session.timeout.ms is outside of what the server allows"
-    return _why_inconsistent(event, is_epoch=is_epoch)
+    return _why_inconsistent(event, protocol)
 
 
 _ADVICE: Final = {
@@ -111,7 +110,7 @@ def without_instance(member: MemberRef) -> MemberRef:
     return msgspec.structs.replace(member, group_instance_id=None)
 
 
-def _fenced(event: RequestRejected, names: Names, number: str) -> str:
+def _fenced(event: RequestRejected, names: Names, protocol: Protocol) -> str:
     instance = "" if event.member.group_instance_id is None else f" {plain(event.member.group_instance_id)}"
     if event.error == UNRELEASED and is_itself(event):
         who = Names([without_instance(event.member)]).full(without_instance(event.member))
@@ -124,12 +123,12 @@ def _fenced(event: RequestRejected, names: Names, number: str) -> str:
     return f"{what}{names.full(clients[0])} {was}: {holder} has its group.instance.id{instance}"
 
 
-def _no_common_assignor(event: RequestRejected, names: Names, number: str) -> str:
-    why = _why_inconsistent(event, is_epoch=number == MEMBER_EPOCH)
+def _no_common_assignor(event: RequestRejected, names: Names, protocol: Protocol) -> str:
+    why = _why_inconsistent(event, protocol)
     return f"{names.full(event.member)} was refused: {why}"
 
 
-def _why_inconsistent(event: RequestRejected, *, is_epoch: bool) -> str:
+def _why_inconsistent(event: RequestRejected, protocol: Protocol) -> str:
     """Which assignors collide: `it offers roundrobin, and all members have only range`."""
     if event.group_protocol_type and event.protocol_type != event.group_protocol_type:
         return (
@@ -139,52 +138,47 @@ def _why_inconsistent(event: RequestRejected, *, is_epoch: bool) -> str:
     if not event.protocols:
         return "it offers no assignor that all members have"
     offered = listed([plain(each) for each in event.protocols])
-    if is_epoch and not event.group_protocols:
-        return (
-            f"the group is a consumer group (KIP-848), and a client of the classic protocol that offers {offered}"
-            " cannot be a member of it"
-        )
     if not event.group_protocols:
-        return f"it offers {offered}, and no assignor is common to all members"
+        return protocol.cannot_share(offered)
     shared = listed([plain(each) for each in event.group_protocols])
     return f"it offers {offered}, and what all members have is {shared}"
 
 
-def _is_full(event: RequestRejected, names: Names, number: str) -> str:
+def _is_full(event: RequestRejected, names: Names, protocol: Protocol) -> str:
     return f"{names.full(event.member)} was refused: the group is full ({_size_setting(event)})"
 
 
-def _older_epoch(event: RequestRejected, names: Names, number: str) -> str:
+def _older_epoch(event: RequestRejected, names: Names, protocol: Protocol) -> str:
     """FENCED_MEMBER_EPOCH: of a member that missed answers, or that was restored from an older state."""
     named = f" {event.request_generation_id}" if event.request_generation_id is not None else ""
     return f"{names.full(event.member)} was fenced: member epoch{named}, which its heartbeat named, is not its own"
 
 
-def _not_deleted(event: RequestRejected, names: Names, number: str) -> str:
+def _not_deleted(event: RequestRejected, names: Names, protocol: Protocol) -> str:
     by = Requester(event.member.client_id, event.member.client_host, event.member.principal)
     return f"{requester(by)} asked to delete the group, and was refused: it has members"
 
 
-def _unknown_member(event: RequestRejected, names: Names, number: str) -> str:
+def _unknown_member(event: RequestRejected, names: Names, protocol: Protocol) -> str:
     if event.api in HEARTBEATS:
         return f"{names.full(event.member)} asked again under its old member id: it had been removed, and was alive"
-    return _refused(event, names, number)
+    return _refused(event, names, protocol)
 
 
-def _refused(event: RequestRejected, names: Names, number: str) -> str:
+def _refused(event: RequestRejected, names: Names, protocol: Protocol) -> str:
     if event.api in COMMITS and event.error in _STALE:
-        return _stale_commit(event, names, number)
+        return _stale_commit(event, names, protocol)
     return f"{event.api} of {names.full(event.member)} was rejected with {event.error}"
 
 
-def _stale_commit(event: RequestRejected, names: Names, number: str) -> str:
+def _stale_commit(event: RequestRejected, names: Names, protocol: Protocol) -> str:
     who = f"{COMMITS[event.api]} by {names.full(event.member)} was refused"
     asked, generation_id = event.request_generation_id, event.generation_id
     if event.error == "INVALID_PRODUCER_EPOCH":
         transactional_id = f" {plain(event.transactional_id)}" if event.transactional_id else ""
         return f"{who}: a newer producer has its transactional.id{transactional_id}"
     if event.error == "UNKNOWN_MEMBER_ID":
-        named = f" (it named {number} {asked})" if asked is not None and asked >= 0 else ""
+        named = f" (it named {protocol.request_number} {asked})" if asked is not None and asked >= 0 else ""
         return f"{who}: it is no member{named}"
     if event.error == STALE_EPOCH:
         return f"{who}: member epoch {asked}, which it named, is not its own, or is older than its assignment"
@@ -193,7 +187,7 @@ def _stale_commit(event: RequestRejected, names: Names, number: str) -> str:
     return f"{who}: it named generation {asked}, and the group was in generation {generation_id}"
 
 
-_REFUSALS: Final[dict[str, Callable[[RequestRejected, Names, str], str]]] = {
+_REFUSALS: Final[dict[str, Callable[[RequestRejected, Names, Protocol], str]]] = {
     "FENCED_INSTANCE_ID": _fenced,
     INCONSISTENT: _no_common_assignor,
     "GROUP_MAX_SIZE_REACHED": _is_full,

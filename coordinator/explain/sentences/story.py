@@ -84,13 +84,8 @@ SENTENCES: Final[Mapping[type[Claim], Sentences]] = {
 """How claims of each type are told in a paragraph."""
 
 
-def name_of(claims: GenerationClaims) -> str:
-    """`generation 7`, or `group epoch 7`."""
-    return f"{'group epoch' if claims.is_epoch else 'generation'} {claims.generation_id}"
-
-
 def headline(claims: GenerationClaims, telling: Telling) -> str:
-    number = name_of(claims)
+    number = telling.protocol.generation(claims.generation_id)
     if isinstance(claims.cause[0], cause.Untold):
         stable = next((each for each in claims.ending if isinstance(each, endings.Stable)), None)
         if claims.outcome is Outcome.STABLE and stable is not None and stable.at_ms is not None:

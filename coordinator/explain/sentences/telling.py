@@ -7,16 +7,18 @@ from typing import Any
 import msgspec
 
 from coordinator.explain.claims.claim import Claim
+from coordinator.explain.protocols.classic import CLASSIC
+from coordinator.explain.protocols.protocol import Protocol
 from coordinator.explain.words import Clock, Names
 
 
 class Telling(msgspec.Struct, frozen=True):
-    """Names of members, times of day, and what kind of group it is."""
+    """Names of members, times of day, and the protocol of the group."""
 
     names: Names
     clock: Clock
-    is_epoch: bool = False
-    """Whether the group is one of KIP-848, whose members send no JoinGroup and give no reasons."""
+    protocol: Protocol = CLASSIC
+    """That of the group in the generation."""
 
 
 Sentences = Callable[[Sequence[Any], Telling], Iterator[str]]

@@ -119,9 +119,7 @@ def _parse_key(found: Any) -> Key | None:
     try:
         return JWKRegistry.import_key(found)
     except (JoseError, ValueError, TypeError, KeyError) as problem:
-        logger.warning(
-            "JWKS key ignored", key_id=repr(found.get("kid"))[:100], reason=str(problem)[:200]
-        )
+        logger.warning("JWKS key ignored", key_id=repr(found.get("kid"))[:100], reason=str(problem)[:200])
         return None
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, Final
 
+import msgspec
 import pytest
 
 from _wire.errors import NONE, ErrorCode
@@ -11,21 +12,27 @@ from coordinator.core.assignment import decode_assignment
 from coordinator.core.consumer import large_targets
 from coordinator.core.consumer.events import PatternsResolved
 from coordinator.core.consumer.failed_work import RETRY_MS_AT_FIRST, RETRY_MS_AT_MOST
+from coordinator.core.consumer.kind import CONSUMER
 from coordinator.core.consumer.target_events import TargetComputationStarted
+from coordinator.core.consumer.workers import COMPUTE_TARGET, RESOLVE_PATTERNS
+from coordinator.core.decision import Environment
 from coordinator.core.groups import operations
 from coordinator.core.groups.session_expiry import RETRY_MS
+from coordinator.core.groups.work import Worker, WorkSteps
 from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.log.errors import LogAppendError
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.segments.segment_file import PrebuiltBatch
 from coordinator.runtime.batch import Batch
+from coordinator.runtime.failed_keys import REBUILD_RETRY_MS_AT_FIRST
 from coordinator.runtime.interfaces import StoreError
 from coordinator.runtime.shard import LOAD_RETRY_MS_AT_FIRST
 from coordinator.runtime.store import LogStore
 from tests.captured_logs import capture_logs
 from tests.core.consumer.classic_bytes import subscription
-from tests.core.consumer.delayed_targets import DelayedTargets
+from tests.core.consumer.delayed_work import DelayedTargets, DelayedWork
 from tests.core.consumer.world import World
+from tests.simulation.simulation import GROUP_ID
 
 NAMES: Final = [f"{number:02}-" + "n" * 200 for number in range(20)]
 """Topics whose names make a regular expression larger than `LIMIT`, and all else smaller."""
@@ -113,8 +120,7 @@ def append_fails(faults: Faults, world: World) -> None:
 
 def unloaded(faults: Faults, world: World) -> None:
     """The work is under way when the partition goes elsewhere and comes back."""
-    world.resolves_patterns = False
-    computer = DelayedTargets(world)
+    work = DelayedWork(world)
 
     def end() -> None:
         world.coordinator.unload(0)
@@ -122,14 +128,57 @@ def unloaded(faults: Faults, world: World) -> None:
         world.coordinator.drain(world.now_ms)
         while world.coordinator.is_loading:
             world.coordinator.drain(world.now_ms)
-        while computer.asked:
-            computer.finish()
-        world.resolves_patterns, world.coordinator.target_computer = True, None
+        while work.asked:
+            work.finish()
+        work.end()
+
+    world.heal = end  # type: ignore[attr-defined]
+
+
+def steps_raise(faults: Faults, world: World) -> None:
+    for name in (RESOLVE_PATTERNS, COMPUTE_TARGET):
+        worker = CONSUMER.workers[name]
+
+        def steps(request: Any, environment: Environment, worker: Worker = worker) -> WorkSteps:
+            if faults.are_there:
+                raise ValueError("fault in the steps")
+            assert worker.steps is not None
+            return (yield from worker.steps(request, environment))
+
+        faults.patch.setitem(CONSUMER.workers, name, msgspec.structs.replace(worker, steps=steps))
+
+
+def group_fails(faults: Faults, world: World) -> None:
+    """The work is under way when the group fails, and is rebuilt."""
+    work = DelayedWork(world)
+
+    def end() -> None:
+        world.shard.failed_keys.fail(GROUP_ID, world.now_ms)
+        while not world.exists:
+            world.advance(REBUILD_RETRY_MS_AT_FIRST)
+        while work.asked:
+            work.finish()
+        work.end()
+
+    world.heal = end  # type: ignore[attr-defined]
+
+
+def group_is_deleted(faults: Faults, world: World) -> None:
+    """The work is under way when the last member leaves, and the group is deleted and made again."""
+    work = DelayedWork(world)
+
+    def end() -> None:
+        world.depart("a")
+        world.delete_group()
+        while work.asked:
+            work.finish()
+        work.end()
 
     world.heal = end  # type: ignore[attr-defined]
 
 
 FAULTS: Final = [
+    steps_raise,
     too_large,
     decision_raises,
     records_raise,
@@ -138,8 +187,10 @@ FAULTS: Final = [
     applying_raises,
     append_fails,
     unloaded,
+    group_fails,
+    group_is_deleted,
 ]
-LOSES_STATE: Final = [giving_up_raises, applying_raises, append_fails, unloaded]
+LOSES_STATE: Final = [giving_up_raises, applying_raises, append_fails, unloaded, group_fails, group_is_deleted]
 
 
 class Client:
@@ -386,7 +437,7 @@ def test_a_target_of_which_a_part_is_stored_is_computed_again(faults: Faults, ke
     faults.are_there = False
     world.advance(LOAD_RETRY_MS_AT_FIRST)
     assert world.consumer.target_epoch < world.consumer.epoch
-    world.coordinator.target_computer = None
+    computer.end()
     for _ in range(2):
         for member_id in members:
             world.enter(member_id)

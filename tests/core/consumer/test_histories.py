@@ -12,7 +12,7 @@ from coordinator.core.consumer import large_targets
 from coordinator.core.consumer.checks import derived_fields, durable_part
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.groups.states import EMPTY, STABLE
-from tests.core.consumer.delayed_targets import DelayedTargets
+from tests.core.consumer.delayed_work import DelayedTargets
 from tests.core.consumer.world import World
 from tests.examples import examples
 
@@ -179,7 +179,7 @@ class HistoriesOfLargeGroups(Histories):
             if getattr(self, "world", None) is not None:
                 while self.targets.asked:
                     self.targets.finish()
-                self.world.coordinator.target_computer = None
+                self.targets.end()
             super().teardown()
         finally:
             self._patch.undo()

@@ -8,7 +8,7 @@ from coordinator.core.consumer.failed_work import RETRY_MS_AT_FIRST
 from coordinator.core.consumer.large_targets import ComputedTarget
 from coordinator.core.consumer.target_events import TargetComputationStarted
 from coordinator.core.groups.states import ASSIGNING, STABLE
-from tests.core.consumer.delayed_targets import DelayedTargets
+from tests.core.consumer.delayed_work import DelayedTargets
 from tests.core.consumer.world import World
 
 
@@ -89,12 +89,12 @@ def test_a_computation_that_failed_is_asked_for_again(world: World) -> None:
 def test_a_target_of_a_group_that_is_gone_is_not_installed(world: World) -> None:
     computer = DelayedTargets(world)
     world.enter("a")
-    ((started, is_wanted, _),) = computer.asked
+    (asked,) = computer.asked
     world.depart("a")
     world.delete_group()
-    assert not is_wanted()
+    assert not asked.is_needed
     world.enter("a")
-    world.coordinator.target_computed(ComputedTarget(started, {}))
+    world.coordinator.work.bring_back(asked, ComputedTarget(asked.work.request, {}))
     world.coordinator.drain(world.now_ms)
     assert not any(isinstance(event, TargetAssignmentComputed) for event in world.events)
 

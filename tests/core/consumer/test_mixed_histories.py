@@ -18,7 +18,7 @@ from coordinator.core.consumer.checks import durable_part
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.groups.states import STABLE
 from tests.core.consumer.classic_bytes import assignment, subscription
-from tests.core.consumer.delayed_targets import DelayedTargets
+from tests.core.consumer.delayed_work import DelayedTargets
 from tests.core.consumer.world import World
 from tests.examples import examples
 from tests.simulation.simulation import GROUP_ID
@@ -206,7 +206,7 @@ class MixedHistoriesOfLargeGroups(MixedHistories):
             if getattr(self, "world", None) is not None:
                 while self.targets.asked:
                     self.targets.finish()
-                self.world.coordinator.target_computer = None
+                self.targets.end()
             super().teardown()
         finally:
             self._patch.undo()

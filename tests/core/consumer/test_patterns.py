@@ -2,6 +2,7 @@
 
 from _wire.errors import NONE, ErrorCode
 from coordinator.core.consumer.events import PatternResolutionStarted
+from tests.core.consumer.delayed_work import DelayedWork
 from tests.core.consumer.world import World
 
 
@@ -18,7 +19,7 @@ def test_a_pattern_is_resolved_after_the_heartbeat_that_brings_it() -> None:
 
 def test_a_pattern_is_asked_for_once() -> None:
     world = World()
-    world.resolves_patterns = False
+    DelayedWork(world)
     world.enter("a", pattern="t")
     world.beat("a", 1)
     assert sum(isinstance(event, PatternResolutionStarted) for event in world.events) == 1

@@ -1,7 +1,9 @@
 """A shard with consumer groups on a virtual clock, its topics, and what clients send to it."""
 
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping
 from typing import Any, Final
+
+import msgspec
 
 from _wire.embedded import prefix_of
 from _wire.errors import ErrorCode
@@ -20,8 +22,9 @@ from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGr
 from _wire.records import parse_records
 from coordinator.core.client_connection import ClientConnection
 from coordinator.core.consumer.group import ConsumerGroup
-from coordinator.core.consumer.patterns import ResolvedTopics
+from coordinator.core.decision import Environment
 from coordinator.core.groups import operations
+from coordinator.core.topic_listing import TopicListing
 from coordinator.patterns import Pattern
 from tests.simulation.simulation import GROUP_ID, Sent, Simulation
 
@@ -32,6 +35,7 @@ QUICK: Final = {
     "group.consumer.heartbeat.interval.ms": "500",
 }
 REBALANCE_TIMEOUT_MS: Final = 30_000
+METADATA_OFFSET: Final = 7
 NEWEST: Final = 1
 Owned = Mapping[str, Iterable[int]]
 
@@ -69,6 +73,10 @@ class FixedTopics:
     def existing(self, names: Collection[str]) -> set[str]:
         return self._topics.keys() & names
 
+    @property
+    def topics(self) -> Collection[str]:
+        return self._topics
+
     def matching(self, pattern: str) -> tuple[str, ...]:
         return tuple(sorted(filter(Pattern(pattern).matches, self._topics)))
 
@@ -84,28 +92,17 @@ class World(Simulation):
 
     def __init__(self, settings: Mapping[str, str] | None = None, topics: Mapping[str, int] | None = None) -> None:
         self._fixed = FixedTopics(topics or {"t": 3, "u": 2})
-        self.resolves_patterns = True
         super().__init__(QUICK | dict(settings or {}))
 
     def start(self, *, clean: bool = False) -> None:
         self.topics = self._fixed  # type: ignore[assignment]
         super().start(clean=clean)
-        self.coordinator.pattern_resolver = self
 
     restart = start
 
-    def resolve(
-        self,
-        patterns: Sequence[str],
-        client_host: str,
-        is_wanted: Callable[[], bool],
-        done: Callable[[ResolvedTopics], None],
-        principal: object = None,
-    ) -> None:
-        """The resolver of the coordinator, without a delay."""
-        if self.resolves_patterns and is_wanted():
-            topics = {pattern: self._fixed.matching(pattern) for pattern in patterns}
-            done(ResolvedTopics(topics, 7, self._fixed.topics_version))
+    @property
+    def environment(self) -> Environment:
+        return msgspec.structs.replace(super().environment, listing=TopicListing(self._fixed, lambda: METADATA_OFFSET))
 
     @property
     def fixed(self) -> FixedTopics:

@@ -1,28 +1,23 @@
 """The topics that match the regular expressions of groups, found in slices beside the requests."""
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
-from coordinator.core.consumer.patterns import TOPIC_NAME_BYTES_MAX, ResolvedTopics
-from coordinator.groups import pattern_resolver as module
-from coordinator.groups.pattern_resolver import (
-    MATCH_STEPS_AT_ONCE,
-    SORTED_AT_ONCE,
-    VISIBLE_AT_ONCE,
-    PatternResolver,
-)
+from coordinator.core.consumer import pattern_resolution as module
+from coordinator.core.consumer.events import PatternResolutionStarted
+from coordinator.core.consumer.pattern_resolution import MATCH_STEPS_AT_ONCE, SORTED_AT_ONCE, VISIBLE_AT_ONCE
+from coordinator.core.consumer.patterns import TOPIC_NAME_BYTES_MAX, UNRESOLVED, ResolvedTopics
+from coordinator.core.consumer.workers import RESOLVE_PATTERNS
+from coordinator.core.topic_listing import MayDescribe, TopicListing
 from coordinator.log.names import TOPIC_NAME_LENGTH_MAX
 from coordinator.logger import logger
 from coordinator.patterns import Pattern
-from coordinator.runtime import slices
-from coordinator.runtime.slices import TURN_SECONDS, Slices
+from coordinator.runtime.slices import TURN_SECONDS
+from tests.groups.working import HOST, Loop, Working
 
-HOST = "10.0.0.1"
-OTHER_HOST = "10.0.0.2"
-OFFSET = 77
-STEP_SECONDS = 0.0005
+OTHER_HOST: Final = "10.0.0.2"
+OFFSET: Final = 77
 
 
 class Topics:
@@ -31,44 +26,18 @@ class Topics:
         self.topics_version = 5
 
 
-class Loop:
-    """Iterations of an event loop, in which each look at the clock takes half a millisecond."""
+class Resolving(Working):
+    """Resolves regular expressions among these topics; `results` are what was found, by group."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.callbacks: list[Callable[[], None]] = []
-        self.now = 100.0
-        monkeypatch.setattr(slices, "seconds", self._seconds)
-        self.slices = Slices(self.callbacks.append)
-
-    def _seconds(self) -> float:
-        self.now += STEP_SECONDS
-        return self.now
-
-    def next_iteration(self) -> float:
-        """Returns how long it took."""
-        began = self.now
-        callbacks, self.callbacks[:] = list(self.callbacks), []
-        for callback in callbacks:
-            callback()
-        return self.now - began
-
-    def finish(self) -> None:
-        while self.callbacks:
-            self.next_iteration()
-
-
-class Resolving:
-    """A resolver of these topics; `results` are what it found, by name of the question."""
-
-    def __init__(self, loop: Loop, *names: str) -> None:
+    def __init__(self, loop: Loop, *names: str, may_describe: MayDescribe | None = None) -> None:
         self.topics = Topics(*names)
-        self.resolver = PatternResolver(self.topics, lambda: OFFSET, loop.slices.start)
-        self.results: dict[str, ResolvedTopics] = {}
+        super().__init__(loop, listing=TopicListing(self.topics, lambda: OFFSET, may_describe))
 
-    def resolve(
-        self, name: str, *patterns: str, host: str = HOST, is_wanted: Callable[[], bool] = lambda: True
-    ) -> None:
-        self.resolver.resolve(patterns, host, is_wanted, lambda found: self.results.update({name: found}))
+    def resolve(self, name: str, *patterns: str, host: str = HOST, principal: object = None) -> None:
+        started = PatternResolutionStarted(
+            group_id=name, at_ms=0, patterns=patterns, member_id="", client_host=host, principal=principal
+        )
+        self.start(RESOLVE_PATTERNS, started, name, host)
 
 
 @pytest.fixture
@@ -99,12 +68,13 @@ def test_topics_that_the_client_may_not_describe_match_nothing(loop: Loop):
         return topic.endswith("7")
 
     names = [f"topic-{number:03}" for number in range(3 * VISIBLE_AT_ONCE)]
-    resolving = Resolving(loop, *names)
-    resolver = PatternResolver(resolving.topics, lambda: OFFSET, loop.slices.start, may_describe)
-    results: list[ResolvedTopics] = []
-    resolver.resolve(["topic-.*", "none"], HOST, lambda: True, results.append, "alice")
+    resolving = Resolving(loop, *names, may_describe=may_describe)
+    resolving.resolve("group", "topic-.*", "none", principal="alice")
     loop.finish()
-    assert results[0].topics == {"topic-.*": tuple(name for name in names if name.endswith("7")), "none": ()}
+    assert resolving.results["group"].topics == {
+        "topic-.*": tuple(name for name in names if name.endswith("7")),
+        "none": (),
+    }
     assert asked == [("alice", HOST, name) for name in names]
 
 
@@ -150,10 +120,9 @@ def test_a_group_with_many_patterns_delays_only_groups_of_its_address(loop: Loop
 
 def test_the_work_ends_when_the_group_is_gone(loop: Loop):
     resolving = Resolving(loop, *(f"topic-{number}" for number in range(10_000)))
-    wanted = [True]
-    resolving.resolve("group", *(f".*{number}" for number in range(100)), is_wanted=lambda: wanted[0])
+    resolving.resolve("group", *(f".*{number}" for number in range(100)))
     loop.next_iteration()
-    wanted[0] = False
+    del resolving.groups["group"]
     for _ in range(50):
         loop.next_iteration()
     assert not loop.callbacks and not resolving.results
@@ -168,6 +137,14 @@ def test_a_resolution_that_fails_ends_too(loop: Loop, monkeypatch: pytest.Monkey
     loop.finish()
     assert resolving.results["group"].problem is not None
     assert len(lines) == 1
+
+
+def test_where_nobody_lists_the_topics_nothing_is_known_of_them(loop: Loop):
+    working = Working(loop)
+    started = PatternResolutionStarted(group_id="g", at_ms=0, patterns=(".*",), member_id="", client_host=HOST)
+    working.start(RESOLVE_PATTERNS, started)
+    loop.finish()
+    assert working.submitted == [("resolve patterns", "g", UNRESOLVED)]
 
 
 def test_a_step_has_a_bound_however_large_the_pattern(loop: Loop):

@@ -1,0 +1,1 @@
+"""How groups of each protocol are explained: a row per protocol with its words, waits and paragraphs."""

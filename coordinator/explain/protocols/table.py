@@ -1,0 +1,30 @@
+"""The rows of all protocols."""
+
+from typing import Final
+
+import msgspec
+
+from coordinator.explain.protocols.classic import CLASSIC
+from coordinator.explain.protocols.consumer import CONSUMER
+from coordinator.explain.protocols.protocol import Protocol
+
+
+def _as_consumer(name: str) -> Protocol:
+    """A protocol of which another Kafka's logs tell group epochs, and nothing else that differs."""
+    return msgspec.structs.replace(CONSUMER, name=name, stores_steps=False)
+
+
+PROTOCOLS: Final[dict[str, Protocol]] = {
+    each.name: each for each in (CLASSIC, CONSUMER, _as_consumer("share"), _as_consumer("streams"))
+}
+"""Type of group → its protocol. Each protocol has one line here."""
+
+
+def protocol_of(group_type: str) -> Protocol:
+    """The protocol of a type of group; that of an unknown type is the classic one."""
+    return PROTOCOLS.get(group_type, CLASSIC)
+
+
+def protocol_of_claim(is_epoch: bool) -> Protocol:
+    """By whose words a claim is told that says of its group only whether it is one of KIP-848."""
+    return CONSUMER if is_epoch else CLASSIC
