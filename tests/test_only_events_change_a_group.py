@@ -21,7 +21,7 @@ from coordinator.core.groups.group import Group
 from coordinator.core.offsets.committed_offsets import CommittedOffsets
 
 ROOT: Final = Path(__file__).parent.parent
-LAYERS: Final = ("core", "runtime", "groups", "transactions", "audit", "server")
+LAYERS: Final = ("core", "runtime", "groups", "transactions", "audit", "front", "node")
 """The layers that work with groups."""
 
 APPLYING: Final = {
@@ -65,7 +65,7 @@ NOT_A_GROUP: Final = {
     "coordinator/front/denied_elements.py": {"setattr"},  # a request
     "coordinator/front/hidden_resources.py": {"setattr"},  # a response
     "coordinator/node/denied_topics.py": {"setattr"},  # a request
-    "coordinator/front/request_context.py": {"connection.client_connection"},  # a connection
+    "coordinator/front/request_context.py": {"self.connection.client_connection"},  # a connection
     "coordinator/groups/sessions.pyx": {
         "fields.client_id.data",
         "fields.client_id.size",
