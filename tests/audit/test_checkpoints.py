@@ -16,6 +16,7 @@ from coordinator.groups.audit_stream import AuditStream
 from coordinator.log.data_dirs.checkpoints import GROUP_AUDIT, read_checkpoint
 from coordinator.runtime.slices import at_once
 from tests.audit.stories import created, rejoin, removed, subscription, sync
+from tests.examples import examples
 from tests.simulation.generator import history_of
 from tests.simulation.harness import Harness
 from tests.simulation.instrumented import defects_of
@@ -350,7 +351,7 @@ def test_of_several_partitions_one_slice_is_written_at_a_time():
 
 def histories() -> Iterator[Harness]:
     """Histories that end in the middle, with checkpoints in them."""
-    for seed in range(40):
+    for seed in range(examples(40)):
         history = history_of(seed)
         defects: list[BaseException] = []
         with defects_of(defects), reproducible():

@@ -11,20 +11,28 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
+from coordinator.pipeline import folder
 from coordinator.pipeline import tables as tables_module
 from coordinator.pipeline.batch import Batches
 from coordinator.pipeline.columns import BRONZE_COLUMNS, TABLES
-from coordinator.pipeline.folder import CHECKPOINT_EVERY_COMMITS, COMPACT_EVERY_BATCHES, table_to_compact
+from coordinator.pipeline.folder import CHECKPOINT_EVERY_COMMITS, table_to_compact
 from coordinator.pipeline.names import BRONZE, GENERATIONS, OPEN_GENERATIONS, SILVER
 from coordinator.pipeline.reader import read_generations
 from coordinator.pipeline.tables import Tables
 from tests.pipeline.histories import realistic
 from tests.pipeline.records import contents, records
 
+COMPACT_EVERY_BATCHES = 40
+"""In place of the many of a run, so that the tests end soon."""
 BATCHES = 2 * COMPACT_EVERY_BATCHES + 30
 """Each table is compacted twice, so that files that a compaction made are compacted, too."""
 PER_BATCH = 4
 READS_EVERY_SECONDS = 0.05
+
+
+@pytest.fixture(autouse=True)
+def compacted_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folder, "COMPACT_EVERY_BATCHES", COMPACT_EVERY_BATCHES)
 
 
 def files_of(table: Path) -> list[Path]:

@@ -118,7 +118,7 @@ def test_of_each_kind_of_ending(size: int):
 @pytest.mark.parametrize("first", range(0, 100, 20))
 def test_of_random_histories_of_the_real_core(first: int):
     chance, rows, told_of_coordinator = random.Random(first), 0, 0
-    for seed in range(first, first + 20):
+    for seed in range(first, first + examples(20)):
         server = play(history_of(seed)).server
         values = [value for _, value, _ in server.replay_audit()]
         told_of_coordinator += sum(1 for value in values if isinstance(_event(value), CoordinatorEvent))

@@ -18,6 +18,7 @@ from coordinator.core.groups.group import Group
 from coordinator.core.groups.states import GroupState
 from coordinator.core.offsets import events as offset_events
 from coordinator.core.offsets.events import DeletionCause
+from tests.examples import examples
 from tests.simulation.extremes import EXTREMES
 from tests.simulation.generator import HEALING, history_of
 from tests.simulation.history import ClientSetup, History, Setup, Step, as_code
@@ -26,8 +27,9 @@ from tests.simulation.shrinking import fewest, shrink, simplest, where_it_fails
 
 pytestmark = pytest.mark.timeout(300)
 
-BATCH = range(300)
-"""They take 30 s of CPU."""
+BATCH = range(examples(300))
+SOME, OFTEN = examples(5), examples(50)
+"""How often something happens in them at least."""
 
 BESIDE = range(5_000, 5_050)
 
@@ -62,7 +64,7 @@ def test_every_transition_happens(seen):
         for before in befores
         if after is not GroupState.DEAD or before is GroupState.EMPTY
     }
-    assert {each for each in wanted if seen[each] < 50} == set()
+    assert {each for each in wanted if seen[each] < OFTEN} == set()
 
 
 def test_every_event_happens(seen):
@@ -71,7 +73,7 @@ def test_every_event_happens(seen):
     kinds = {name for name, each in classes if isinstance(each, type) and hasattr(each, "apply")}
     kinds -= {"GroupEvent", "PartitionMetadataRemoved"}  # the latter only in a folder of a Kafka before 4.1
     kinds -= {"PatternResolutionFailed"}  # by faults alone: tests/core/consumer/test_failed_work.py
-    assert {kind for kind in kinds if seen[f"event {kind}"] < 5} == set()
+    assert {kind for kind in kinds if seen[f"event {kind}"] < SOME} == set()
 
 
 def test_members_of_consumer_groups_are_in_every_state_and_go_for_every_reason(seen):
@@ -80,18 +82,18 @@ def test_members_of_consumer_groups_are_in_every_state_and_go_for_every_reason(s
     bumped = (*removed, Cause.NEW_MEMBER, Cause.METADATA_CHANGED, Cause.TOPICS_CHANGED)
     wanted |= {f"cause of ConsumerMemberRemoved: {cause}" for cause in removed}
     wanted |= {f"cause of GroupEpochBumped: {cause}" for cause in bumped}
-    assert {each for each in wanted if seen[each] < 5} == set()
+    assert {each for each in wanted if seen[each] < SOME} == set()
 
 
 def test_consumer_groups_go_through_their_states(seen):
     steps = ("Empty → Assigning", "Assigning → Reconciling", "Reconciling → Stable", "Stable → Assigning")
     back = ("Reconciling → Assigning", "Assigning → Empty")
-    assert {each for each in (*steps, *back) if seen[f"state {each}"] < 5} == set()
+    assert {each for each in (*steps, *back) if seen[f"state {each}"] < SOME} == set()
 
 
 def test_offsets_are_deleted_for_every_reason(seen):
     causes = set(DeletionCause) - {DeletionCause.TOPIC_DELETED}  # no history deletes a topic
-    assert {cause for cause in causes if seen[f"cause of OffsetsDeleted: {cause.name}"] < 5} == set()
+    assert {cause for cause in causes if seen[f"cause of OffsetsDeleted: {cause.name}"] < SOME} == set()
 
 
 def test_every_cause_removes_a_member_or_starts_a_rebalance(seen):
@@ -100,7 +102,7 @@ def test_every_cause_removes_a_member_or_starts_a_rebalance(seen):
     wanted = {f"cause of MemberRemoved: {cause}" for cause in (*removed, Cause.GROUP_MAX_SIZE_REACHED)}
     wanted |= {f"cause of RebalanceStarted: {cause}" for cause in started if cause is not Cause.REBALANCE_TIMEOUT}
     wanted.add(f"cause of RebalanceStarted: {Cause.GROUP_TOO_LARGE}")
-    assert {each for each in wanted if seen[each] < 5} == set()
+    assert {each for each in wanted if seen[each] < SOME} == set()
 
 
 def test_transactions_end_in_every_way(seen):
@@ -110,13 +112,13 @@ def test_transactions_end_in_every_way(seen):
         for error in ("NONE", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID", "INVALID_PRODUCER_EPOCH")
     }
     wanted.add("answer OffsetCommit STALE_MEMBER_EPOCH")
-    assert {each for each in wanted if seen[each] < 5} == set()
+    assert {each for each in wanted if seen[each] < SOME} == set()
 
 
 def test_producers_repeat_and_skip_batches(seen):
-    assert seen["answer a repeated Produce NONE"] > 50
-    assert seen["answer a Produce out of order OUT_OF_ORDER_SEQUENCE_NUMBER"] > 50
-    assert seen["records that were read"] > 50
+    assert seen["answer a repeated Produce NONE"] > OFTEN
+    assert seen["answer a Produce out of order OUT_OF_ORDER_SEQUENCE_NUMBER"] > OFTEN
+    assert seen["records that were read"] > OFTEN
 
 
 @pytest.mark.parametrize("api", ["JoinGroup", "SyncGroup", "Heartbeat", "ConsumerGroupHeartbeat"])
@@ -136,8 +138,8 @@ def test_servers_die(seen):
 
 
 def test_groups_break_invariants_and_come_back(seen):
-    assert seen["group broke an invariant"] > 50
-    assert seen["group was rebuilt"] > 50
+    assert seen["group broke an invariant"] > OFTEN
+    assert seen["group was rebuilt"] > OFTEN
 
 
 def test_the_coordinator_stands_still(seen):
@@ -165,7 +167,7 @@ def test_a_seed_is_a_history(seed):
     assert [twins.audited for twins in one.server.twins] == [twins.audited for twins in other.server.twins]
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(examples(30)))
 def test_heartbeats_answered_from_the_session_table_change_nothing(seed):
     """A history has the same responses, events and records with and without the fast path."""
     history = history_of(seed)

@@ -14,6 +14,7 @@ from coordinator.core.consumer.topic_partitions import TopicPartitions
 from coordinator.core.decision import Topics
 from coordinator.log.partition_log import PartitionLog
 from tests.core.consumer.world import World
+from tests.examples import examples
 
 NAMES = ("a", "b", "c", "d")
 SUBSCRIPTIONS: tuple[dict[str, Any], ...] = (
@@ -26,7 +27,7 @@ SUBSCRIPTIONS: tuple[dict[str, Any], ...] = (
 )
 WEIGHTS = (8, 3, 1, 1, 2, 2)
 STEPS = 60
-HISTORIES = 60
+HISTORIES = examples(60)
 
 
 def play(seed: int) -> list[Any]:
