@@ -397,7 +397,7 @@ def test_wherever_old_segments_end_the_groups_go_on_as_if_they_were_there():
                     stored = twins.durable.groups[group_id]
                     assert found.void_from(stored) == expected.void_from(stored)
                     compared += 1
-    assert compared > 1_000
+    assert compared > examples(1_000)
     assert left_out < compared / 20
 
 
