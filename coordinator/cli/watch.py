@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 DEFAULT_LISTEN: Final = "127.0.0.1:9192"
 ENDED_WITH_A_PROBLEM: Final = 1
 ASK_AGAIN_SECONDS: Final = 2
+DEFAULT_POLL_EVERY_MS: Final = 30_000
+DEFAULT_METRICS_GROUPS: Final = 100
 
 
 @click.command
@@ -71,6 +73,22 @@ ASK_AGAIN_SECONDS: Final = 2
     metavar="ZONE",
     help="Of times without one: Europe/Berlin, +02:00. By default it is found out by when the file was written.",
 )
+@click.option(
+    "--poll-every-ms",
+    type=click.IntRange(0, 86_400_000),
+    default=DEFAULT_POLL_EVERY_MS,
+    show_default=True,
+    metavar="MS",
+    help="How often members and lag of all groups are asked for; 0: never.",
+)
+@click.option(
+    "--metrics-groups",
+    type=click.IntRange(0, 1_000),
+    default=DEFAULT_METRICS_GROUPS,
+    show_default=True,
+    metavar="N",
+    help="Of --admin: how many groups have metrics of their own, those with the most lag first.",
+)
 @click.option("--admin", metavar="HOST:PORT", help="Of --into: the address of /metrics, /healthz and /readyz.")
 @click.option("--log-level", type=click.Choice(LOG_LEVELS), default="info", help="The least that is logged (info).")
 @click.option("--ready-file", type=click.Path(path_type=Path), help="Write this JSON file (bootstrap, pid) when ready.")
@@ -84,6 +102,8 @@ def command(
     groups: tuple[str, ...],
     log_format: str,
     log_zone: tzinfo | None,
+    poll_every_ms: int,
+    metrics_groups: int,
     admin: str | None,
     log_level: str,
     ready_file: Path | None,
@@ -109,12 +129,19 @@ def command(
         raise click.ClickException("--admin and --advertise go with --into")
     if log_format not in FORMATS:
         raise click.ClickException(f"{log_format!r} is none of the formats {', '.join(FORMATS)}")
-    options = WatchOptions(server=bootstrap, groups=groups, log_paths=broker_logs, log_format=log_format, zone=log_zone)
+    options = WatchOptions(
+        server=bootstrap,
+        groups=groups,
+        log_paths=broker_logs,
+        log_format=log_format,
+        zone=log_zone,
+        poll_seconds=poll_every_ms / 1_000,
+    )
     watching = _Watching(options, ReadyFile(ready_file))
     try:
         with closing(ServiceManager()) as manager, logging_to_stderr(log_level) as writer, watching.ready_file:
             if folder is not None:
-                own = partial(own_config, folder, listen, advertise, admin)
+                own = partial(own_config, folder, listen, advertise, admin, metrics_groups)
                 main = watching.into(own, manager, lambda: writer.lines_dropped)
             else:
                 assert topic is not None

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -17,8 +17,12 @@ from coordinator.observe.known import CLASSIC, Event, KnownGroup, KnownMember, R
 from coordinator.observe.logs import statements as said
 from coordinator.observe.logs.statements import OfGroup, Statement
 from coordinator.observe.places import Place, Source
+from coordinator.observe.polled import absent_events, polled_events
 from coordinator.observe.records.stored import ClassicGroup, ConsumerMember, GroupRecord
 from coordinator.observe.typed import with_causes
+
+if TYPE_CHECKING:
+    from coordinator.observe.poll import PresentGroup
 
 Seen = tuple[Place, GroupRecord] | Statement
 
@@ -223,9 +227,37 @@ class GroupObserver:
             places = (*telling.places_of.get(event["seq"], ()), *self._lines.of(event))
             self.events.append(ObservedEvent(with_causes(event), places, is_inferred and _is_inferred(event, places)))
 
+    # ---- polls
+
+    def take_poll(self, now: "PresentGroup", before: Place | None, *, was_absent: bool) -> bool:
+        """What a poll shows of the group, see `polled_events`; return False if it was left out.
+
+        That it is in the middle of a rebalance that lines tell, or if the group may not be described.
+        """
+        if self._current is not None or self._waiting or not now.is_described:
+            return False
+        telling = self._telling(now.place)
+        polled_events(telling, now, before, was_absent=was_absent)
+        if telling.events or telling.known.polled is None:
+            telling.known.polled = now.place
+        self._keep(telling, is_inferred=True)
+        return True
+
+    def take_absence(self, before: Place | None, at: Place) -> bool:
+        """A poll shows that there is no such group; return False if that is left to the lines."""
+        if not self._known.protocol or self._known.has_lines:
+            return False
+        telling = self._telling(at)
+        absent_events(telling, before, at)
+        telling.known.polled = at
+        self._keep(telling, is_inferred=True)
+        return True
+
     # ---- lines
 
     def _take_statement(self, statement: OfGroup) -> None:
+        if not self._has_records:
+            self._known.has_lines = True
         # A group that becomes a classic one prepares a rebalance before its records say so.
         is_epochs = self._known.protocol in OF_EPOCHS and not isinstance(statement, _OF_CLASSIC_GROUPS)
         if isinstance(statement, _OF_CONSUMER_GROUPS) or is_epochs:

@@ -80,6 +80,12 @@ class KnownGroup(msgspec.Struct):
     is_open: bool = False
     has_all_members: bool = False
     """Of a group that lines alone tell of: they begin with it, so that all its members are known."""
+    has_target: bool = False
+    """Of an epoch that polls tell of: its target assignment was there at one of them."""
+    polled: Place | None = None
+    """The last poll that told something; None: no poll has told of it."""
+    has_lines: bool = False
+    """Whether lines tell what happens to it: then a poll tells how it is, and not what happened."""
 
 
 def count(partitions: TopicPartitions) -> int:

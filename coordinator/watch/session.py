@@ -24,6 +24,7 @@ from coordinator.observe.logs.log_files import is_rotated
 from coordinator.observe.records.following import Followed, OffsetsFollower
 from coordinator.observe.records.offsets_topic import OffsetsTopic
 from coordinator.observe.topic_ids import TopicIds
+from coordinator.watch.polls import GroupPolls
 from coordinator.watch.positions import PositionError, Restored
 from coordinator.watch.sink import Sink, SinkError, restored
 from coordinator.watch.watcher import Counted, Watcher
@@ -46,6 +47,8 @@ class WatchOptions(msgspec.Struct, frozen=True, kw_only=True):
     log_paths: tuple[str, ...] = ()
     log_format: str = "auto"
     zone: tzinfo | None = None
+    poll_seconds: float = 0
+    """How often groups are polled; 0: never."""
 
 
 class Wanted(Container[str]):
@@ -114,6 +117,7 @@ class Session:
     def __init__(self, options: WatchOptions, stopped: threading.Event) -> None:
         self.options, self.stopped = options, stopped
         self.watcher: Watcher | None = None
+        self.polls: GroupPolls | None = None
         self.counted = Counted()
         self.problem = ""
         """Why nothing is watched now."""
@@ -154,14 +158,17 @@ class Session:
         wanted = Wanted(options.groups) if options.groups else None
         records = self._records(count, wanted, found)
         logs = Logs(options, wanted, found)
+        polls = GroupPolls(options.server, options.poll_seconds, wanted) if options.poll_seconds else None
         try:
+            if polls is not None:
+                polls.start()
             with TopicIds(options.server) as names:
                 starts = {} if records is None else records[1]
                 following = None if records is None else FollowedRecords(records[0], starts, self.stopped)
-                watcher = Watcher(sink, following, [], names, count, starts, logs_to_come=logs)
+                watcher = Watcher(sink, following, [], names, count, starts, logs_to_come=logs, polls=polls)
                 watcher.counted = self.counted
                 watcher.restore(found)
-                self.watcher, self.problem = watcher, ""
+                self.watcher, self.polls, self.problem = watcher, polls, ""
                 if self._told:
                     logger.info("watches again")
                     self._told = ""
@@ -169,6 +176,8 @@ class Session:
                 watcher.run(self.stopped)
         finally:
             logs.close()
+            if polls is not None:
+                polls.close()
             if records is not None:
                 records[0].close()
 
@@ -181,7 +190,7 @@ class Session:
             starts = follower.starts()
         except NoRight as problem:
             if not self._has_told_right:
-                logger.warning("records of groups may not be read: logs alone are watched", problem=str(problem))
+                logger.warning("records of groups may not be read: logs and polls are watched", problem=str(problem))
                 self._has_told_right = True
             return None
         if len(starts) != count:
