@@ -102,6 +102,11 @@ class FoldedGroup:
 
     is_observed = False
     """Whether it is what is seen of a group of another Kafka: much that a coordinator tells itself is not in it."""
+
+    def is_polled(self, generation: Generation) -> bool:
+        """Whether its times are those of polls: what happened was some time before them."""
+        return False
+
     late_to_rejoin: frozenset[str] = frozenset()
     """Of what is seen of a consumer group: the members of the classic protocol that did not join in time."""
     reasons_are_seen = True

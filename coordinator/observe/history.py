@@ -5,9 +5,10 @@ from typing import Self
 
 from coordinator.explain.claims.claim import Claim, Known
 from coordinator.explain.folded_group import GENERATIONS_KEPT
+from coordinator.explain.generation import Generation
 from coordinator.explain.history import GroupHistory
 from coordinator.observe.evidence import ObservedEvent
-from coordinator.observe.places import Place
+from coordinator.observe.places import Place, Source
 
 
 class ObservedHistory(GroupHistory):
@@ -35,6 +36,15 @@ class ObservedHistory(GroupHistory):
             self.observed[observed.event.seq] = observed
             self.reasons_are_seen |= observed.reasons_are_seen
         return is_new
+
+    def is_polled(self, generation: Generation) -> bool:
+        began = self.observed.get(generation.first_seq)
+        return began is not None and all(each.source is Source.POLL for each in began.places)
+
+    @property
+    def counts_polls(self) -> bool:
+        """Whether generations have numbers that no record and no line has: polls saw them."""
+        return any(not each.is_epoch and self.is_polled(each) for each in self.generations)
 
     def places_of(self, claim: Claim) -> tuple[Place, ...]:
         """Where the events were seen that a claim rests on, each once, in order of time."""

@@ -9,11 +9,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from coordinator.audit.schema import PARTITIONS_NAMED_MAX, TopicPartitions
-from coordinator.core.causes import InferredCause
 from coordinator.explain.generation import CLASSIC, OF_EPOCHS
 from coordinator.observe.classic import change_members
 from coordinator.observe.consumer import FIRST_EPOCH_MAX
-from coordinator.observe.known import KnownGroup, KnownMember, Telling, Trigger, count, trigger
+from coordinator.observe.known import KnownGroup, KnownMember, Telling, Trigger, count
 from coordinator.observe.places import Place
 from coordinator.observe.records.stored import ClassicGroup, ClassicMember
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 ASSIGNING: Final = "Assigning"
 STABLE: Final = "Stable"
 EMPTY: Final = "Empty"
+SHARE: Final = "share"
 SETTLED: Final = frozenset({STABLE, EMPTY})
 
 
@@ -154,8 +154,7 @@ def _tell_epoch(telling: Telling, now: "PresentGroup", record: ClassicGroup, tri
     known, epoch = telling.known, now.epoch or 0
     is_new = epoch > known.generation_id
     if is_new:
-        if known.is_open:
-            telling.tell("rebalance.superseded", rebalance_ms=None)
+        # Whether the one before became stable between the polls is not seen, so nothing says that it did not.
         _begin(telling, epoch, now, triggers)
         known.generation_id, known.is_open, known.has_target, known.state = epoch, True, False, now.state
     if known.is_open and not known.has_target and now.state != ASSIGNING:
@@ -171,9 +170,8 @@ def _tell_epoch(telling: Telling, now: "PresentGroup", record: ClassicGroup, tri
 def _begin(telling: Telling, generation_id: int, now: "PresentGroup", triggers: list[Trigger]) -> None:
     known = telling.known
     before = known.generation_id or min(generation_id, FIRST_EPOCH_MAX) - 1
-    found = triggers or [trigger(InferredCause.NO_CHANGE_SEEN, None, telling.time_ms)]
     known.protocol_type, known.protocol_name = now.protocol_type, now.protocol_name
-    telling.begin(generation_id, found, None, max(0, generation_id - before - 1))
+    telling.begin(generation_id, triggers, None, max(0, generation_id - before - 1))
 
 
 def _start(telling: Telling, now: "PresentGroup", triggers: list[Trigger]) -> None:
@@ -200,13 +198,14 @@ def _assign(telling: Telling, record: ClassicGroup) -> None:
 def _end(telling: Telling, now: "PresentGroup", triggers: list[Trigger]) -> None:
     known = telling.known
     known.state = now.state
+    is_shared = now.type == SHARE  # several members read a partition, so it has no owner
     if not known.members:
         telling.tell("group.emptied", rebalance_ms=None, triggers=triggers)
         return
     telling.tell(
         "generation.stable",
         members=len(known.members),
-        partitions=telling.partition_count(),
+        partitions=None if is_shared else telling.partition_count(),
         rebalance_ms=None,
     )
 
