@@ -89,6 +89,8 @@ class GroupStream:
         self._completed_at: float | None = None
         self._poll: Waiting | None = None
         """The last poll, if it is not told."""
+        self._absent_ms: int | None = None
+        """When a poll began that saw no such group, if no poll after it could tell of the group."""
         self._arrived = float("-inf")
         """When the last record or line was read."""
         self._polled: Place | None = None
@@ -131,6 +133,7 @@ class GroupStream:
     def put_poll(self, poll: PollOfGroup, arrived: float) -> None:
         """It takes the place of one that is not told yet: what that showed may have been over by then."""
         self._poll = Waiting(poll.place.time_ms, arrived, poll)
+        self._absent_ms = poll.absent_ms or self._absent_ms
 
     @property
     def has_waiting(self) -> bool:
@@ -208,15 +211,15 @@ class GroupStream:
         if self._arrived >= poll.asked_at:
             return
         before = self._polled or self._observer.known.polled
-        if before is None and poll.absent_ms is not None:
-            before = msgspec.structs.replace(poll.place, name=LIST_GROUPS, time_ms=poll.absent_ms, broker_id=None)
+        if before is None and self._absent_ms is not None:
+            before = msgspec.structs.replace(poll.place, name=LIST_GROUPS, time_ms=self._absent_ms, broker_id=None)
         known = self._observer.known.polled
         if poll.group is None:
             is_taken = self._observer.take_absence(before, poll.place)
         else:
             is_taken = self._observer.take_poll(poll.group, before, was_absent=before is not None)
         if is_taken:
-            self._polled = poll.place
+            self._polled, self._absent_ms = poll.place, None
         self.is_changed |= known is not self._observer.known.polled
 
     def _tell_line(self, line: LoggedStatement) -> None:

@@ -54,7 +54,8 @@ class GroupPolls:
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="polls", daemon=True)
         self._told: set[str] = set()
-        self._problem = ""
+        self.problem = ""
+        """Why the last poll is not whole."""
         self._slices = 1
         self.now = PolledNow()
 
@@ -90,9 +91,9 @@ class GroupPolls:
                 self._poll(begun)
             except ClientError as problem:
                 wait = min(self._every, RETRY_SECONDS)
-                if str(problem) != self._problem:
-                    self._problem = str(problem)
-                    logger.warning("groups cannot be polled; it is tried again", problem=self._problem)
+                if str(problem) != self.problem:
+                    self.problem = str(problem)
+                    logger.warning("groups cannot be polled; it is tried again", problem=self.problem)
             except Exception:
                 logger.exception("unhandled exception while polling groups; continuing with the next poll")
                 self._poller.close()
@@ -117,8 +118,8 @@ class GroupPolls:
         self.now = msgspec.structs.replace(self.now, requests=self._poller.requests)
 
     def _end(self, end: PollEnd, found: dict[str, PresentGroup], begun: float) -> None:
-        if self._problem:
-            self._problem = ""
+        if self.problem:
+            self.problem = ""
             logger.info("groups are polled again")
         for right, missing_of in end.missing.items():
             if right not in self._told:

@@ -58,9 +58,7 @@ class Polls:
 
     def line(self, statement: OfGroup, number: int) -> list[str]:
         self.now += 1
-        self.stream.put_line(
-            LoggedStatement(statement, "server.log", (0, number), statement.place.time_ms), self.now
-        )
+        self.stream.put_line(LoggedStatement(statement, "server.log", (0, number), statement.place.time_ms), self.now)
         return self.tell()
 
     def tell(self) -> list[str]:
@@ -165,6 +163,16 @@ def test_a_group_that_was_not_there_at_the_poll_before_is_new():
     assert polls.poll(None, number=3) == []
     assert polls.poll(present(4, member("b", 0, 1)))[0] == "group.created"
     assert polls.events[-1].event.generation_id == 1
+
+
+def test_a_new_group_that_could_not_be_described_at_once_is_new():
+    """As one that is made while it is polled: it is listed, and described as none."""
+    polls = Polls()
+    listed = present(1)
+    listed.place = Place(Source.POLL, LIST_GROUPS, T0 + EVERY_MS)
+    assert polls.poll(listed, absent_ms=T0) == []
+    assert polls.poll(present(2, member("a", 0, 1)))[0] == "group.created"
+    assert [each.time_ms for each in polls.events[0].places] == [T0, T0 + 2 * EVERY_MS]
 
 
 def test_a_group_of_an_earlier_epoch_is_another_one_and_one_of_another_protocol_with_a_member_goes_on():
