@@ -26,7 +26,7 @@ ADVICE: Final = {
     "polls lack a right; the rest goes on": "`right` would let the watcher see more: of what is in `of`.",
     "unhandled exception while polling groups; continuing with the next poll": DEFECT,
     "records of groups could not be read": "`problem` has the partition and its offsets. What they said is missing.",
-    "a broker's log could not be read as a whole": "`problem` says what is missing. Keep rotated files for longer than "
+    "a log could not be read as a whole": "`problem` says what is missing. Keep rotated files for longer than "
     "the watcher may be away, and let its user read them.",
     "more is held than can be: it is told in the order in which it was read": "A source is far behind the others: more "
     "CPU, or fewer groups (--group). Lines and records of the same thing may be told apart.",

@@ -64,6 +64,13 @@ DEFAULT_METRICS_GROUPS: Final = 100
     help="Logs of Kafka's brokers to follow: a file, a folder or a pattern. May be repeated.",
 )
 @click.option(
+    "--client-log",
+    "client_logs",
+    multiple=True,
+    metavar="PATH",
+    help="Logs of clients to follow, which say why they left; as --broker-log.",
+)
+@click.option(
     "--group", "groups", multiple=True, metavar="PATTERN", help="Only these groups: billing-*. May be repeated."
 )
 @click.option("--log-format", default=AUTO, show_default=True, metavar="NAME", help="The format of the lines.")
@@ -99,6 +106,7 @@ def command(
     advertise: str | None,
     topic: str | None,
     broker_logs: tuple[str, ...],
+    client_logs: tuple[str, ...],
     groups: tuple[str, ...],
     log_format: str,
     log_zone: tzinfo | None,
@@ -133,6 +141,7 @@ def command(
         server=bootstrap,
         groups=groups,
         log_paths=broker_logs,
+        client_paths=client_logs,
         log_format=log_format,
         zone=log_zone,
         poll_seconds=poll_every_ms / 1_000,

@@ -12,12 +12,15 @@ from typing import Any, Final
 
 import msgspec
 
+from coordinator.core.causes import Cause
 from coordinator.observe.alignment import is_confirmed, member_ids, record_key
 from coordinator.observe.classic_lines import Members
 from coordinator.observe.consumer import TopicNames
 from coordinator.observe.evidence import ObservedEvent
 from coordinator.observe.group import GroupObserver, ahead_ms, members_in
 from coordinator.observe.kept_group import KeptGroup, LineMark, kept_group, observer_state
+from coordinator.observe.known import Removed
+from coordinator.observe.logs.client_statements import ClientStatement
 from coordinator.observe.logs.statements import OfGroup
 from coordinator.observe.places import Place
 from coordinator.observe.poll import LIST_GROUPS, PresentGroup
@@ -40,6 +43,14 @@ class LoggedStatement(msgspec.Struct, frozen=True):
     log: str
     mark: LineMark
     order_ms: int
+
+
+class LoggedClient(msgspec.Struct, frozen=True):
+    """A statement of a client's log, and which line of which log it is."""
+
+    statement: ClientStatement
+    log: str
+    mark: LineMark
 
 
 class PollOfGroup(msgspec.Struct, frozen=True):
@@ -128,6 +139,18 @@ class GroupStream:
             return False
         insort(self._lines, Waiting(line.order_ms, arrived, line), key=_order)
         self._arrived = arrived
+        return True
+
+    def put_client(self, line: LoggedClient) -> bool:
+        """Return False if it was read before. It is taken at once: what it explains is told later."""
+        read_to = self._kept.lines_to.get(line.log)
+        if read_to is not None and line.mark <= read_to:
+            return False
+        self._kept.lines_to = {**self._kept.lines_to, line.log: line.mark}
+        said = self._kept.clients.put(line.statement)
+        if said is not None:
+            self._observer.state.explained[said.who] = Removed(Cause.MEMBER_LEFT, said.reason)
+        self.is_changed = True
         return True
 
     def put_poll(self, poll: PollOfGroup, arrived: float) -> None:
@@ -230,8 +253,9 @@ class GroupStream:
                 self._kept.is_whole = False
                 self._observer.leave_lines_out()
             return
+        statement = self._kept.clients.explained(line.statement)
         self._kept.reasons_are_seen = self._kept.reasons_are_seen or tells_reason(line.statement)
-        self._observer.take(line.statement)
+        self._observer.take(statement)
 
     def _is_confirmed(self, statement: OfGroup) -> bool:
         times: dict[tuple[str, int], list[int]] = {}
@@ -281,6 +305,7 @@ class GroupStream:
             recent=beside.recent,
             is_whole=beside.is_whole,
             reasons_are_seen=beside.reasons_are_seen,
+            clients=beside.clients,
         )
 
     def go_on(self, kept: KeptGroup, now: float) -> None:

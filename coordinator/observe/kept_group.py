@@ -7,6 +7,7 @@ import msgspec
 from coordinator.audit.schema.observed import cause_of
 from coordinator.core.causes import Cause, Requester
 from coordinator.observe.classic_lines import Gathered
+from coordinator.observe.clients_said import ClientsSaid
 from coordinator.observe.group import ObserverState
 from coordinator.observe.known import KnownGroup, KnownMember, Removed
 from coordinator.observe.logs import statements as said
@@ -51,6 +52,7 @@ class KeptGroup(msgspec.Struct, array_like=True):
     is_whole: bool = True
     reasons_are_seen: bool = False
     gone: tuple[Place, Cause] | None = None
+    clients: ClientsSaid = msgspec.field(default_factory=ClientsSaid)
 
 
 _STATEMENTS: Final[dict[str, type[OfGroup]]] = {

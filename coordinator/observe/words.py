@@ -45,7 +45,10 @@ def _polls(places: list[Place], at: Clock) -> str:
 
 
 def _line(place: Place, at: Clock) -> str:
-    who = "a broker" if place.broker_id is None else f"broker {place.broker_id}"
+    if place.source is Source.CLIENT_LOG:
+        who = "the client"
+    else:
+        who = "a broker" if place.broker_id is None else f"broker {place.broker_id}"
     where = printable(PurePath(place.name).name)
     number = "" if place.position is None else f":{place.position}"
     return f"{who} logged it at {at(place.time_ms)} ({where}{number})"

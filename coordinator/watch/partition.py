@@ -9,7 +9,7 @@ import msgspec
 from coordinator.audit.schema import TAGS, Record
 from coordinator.audit.schema.observed import ObservedEvent, encode_observed
 from coordinator.observe.consumer import TopicNames
-from coordinator.observe.group_stream import GroupStream, LoggedStatement, PollOfGroup, Waiting
+from coordinator.observe.group_stream import GroupStream, LoggedClient, LoggedStatement, PollOfGroup, Waiting
 from coordinator.observe.kept_group import LineMark, encode_group
 from coordinator.observe.logs.followed import LogPosition
 from coordinator.observe.places import Place
@@ -104,6 +104,12 @@ class PartitionWatch:
                 last = line
         if last is not None:
             self._chunks.setdefault(last.log, []).append(_Chunk(before, last.mark))
+
+    def put_client(self, group_id: str, line: LoggedClient) -> None:
+        """A line of the log of a client of one of this partition's groups."""
+        stream = self._stream(group_id)
+        if stream.put_client(line):
+            self._note(stream)
 
     def put_poll(self, group_id: str, poll: PollOfGroup, now: float) -> None:
         """What a poll shows, of a group that records do not tell of, or that nothing is known of."""

@@ -9,6 +9,7 @@ from datetime import tzinfo
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
+from time import monotonic
 from typing import Final
 
 import msgspec
@@ -18,6 +19,7 @@ from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.wire import ClientError
 from coordinator.logger import logger
 from coordinator.observe.errors import NoRight, OffsetsUnavailable
+from coordinator.observe.logs.client_following import ClientLogFollower
 from coordinator.observe.logs.followed import LogPosition
 from coordinator.observe.logs.following import LogFollower
 from coordinator.observe.logs.log_files import is_rotated
@@ -45,6 +47,8 @@ class WatchOptions(msgspec.Struct, frozen=True, kw_only=True):
     server: Bootstrap
     groups: tuple[str, ...] = ()
     log_paths: tuple[str, ...] = ()
+    client_paths: tuple[str, ...] = ()
+    """Logs of clients."""
     log_format: str = "auto"
     zone: tzinfo | None = None
     poll_seconds: float = 0
@@ -219,25 +223,33 @@ class Logs:
         options: WatchOptions,
         wanted: Container[str] | None,
         found: Found,
+        *,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
+        self._clock = clock
         self._options, self._wanted = options, wanted
         self._starts = _first_positions(found)
         self._followers: dict[str, LogFollower] = {}
 
     def new(self) -> Iterator[LogFollower]:
         """Those that were not there before."""
-        for path in sorted({path for each in self._options.log_paths for path in _named(each)}):
-            if str(path) in self._followers:
-                continue
-            wanted = self._wanted
-            follower = self._followers[str(path)] = LogFollower(
-                path,
-                self._starts.get(str(path)),
-                log_format=self._options.log_format,
-                zone=self._options.zone,
-                is_wanted=(lambda _: True) if wanted is None else wanted.__contains__,
-            )
-            yield follower
+        options = self._options
+        for make, paths in ((LogFollower, options.log_paths), (ClientLogFollower, options.client_paths)):
+            for path in sorted({path for each in paths for path in _named(each)}):
+                if str(path) not in self._followers:
+                    yield self._follower(make, path)
+
+    def _follower(self, make: type[LogFollower], path: Path) -> LogFollower:
+        wanted = self._wanted
+        found = self._followers[str(path)] = make(
+            path,
+            self._starts.get(str(path)),
+            log_format=self._options.log_format,
+            zone=self._options.zone,
+            is_wanted=(lambda _: True) if wanted is None else wanted.__contains__,
+            clock=self._clock,
+        )
+        return found
 
     def close(self) -> None:
         for each in self._followers.values():

@@ -207,12 +207,15 @@ class Watcher:
         found = source.log.follow()
         now = self._clock()
         for note in found.notes:
-            logger.warning("a broker's log could not be read as a whole", problem=note)
+            logger.warning("a log could not be read as a whole", problem=note)
         of: dict[int, list[LoggedStatement]] = {}
         for line in found.lines:
             of.setdefault(partition_for(line.statement.group_id, len(self.partitions)), []).append(line)
             source.newest_ms = max(line.order_ms, source.newest_ms or 0)
-        self.counted.lines += len(found.lines)
+        for client in found.clients:
+            group_id = client.statement.group_id or ""
+            self._partition_of(group_id).put_client(group_id, client)
+        self.counted.lines += len(found.lines) + len(found.clients)
         for partition, lines in of.items():
             self.partitions[partition].put_lines(lines, found.before, now)
         source.current_at = found.current_at
