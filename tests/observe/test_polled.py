@@ -1,4 +1,4 @@
-"""What polls of admin APIs show of a group, one after the other, is its history: when, who, and no cause that is guessed."""
+"""What polls of admin APIs show of a group, one after the other, is its history: who and when, and no guessed cause."""
 
 from collections.abc import Sequence
 from typing import Final
