@@ -147,11 +147,16 @@ class GroupStream:
         if read_to is not None and line.mark <= read_to:
             return False
         self._kept.lines_to = {**self._kept.lines_to, line.log: line.mark}
+        self._observer.take_client(line.statement)
         said = self._kept.clients.put(line.statement)
         if said is not None:
             self._observer.state.explained[said.who] = Removed(Cause.MEMBER_LEFT, said.reason)
         self.is_changed = True
         return True
+
+    def told_at_once(self) -> list[ObservedEvent]:
+        """The events of lines of clients, which wait for nothing."""
+        return self._told()
 
     def put_poll(self, poll: PollOfGroup, arrived: float) -> None:
         """It takes the place of one that is not told yet: what that showed may have been over by then."""

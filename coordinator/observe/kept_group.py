@@ -13,6 +13,7 @@ from coordinator.observe.known import KnownGroup, KnownMember, Removed
 from coordinator.observe.logs import statements as said
 from coordinator.observe.logs.statements import OfGroup
 from coordinator.observe.places import Place
+from coordinator.observe.refusals import Refusals
 
 LineMark = tuple[int, int]
 """Which file of a log, counted since the watcher first saw it, and which line of it."""
@@ -53,6 +54,7 @@ class KeptGroup(msgspec.Struct, array_like=True):
     reasons_are_seen: bool = False
     gone: tuple[Place, Cause] | None = None
     clients: ClientsSaid = msgspec.field(default_factory=ClientsSaid)
+    refusals: Refusals = msgspec.field(default_factory=Refusals)
 
 
 _STATEMENTS: Final[dict[str, type[OfGroup]]] = {
@@ -82,6 +84,7 @@ def kept_group(group_id: str, state: ObserverState) -> KeptGroup:
         [(kind, key, place) for (kind, key), place in state.line_places.items()],  # type: ignore[misc]
         state.members,
         gone=state.gone,
+        refusals=state.refusals,
     )
 
 
@@ -95,6 +98,7 @@ def observer_state(kept: KeptGroup) -> ObserverState:
         {(kind, key): place for kind, key, place in kept.line_places},
         kept.members,
         kept.gone,
+        kept.refusals,
     )
 
 

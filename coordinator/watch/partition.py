@@ -109,6 +109,7 @@ class PartitionWatch:
         """A line of the log of a client of one of this partition's groups."""
         stream = self._stream(group_id)
         if stream.put_client(line):
+            self._events += stream.told_at_once()
             self._note(stream)
 
     def put_poll(self, group_id: str, poll: PollOfGroup, now: float) -> None:
