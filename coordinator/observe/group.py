@@ -266,6 +266,9 @@ class GroupObserver:
     # ---- lines
 
     def _take_statement(self, statement: OfGroup) -> None:
+        if isinstance(statement, (said.GroupLoaded, said.GroupUnloaded)):
+            self._take_move(statement)
+            return
         if not self._has_records:
             self._known.has_lines = True
         # A group that becomes a classic one prepares a rebalance before its records say so.
@@ -281,10 +284,23 @@ class GroupObserver:
         elif isinstance(statement, _CHANGES):
             current = self._current
             (self._waiting if current is None or current.is_complete else current.changes).append(statement)
-        elif isinstance(statement, said.GroupLoaded):
-            self._finish(statement.place)
         elif isinstance(statement, said.GroupDied):
             self._deleted(statement, Cause.NO_OFFSETS)
+
+    def _take_move(self, statement: said.GroupLoaded | said.GroupUnloaded) -> None:
+        """A broker gave the group up, or took it: a broker that did not have it last gives up nothing."""
+        known, place = self._known, statement.place
+        if isinstance(statement, said.GroupUnloaded):
+            if known.coordinator in (None, place.broker_id):
+                known.unloaded = place
+            return
+        self._finish(place)
+        if not self._known.protocol:
+            self._known.coordinator = place.broker_id
+            return
+        telling = self._telling(place)
+        telling.load(place)
+        self._keep(telling, is_inferred=False)
 
     def _take_step(self, statement: said.GroupStabilized | said.AssignmentReceived | said.GroupEmptied) -> None:
         current = self._current

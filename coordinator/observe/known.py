@@ -87,6 +87,10 @@ class KnownGroup(msgspec.Struct):
     """Of a group that lines alone tell of: they begin with it, so that all its members are known."""
     has_target: bool = False
     """Of an epoch that polls tell of: its target assignment was there at one of them."""
+    coordinator: int | None = None
+    """The broker that loaded it last."""
+    unloaded: Place | None = None
+    """Where that broker said that it gave the group up."""
     polled: Place | None = None
     """The last poll that told something; None: no poll has told of it."""
     has_lines: bool = False
@@ -258,6 +262,21 @@ class Telling:
             protocol_name=known.protocol_name,
             leader=known.leader,
             members=self.snapshots(),
+        )
+
+    def load(self, loaded: Place) -> None:
+        """Another broker coordinates the group from now on, or the same one again."""
+        known, broker = self.known, loaded.broker_id
+        self.places = (loaded,) if known.unloaded is None else (loaded, known.unloaded)
+        known.coordinator, known.unloaded = broker, None
+        self.tell(
+            "group.loaded",
+            group_type=known.protocol,
+            protocol_type=known.protocol_type,
+            protocol_name=known.protocol_name,
+            leader=known.leader,
+            members=self.snapshots(),
+            lost=False,
         )
 
     def snapshots(self) -> list[Event]:
