@@ -97,8 +97,10 @@ offsets, transactions and the sizes of logs are 0 there or missing: they are the
 WATCH_HEAD = """
 ## A watcher of another Kafka
 
-`coordinator watch --into DIR --admin HOST:PORT` ([observe.md](observe.md)) has these beside the metrics above, of which
-those of groups are 0: it coordinates none. `/readyz` is 503 while nothing can be watched, and says why.
+`coordinator watch --into DIR --admin HOST:PORT` ([observe.md](observe.md)) has these beside the metrics above. It
+coordinates no groups, so what counts groups is 0; the state, the members and the lag of single groups are those that
+its polls find, of the `--metrics-groups` groups with the most lag. `/readyz` is 503 while nothing can be watched, and
+says why.
 """
 
 

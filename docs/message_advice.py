@@ -20,10 +20,13 @@ ADVICE: Final = {
     "cannot watch; it is tried again": WATCHED + "`problem` names what fails.",
     "the Kafka that is watched is away; it is tried again": WATCHED + "Nothing is lost as long as its records are not "
     "compacted.",
-    "records of groups may not be read: logs alone are watched": "Give the user of --command-config READ on the topic "
-    "__consumer_offsets: without it nobody knows who owned what.",
+    "records of groups may not be read: logs and polls are watched": "Give the user of --command-config READ on the "
+    "topic __consumer_offsets, if you can: without it what happens between two polls is known from logs alone.",
+    "groups cannot be polled; it is tried again": WATCHED + "Records and logs are followed meanwhile.",
+    "polls lack a right; the rest goes on": "`right` would let the watcher see more: of what is in `of`.",
+    "unhandled exception while polling groups; continuing with the next poll": DEFECT,
     "records of groups could not be read": "`problem` has the partition and its offsets. What they said is missing.",
-    "a broker's log could not be read as a whole": "`problem` says what is missing. Keep rotated files for longer than "
+    "a log could not be read as a whole": "`problem` says what is missing. Keep rotated files for longer than "
     "the watcher may be away, and let its user read them.",
     "more is held than can be: it is told in the order in which it was read": "A source is far behind the others: more "
     "CPU, or fewer groups (--group). Lines and records of the same thing may be told apart.",

@@ -15,7 +15,7 @@ import msgspec
 
 from coordinator.cli.bronze_reader import BRONZE, bronze_records
 from coordinator.cli.ready_file import ReadyFile
-from coordinator.cli.server_options import COMMAND_CONFIG_OPTION, with_security
+from coordinator.cli.server_options import COMMAND_CONFIG_OPTION, server_of, with_security
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.wire import ClientError
 from coordinator.dashboard.links import Origin
@@ -45,6 +45,17 @@ class Guards(msgspec.Struct, frozen=True):
 @click.option(
     "--tables", type=click.Path(file_okay=False, path_type=Path), help="Tables of `coordinator pipeline`, for the past."
 )
+@click.option(
+    "--lag-from",
+    metavar="HOST:PORT",
+    help="Where the lag is asked for; by default --bootstrap. With that of a watcher: the Kafka that it watches.",
+)
+@click.option(
+    "--lag-config",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="As --command-config, of --lag-from.",
+)
 @click.option("--listen", default=DEFAULT_LISTEN, show_default=True, metavar="HOST:PORT", help="Port 0: a free one.")
 @click.option(
     "--allow-host",
@@ -73,6 +84,8 @@ class Guards(msgspec.Struct, frozen=True):
 def command(
     bootstrap: Bootstrap | None,
     tables: Path | None,
+    lag_from: str | None,
+    lag_config: Path | None,
     listen: str,
     allowed_hosts: tuple[str, ...],
     allow_actions: bool,
@@ -94,6 +107,9 @@ def command(
     host, _, port = listen.rpartition(":")
     if not host or not port.isdecimal() or int(port) > 65_535:
         raise click.ClickException(f"--listen {listen}: expected HOST:PORT")
+    if lag_config is not None and lag_from is None:
+        raise click.ClickException("--lag-config needs a server: --lag-from HOST:PORT")
+    lag_server = bootstrap if lag_from is None else server_of(lag_from, lag_config)
     if allow_actions:
         _check_actions(bootstrap, host, allowed_hosts)
     origin = Origin(bootstrap, tables)
@@ -105,7 +121,7 @@ def command(
             click.echo(f"coordinator: other hosts may reach {listen}; it has no {lacks}", err=True)
         with ReadyFile(ready_file) as ready, _bind(host.strip("[]"), int(port)) as listener:
             guards = Guards(allowed_hosts, logins, tls)
-            asyncio.run(_serve(origin, listener, guards, ready, allow_actions=allow_actions))
+            asyncio.run(_serve(origin, lag_server, listener, guards, ready, allow_actions=allow_actions))
     except (ClientError, LoginFileError) as problem:
         raise click.ClickException(str(problem)) from problem
     except OSError as problem:
@@ -148,6 +164,7 @@ def _bind(host: str, port: int) -> socket.socket:
 
 async def _serve(
     origin: Origin,
+    lag_server: Bootstrap | None,
     listener: socket.socket,
     guards: Guards,
     ready_file: ReadyFile,
@@ -167,7 +184,7 @@ async def _serve(
     loop = asyncio.get_running_loop()
     feed = Feed(EventQueue(board, loop), bronze_records(tables, None) if tables is not None else (), bootstrap)
     feed.start()
-    lag_feed = LagFeed(board, loop, bootstrap) if bootstrap is not None else None
+    lag_feed = LagFeed(board, loop, lag_server) if lag_server is not None else None
     if lag_feed is not None:
         lag_feed.start()
     host, port = listener.getsockname()[:2]

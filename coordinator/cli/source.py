@@ -69,7 +69,7 @@ class Source:
                 with AuditTopic(self.bootstrap) as topic:
                     history = _folded(group_id, topic.events_about(group_id))
                     is_watched = isinstance(history, ObservedHistory)
-                    return Told(history, time.time_ns() // 1_000_000, is_watched=is_watched)
+                    return Told(history, time.time_ns() // 1_000_000, _notes_of(history), is_watched=is_watched)
             except NoAuditTopic:
                 pass  # a Kafka that others run
         with bars() as progress:
@@ -90,6 +90,12 @@ class Source:
 
         assert self.tables is not None
         return bronze_records(self.tables, group_id, with_coordinator=with_coordinator)
+
+
+def _notes_of(history: GroupHistory) -> list[str]:
+    if isinstance(history, ObservedHistory) and history.counts_polls:
+        return ["no API tells the generations of a classic group: those that polls have seen are counted"]
+    return []
 
 
 def _folded(group_id: str, records: Iterable[AuditRecord]) -> GroupHistory:

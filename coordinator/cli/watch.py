@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 DEFAULT_LISTEN: Final = "127.0.0.1:9192"
 ENDED_WITH_A_PROBLEM: Final = 1
 ASK_AGAIN_SECONDS: Final = 2
+DEFAULT_POLL_EVERY_MS: Final = 30_000
+DEFAULT_METRICS_GROUPS: Final = 100
 
 
 @click.command
@@ -62,6 +64,13 @@ ASK_AGAIN_SECONDS: Final = 2
     help="Logs of Kafka's brokers to follow: a file, a folder or a pattern. May be repeated.",
 )
 @click.option(
+    "--client-log",
+    "client_logs",
+    multiple=True,
+    metavar="PATH",
+    help="Logs of clients to follow, which say why they left; as --broker-log.",
+)
+@click.option(
     "--group", "groups", multiple=True, metavar="PATTERN", help="Only these groups: billing-*. May be repeated."
 )
 @click.option("--log-format", default=AUTO, show_default=True, metavar="NAME", help="The format of the lines.")
@@ -70,6 +79,22 @@ ASK_AGAIN_SECONDS: Final = 2
     type=Zone(),
     metavar="ZONE",
     help="Of times without one: Europe/Berlin, +02:00. By default it is found out by when the file was written.",
+)
+@click.option(
+    "--poll-every-ms",
+    type=click.IntRange(0, 86_400_000),
+    default=DEFAULT_POLL_EVERY_MS,
+    show_default=True,
+    metavar="MS",
+    help="How often members and lag of all groups are asked for; 0: never.",
+)
+@click.option(
+    "--metrics-groups",
+    type=click.IntRange(0, 1_000),
+    default=DEFAULT_METRICS_GROUPS,
+    show_default=True,
+    metavar="N",
+    help="Of --admin: how many groups have metrics of their own, those with the most lag first.",
 )
 @click.option("--admin", metavar="HOST:PORT", help="Of --into: the address of /metrics, /healthz and /readyz.")
 @log_options("info")
@@ -81,9 +106,12 @@ def command(
     advertise: str | None,
     topic: str | None,
     broker_logs: tuple[str, ...],
+    client_logs: tuple[str, ...],
     groups: tuple[str, ...],
     log_format: str,
     log_zone: tzinfo | None,
+    poll_every_ms: int,
+    metrics_groups: int,
     admin: str | None,
     log_level: str,
     log_style: str,
@@ -109,7 +137,15 @@ def command(
         raise click.ClickException("--admin and --advertise go with --into")
     if log_format not in FORMATS:
         raise click.ClickException(f"{log_format!r} is none of the formats {', '.join(FORMATS)}")
-    options = WatchOptions(server=bootstrap, groups=groups, log_paths=broker_logs, log_format=log_format, zone=log_zone)
+    options = WatchOptions(
+        server=bootstrap,
+        groups=groups,
+        log_paths=broker_logs,
+        client_paths=client_logs,
+        log_format=log_format,
+        zone=log_zone,
+        poll_seconds=poll_every_ms / 1_000,
+    )
     watching = _Watching(options, ReadyFile(ready_file))
     try:
         with (
@@ -118,7 +154,7 @@ def command(
             watching.ready_file,
         ):
             if folder is not None:
-                own = partial(own_config, folder, listen, advertise, admin)
+                own = partial(own_config, folder, listen, advertise, admin, metrics_groups)
                 main = watching.into(own, manager, lambda: writer.lines_dropped)
             else:
                 assert topic is not None

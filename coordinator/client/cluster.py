@@ -74,10 +74,19 @@ class Cluster:
         for connection in (self.anyone, *self._connections.values()):
             connection.socket.close()
 
+    @property
+    def requests(self) -> int:
+        """That were sent to the brokers, without the connections' own."""
+        return sum(each.requests for each in (self.anyone, *self._connections.values()))
+
     def brokers(self) -> list[WireConnection]:
         """A connection to each broker."""
+        return list(self.brokers_by_id().values())
+
+    def brokers_by_id(self) -> dict[int, WireConnection]:
+        """As `brokers`, by the ids of their nodes."""
         self._learn_brokers(self.anyone.send_latest(MetadataRequest(topics=[])))
-        return [self._broker(node_id) for node_id in sorted(self._addresses)]
+        return {node_id: self._broker(node_id) for node_id in sorted(self._addresses)}
 
     def coordinator(self, group_id: str) -> WireConnection:
         return self._connection(coordinator_of(self.anyone, group_id))

@@ -183,9 +183,22 @@ def group_lags(
         for start in range(0, len(listed) - left_out, GROUPS_AT_ONCE):
             part = listed[start : min(start + GROUPS_AT_ONCE, groups_max)]
             described = _described(broker, part)
-            committed = committed_of_groups(broker, [each.group_id for each in part])
-            yield DescribedGroups(described, _add_lags(cluster, described, committed), left_out)
+            yield DescribedGroups(described, add_lags(cluster, broker, described)[0], left_out)
             left_out = 0
+
+
+def add_lags(
+    cluster: Cluster, coordinator: WireConnection, groups: Sequence[DescribedGroup]
+) -> tuple[dict[Partition, int], dict[str, int]]:
+    """Give groups of a coordinator their partitions with lag.
+
+    Return the leaders of these, and the errors of the groups whose offsets cannot be fetched.
+
+    Raises:
+        ClientError: a broker does not answer.
+    """
+    committed = committed_of_groups(coordinator, [each.group_id for each in groups])
+    return _add_lags(cluster, groups, committed), committed.errors
 
 
 def describe_group(server: Server, group_id: str) -> DescribedGroup:
@@ -202,7 +215,7 @@ def describe_group(server: Server, group_id: str) -> DescribedGroup:
         if group.is_missing:
             raise NoSuchGroup(f"there is no group {group_id} on {server}")
         raise_for_error(group.error_code, f"cannot describe group {group_id}")
-        described = _without_lags(group)
+        described = without_lags(group)
         committed = committed_of_groups(coordinator, [group_id])
         raise_for_error(committed.errors.get(group_id, 0), f"cannot fetch the committed offsets of group {group_id}")
         leaders = _add_lags(cluster, [described], committed)
@@ -300,12 +313,13 @@ def _described(broker: WireConnection, listed: Sequence[ListedGroup]) -> list[De
     return [
         DescribedGroup(each.group_id, each.state, each.protocol_type, "", [])
         if (group := found.get(each.group_id)) is None or group.is_missing or group.error_code
-        else _without_lags(group)
+        else without_lags(group)
         for each in listed
     ]
 
 
-def _without_lags(group: GroupMembers) -> DescribedGroup:
+def without_lags(group: GroupMembers) -> DescribedGroup:
+    """Its partitions are to be added."""
     return DescribedGroup(
         group.group_id,
         group.state,

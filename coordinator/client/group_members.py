@@ -1,8 +1,11 @@
-"""Groups and their members as a coordinator describes them: ConsumerGroupDescribe (KIP-848), else DescribeGroups."""
+"""Groups and their members as a coordinator describes them, each by the API of its type."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
+
+from _wire.messages.share_group_describe import ShareGroupDescribeRequest
+from _wire.messages.streams_group_describe import StreamsGroupDescribeRequest
 
 from _wire.errors import ErrorCode, MalformedMessage
 from _wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
@@ -19,6 +22,11 @@ from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE, read_subs
 
 NOT_A_CONSUMER_GROUP: Final = (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION)
 """What a server answers to ConsumerGroupDescribe about other groups, and about all of them before group.version 1."""
+
+SHARE: Final = "share"
+STREAMS: Final = "streams"
+OTHER_TYPES: Final = (SHARE, STREAMS)
+"""Groups that have an API of their own to describe them (KIP-932, KIP-1071)."""
 
 TOPICS_READ_MAX: Final = 10_000
 """A member that subscribes to more has only the topics that it owns partitions of."""
@@ -84,14 +92,16 @@ class GroupMembers:
         return self.error_code == ErrorCode.GROUP_ID_NOT_FOUND or (not self.error_code and self.state == DEAD)
 
 
-def group_members(coordinator: WireConnection, group_ids: Sequence[str]) -> dict[str, GroupMembers]:
-    """The groups of these ids, of either kind.
+def group_members(
+    coordinator: WireConnection, group_ids: Sequence[str], *, are_classic: bool = False
+) -> dict[str, GroupMembers]:
+    """The groups of these ids, of either kind; `are_classic`: it is known that they are classic groups.
 
     Raises:
         ClientError: the server does not answer.
     """
     found: dict[str, GroupMembers] = {}
-    if coordinator.supports(ConsumerGroupDescribeRequest.API_KEY):
+    if not are_classic and coordinator.supports(ConsumerGroupDescribeRequest.API_KEY):
         response = coordinator.send_latest(ConsumerGroupDescribeRequest(group_ids=list(group_ids)))
         found = {
             each.group_id: _consumer_group(each)
@@ -103,6 +113,26 @@ def group_members(coordinator: WireConnection, group_ids: Sequence[str]) -> dict
         response = coordinator.send_latest(DescribeGroupsRequest(groups=others))
         found |= {each.group_id: _classic_group(each) for each in response.groups}
     return found
+
+
+def other_members(coordinator: WireConnection, group_type: str, group_ids: Sequence[str]) -> dict[str, GroupMembers]:
+    """As `group_members`, of groups that are all of one of `OTHER_TYPES`; none if the server cannot describe them.
+
+    A member of a streams group has the partitions of the topics that its active tasks read.
+
+    Raises:
+        ClientError: the server does not answer.
+    """
+    request: ShareGroupDescribeRequest | StreamsGroupDescribeRequest
+    request = (
+        ShareGroupDescribeRequest(group_ids=list(group_ids))
+        if group_type == SHARE
+        else StreamsGroupDescribeRequest(group_ids=list(group_ids))
+    )
+    if not coordinator.supports(request.API_KEY):
+        return {}
+    make = _share_group if group_type == SHARE else _streams_group
+    return {each.group_id: make(each) for each in coordinator.send_latest(request).groups}
 
 
 def _classic_group(group: Any) -> GroupMembers:
@@ -147,6 +177,57 @@ def _consumer_group(group: Any) -> GroupMembers:
         members,
         group.group_epoch,
     )
+
+
+def _share_group(group: Any) -> GroupMembers:
+    members = [
+        DescribedMember(
+            each.member_id,
+            each.client_id,
+            each.client_host,
+            None,
+            owned := _by_topic(each.assignment),
+            each.member_epoch,
+            topics=_topics(owned, each.subscribed_topic_names),
+        )
+        for each in group.members
+    ]
+    epoch = group.group_epoch
+    return GroupMembers(group.group_id, group.error_code, group.group_state, SHARE, group.assignor_name, members, epoch)
+
+
+def _streams_group(group: Any) -> GroupMembers:
+    subtopologies = group.topology.subtopologies if group.topology is not None else None
+    sources = {
+        each.subtopology_id: [*each.source_topics, *(topic.name for topic in each.repartition_source_topics)]
+        for each in subtopologies or ()
+    }
+    topics = tuple(dict.fromkeys(topic for each in subtopologies or () for topic in each.source_topics))
+    members = [
+        DescribedMember(
+            each.member_id,
+            each.client_id,
+            each.client_host,
+            each.instance_id,
+            _by_source(each.assignment, sources),
+            each.member_epoch,
+            _by_source(each.target_assignment, sources),
+            topics=topics,
+        )
+        for each in group.members
+    ]
+    return GroupMembers(
+        group.group_id, group.error_code, group.group_state, STREAMS, "", members, group_epoch=group.group_epoch
+    )
+
+
+def _by_source(assignment: Any, sources: Mapping[str, Sequence[str]]) -> dict[str, list[int]]:
+    """The partitions that active tasks read: each reads the partition of its own number of each topic."""
+    found: dict[str, list[int]] = {}
+    for each in assignment.active_tasks:
+        for topic in sources.get(each.subtopology_id, ()):
+            found[topic] = sorted({*found.get(topic, ()), *each.partitions})
+    return found
 
 
 def _by_topic(assignment: Any) -> dict[str, list[int]]:

@@ -60,6 +60,8 @@ class WireConnection:
         """The server that was reached."""
         self._client_id = client_id
         self._correlation_ids = count(1)
+        self.requests = 0
+        """That were sent."""
         self._versions: dict[int, tuple[int, int]] = {}
         self.socket = self._first_connected(bootstrap, timeout_seconds)
         if bootstrap.security.login is not None:
@@ -122,6 +124,7 @@ class WireConnection:
 
     def frame(self, message: Message, version: int) -> tuple[bytes, Sent]:
         """Encode a request; the caller sends the bytes."""
+        self.requests += 1
         sent = Sent(next(self._correlation_ids), message.API_KEY, version)
         return encode_request(sent.correlation_id, self._client_id, message, version), sent
 

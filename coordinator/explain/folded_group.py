@@ -36,6 +36,14 @@ class Sign(NamedTuple):
     at_ms: int
 
 
+class Move(NamedTuple):
+    """The broker that loaded a group, the one that gave it up, and for how long it had none; None: not seen."""
+
+    broker: int | None = None
+    before: int | None = None
+    away_ms: int | None = None
+
+
 class FoldedGroup:
     """A group as its events tell of it, up to the last one applied.
 
@@ -102,6 +110,15 @@ class FoldedGroup:
 
     is_observed = False
     """Whether it is what is seen of a group of another Kafka: much that a coordinator tells itself is not in it."""
+
+    def is_polled(self, generation: Generation) -> bool:
+        """Whether its times are those of polls: what happened was some time before them."""
+        return False
+
+    def move_of(self, load: schema.GroupLoaded) -> Move:
+        """Between which brokers of another Kafka the group moved with it."""
+        return Move()
+
     late_to_rejoin: frozenset[str] = frozenset()
     """Of what is seen of a consumer group: the members of the classic protocol that did not join in time."""
     reasons_are_seen = True

@@ -518,6 +518,18 @@ WATCH_FORCED = Metric(
 WATCH_READ_AGE_SECONDS = Metric(
     "coordinator_watch_read_age_seconds", Kind.GAUGE, "Since when nothing was read of __consumer_offsets; 0: never."
 )
+WATCH_POLL_REQUESTS = Metric(
+    "coordinator_watch_poll_requests", Kind.COUNTER, "Requests that polls of groups and their lag have sent."
+)
+WATCH_POLL_SECONDS = Metric(
+    "coordinator_watch_poll_seconds", Kind.GAUGE, "How long the last whole poll took, with the pauses in it."
+)
+WATCH_POLL_AGE_SECONDS = Metric(
+    "coordinator_watch_poll_age_seconds", Kind.GAUGE, "Since when no whole poll has begun; 0: never."
+)
+WATCH_POLL_LEFT_OUT = Metric(
+    "coordinator_watch_poll_left_out", Kind.GAUGE, "Groups beyond the most that one poll describes."
+)
 
 _ALL: Final = tuple(
     each

@@ -151,7 +151,7 @@ class NodeMetrics:
             self._node.wall_ms(),
             pause,
         )
-        return [*values, *group_samples(of_top), *lag_samples(lags)]
+        return _merged([*values, *group_samples(of_top), *lag_samples(lags)])
 
     async def _audit_log_bytes(self, pause: Pause) -> int:
         total = 0
@@ -254,6 +254,15 @@ class NodeMetrics:
             (d.OFFLINE_LOG_DIRECTORIES, node.offline_log_directories()),
         ):
             yield metric, [((), value)]
+
+
+def _merged(values: Iterable[tuple[Metric, Samples]]) -> list[tuple[Metric, Samples]]:
+    """Each metric once: some nodes have more samples of a metric that all nodes have."""
+    found: dict[str, tuple[Metric, Samples]] = {}
+    for metric, samples in values:
+        before = found.get(metric.name)
+        found[metric.name] = metric, samples if before is None else [*before[1], *samples]
+    return list(found.values())
 
 
 def _times(histogram: TimeHistogram) -> HistogramValue:

@@ -17,6 +17,7 @@ from coordinator.observe.known import (
     Telling,
     Trigger,
     delete_or_convert,
+    renamed,
     trigger,
 )
 from coordinator.observe.records.stored import ClassicGroup, ClassicMember
@@ -63,8 +64,13 @@ def _downgrade(telling: Telling, record: ClassicGroup) -> None:
     known, now = telling.known, {each.member_id: each for each in record.members}
     triggers = [telling.leave(member_id) for member_id in [each for each in known.members if each not in now]]
     for each in record.members:
+        before = known.members.get(each.member_id)
+        if before is not None:
+            ids = renamed(before.partitions, each.partitions)
+            known.labels = {**known.labels, **{topic: told for topic, told in ids.items() if told in known.topic_names}}
+    for each in record.members:
         member = known.members[each.member_id] = _member(each)
-        member.partitions, member.unnamed_partitions = each.partitions, each.unnamed_partitions
+        member.partitions, member.unnamed_partitions = telling.labelled(each.partitions), each.unnamed_partitions
     take_over(known, record)
     telling.convert(CLASSIC)
     known.triggers = triggers  # of the rebalance that follows

@@ -16,20 +16,28 @@ from coordinator.observe.logs.client_statements import (
     Leaving,
     PollTimeoutExceeded,
 )
-from coordinator.observe.logs.statements import Statement
+from coordinator.observe.logs.statements import OfGroup, Statement
+from coordinator.observe.places import Place
 
 NEAR_MS: Final = 10_000
 """A client says that it leaves so shortly before its coordinator does, by clocks that agree."""
 SKEW_MIN_MS: Final = 1_000
 """Clocks that differ less are taken to agree."""
+SAID_KEPT: Final = 100
+GENERATIONS_KEPT: Final = 20
+"""By which the clocks of clients and brokers are compared, the newest."""
 
 
-class Said(msgspec.Struct, frozen=True):
-    """Why a member left, in the words of Java's consumer where the library has none."""
+class Said(msgspec.Struct, frozen=True, array_like=True):
+    """Why a member left, in the words of Java's consumer where the library has none.
 
+    `who` is its member id, or its client id where the line has no member id.
+    """
+
+    who: str
     at_ms: int
     reason: str
-    statement: ClientStatement
+    place: Place
 
 
 def aligned_clients(clients: Sequence[ClientStatement], statements: Iterable[Statement]) -> list[ClientStatement]:
@@ -59,13 +67,17 @@ def goodbyes(clients: Iterable[ClientStatement], group_id: str) -> dict[str, lis
     """Member id, or client id where a line has no member id → why it left, in order of time."""
     found: dict[str, list[Said]] = {}
     for each in clients:
-        if each.group_id not in (None, group_id) or each.is_doubtful:
-            continue
-        reason = _reason(each)
-        who = each.member_id or each.client_id
-        if reason is not None and who is not None:
-            found.setdefault(who, []).append(Said(each.place.time_ms, reason, each))
+        said_so = _said(each) if each.group_id in (None, group_id) else None
+        if said_so is not None:
+            found.setdefault(said_so.who, []).append(said_so)
     return found
+
+
+def _said(statement: ClientStatement) -> Said | None:
+    reason, who = _reason(statement), statement.member_id or statement.client_id
+    if statement.is_doubtful or reason is None or who is None:
+        return None
+    return Said(who, statement.place.time_ms, reason, statement.place)
 
 
 def _reason(statement: ClientStatement) -> str | None:
@@ -88,7 +100,7 @@ def _explained(statement: Statement, found: Mapping[str, list[Said]]) -> Stateme
     why = _why(statement.member_id, statement.place.time_ms, found)
     if why is None:
         return statement
-    return msgspec.structs.replace(statement, client_reason=why.reason, also=(why.statement.place,))
+    return msgspec.structs.replace(statement, client_reason=why.reason, also=(why.place,))
 
 
 def _why(member_id: str, at_ms: int, found: Mapping[str, list[Said]]) -> Said | None:
@@ -106,3 +118,50 @@ def _why(member_id: str, at_ms: int, found: Mapping[str, list[Said]]) -> Said | 
 def removed_by_clients(found: Mapping[str, list[Said]]) -> dict[str, Removed]:
     """Member id → how it went, for records that no broker's line explains."""
     return {who: Removed(Cause.MEMBER_LEFT, each[-1].reason) for who, each in found.items()}
+
+
+class ClientsSaid(msgspec.Struct, array_like=True):
+    """What the clients of one group said lately, as their logs are followed. The newest of each is kept."""
+
+    said: list[Said] = []
+    joined: list[tuple[str, int, int]] = []
+    """Log, generation, and when its client joined it, by its clock (ms)."""
+    stabilized: list[tuple[int, int]] = []
+    """Generation, and when its join phase was over by the broker's clock (ms)."""
+
+    def put(self, statement: ClientStatement) -> Said | None:
+        """Take a line; return why its member left, if it says so."""
+        if isinstance(statement, GenerationJoined):
+            place = statement.place
+            self.joined = [*self.joined, (place.name, statement.generation_id, place.time_ms)][-GENERATIONS_KEPT:]
+            return None
+        found = _said(statement)
+        if found is not None:
+            self.said = [*self.said, found][-SAID_KEPT:]
+        return found
+
+    def explained(self, statement: OfGroup) -> OfGroup:
+        """A line of a broker, with what the client of a member that left said."""
+        if isinstance(statement, said.GroupStabilized):
+            pair = statement.generation_id, statement.place.time_ms
+            self.stabilized = [*self.stabilized, pair][-GENERATIONS_KEPT:]
+        if not isinstance(statement, said.MemberLeft) or not self.said:
+            return statement
+        found: dict[str, list[Said]] = {}
+        for each in self.said:
+            place = msgspec.structs.replace(each.place, time_ms=each.at_ms + self._shift_ms(each.place.name))
+            found.setdefault(each.who, []).append(Said(each.who, place.time_ms, each.reason, place))
+        by_client = _explained(statement, found)
+        assert isinstance(by_client, said.MemberLeft)
+        return by_client
+
+    def _shift_ms(self, log: str) -> int:
+        """What is to be added to times of this log, by the generations that it and the broker's tell of."""
+        apart = [
+            broker_ms - client_ms
+            for name, joined, client_ms in self.joined
+            for generation, broker_ms in self.stabilized
+            if name == log and joined == generation
+        ]
+        shift_ms = median_low(apart) if apart else 0
+        return shift_ms if abs(shift_ms) >= SKEW_MIN_MS else 0

@@ -10,6 +10,7 @@ Counterpart in Kafka: `GroupMetadataManager.consumerGroupHeartbeat` and the `rep
 from collections.abc import Callable
 from typing import Any, Final
 
+from coordinator.audit.schema import TopicPartitions
 from coordinator.core.causes import Cause
 from coordinator.observe.known import (
     CLASSIC,
@@ -18,6 +19,7 @@ from coordinator.observe.known import (
     KnownMember,
     Telling,
     delete_or_convert,
+    renamed,
     trigger,
 )
 from coordinator.observe.records.stored import (
@@ -63,7 +65,8 @@ def consumer_events(telling: Telling, record: Any, name_of: TopicNames) -> None:
         case GroupEpoch():
             epoch_events(telling, record)
         case GroupTopics():
-            telling.known.topic_names = record.names
+            named = telling.known.topic_names
+            telling.known.topic_names = {**record.names, **{each: name for each, name in named.items() if name == each}}
         case TargetEpoch():
             target_events(telling, record)
         case MatchedTopics():
@@ -83,6 +86,7 @@ def _upgrade(telling: Telling) -> None:
     for member in telling.known.members.values():
         member.digest = UNKNOWN_DIGEST
         member.epoch, member.is_settled = telling.known.generation_id, True
+        member.holds_names = True
     telling.known.protocol_name = telling.known.leader = None
     telling.convert(CONSUMER)
 
@@ -184,10 +188,8 @@ def _current(telling: Telling, record: CurrentAssignment, name_of: TopicNames) -
     member = known.members.get(record.member_id)
     if member is None:
         return
-    partitions = {
-        known.topic_names.get(topic_id) or name_of(topic_id): indexes for topic_id, indexes in record.partitions.items()
-    }
-    member.epoch, member.is_settled = record.epoch, record.is_settled
+    partitions = _named(known, member, record.partitions, name_of)
+    member.epoch, member.is_settled, member.holds_names = record.epoch, record.is_settled, False
     telling.assign(member, partitions, record.unnamed_partitions)
     if not known.is_open or not is_stable(known):
         return
@@ -201,6 +203,22 @@ def _current(telling: Telling, record: CurrentAssignment, name_of: TopicNames) -
         slowest_member=member.reference(),
         slowest_sync_ms=took_ms,
     )
+
+
+def _named(known: KnownGroup, member: KnownMember, by_id: TopicPartitions, name_of: TopicNames) -> TopicPartitions:
+    """By names, as far as they are known; a topic keeps the one that it was told by first.
+
+    Of a group that was a classic one the names may follow from what a member held then.
+    """
+    new = [each for each in by_id if each not in known.topic_names]
+    names = known.topic_names | {each: name_of(each) for each in new}
+    unknown = [each for each in new if names[each] == each]
+    if unknown and member.holds_names:
+        told = {names[each]: by_id[each] for each in by_id}
+        names |= renamed(member.partitions, told)
+    if new:
+        known.topic_names = {**known.topic_names, **{each: names[each] for each in new}}
+    return {names[each]: indexes for each, indexes in by_id.items()}
 
 
 def is_stable(known: KnownGroup) -> bool:

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -15,19 +15,27 @@ from coordinator.observe.consumer_lines import ConsumerLines, end_epoch
 from coordinator.observe.evidence import ObservedEvent
 from coordinator.observe.known import CLASSIC, Event, KnownGroup, KnownMember, Removed, Telling
 from coordinator.observe.logs import statements as said
+from coordinator.observe.logs.client_statements import ClientStatement
 from coordinator.observe.logs.statements import OfGroup, Statement
 from coordinator.observe.places import Place, Source
+from coordinator.observe.polled import absent_events, polled_events
 from coordinator.observe.records.stored import ClassicGroup, ConsumerMember, GroupRecord
+from coordinator.observe.refusals import Refusal, Refusals, refusal_of
 from coordinator.observe.typed import with_causes
 
-Seen = tuple[Place, GroupRecord] | Statement
+if TYPE_CHECKING:
+    from coordinator.observe.poll import PresentGroup
+
+Logged = Statement | ClientStatement
+"""A line of a broker, or of a client that was refused."""
+Seen = tuple[Place, GroupRecord] | Logged
 
 GONE_AT_ONCE_MS: Final = 1_000
 LINE_AHEAD_MS: Final = 30
 """A line is written so much later than its record at most, by the clock of the same broker."""
 
 
-def in_order(records: Iterable[tuple[Place, GroupRecord]], statements: Iterable[Statement]) -> Iterator[Seen]:
+def in_order(records: Iterable[tuple[Place, GroupRecord]], statements: Iterable[Logged]) -> Iterator[Seen]:
     """What was seen in order of time, each kind in its own order: a line comes before the record that it tells of."""
     lines = deque(statements)
     for place, record in records:
@@ -37,11 +45,11 @@ def in_order(records: Iterable[tuple[Place, GroupRecord]], statements: Iterable[
     yield from lines
 
 
-def _is_before(statement: Statement, record: Place) -> bool:
+def _is_before(statement: Logged, record: Place) -> bool:
     return statement.place.time_ms - ahead_ms(statement) <= record.time_ms
 
 
-def ahead_ms(statement: Statement) -> int:
+def ahead_ms(statement: Logged) -> int:
     """How much later than the record that it tells of a line may be, and still comes before it."""
     return LINE_AHEAD_MS if isinstance(statement, _WITH_A_RECORD) else 0
 
@@ -104,6 +112,7 @@ class ObserverState(msgspec.Struct):
     line_places: dict[tuple[str, object], Place]
     members: dict[str, KnownMember]
     gone: tuple[Place, Cause] | None = None
+    refusals: Refusals = msgspec.field(default_factory=Refusals)
 
 
 class GroupObserver:
@@ -136,9 +145,12 @@ class GroupObserver:
         self._gone: tuple[Place, Cause] | None = None
         """Where a line says that the group was deleted, and why."""
         self._lines = ConsumerLines(is_whole=is_whole)
+        self._refusals = Refusals()
 
     def take(self, seen: Seen) -> None:
-        if isinstance(seen, Statement):
+        if isinstance(seen, ClientStatement):
+            self.take_client(seen)
+        elif isinstance(seen, Statement):
             if isinstance(seen, said.InstanceFenced):
                 if seen.holder in self._known.members:  # the line names no group
                     self._refused(seen)
@@ -179,6 +191,7 @@ class GroupObserver:
             self._lines.places,
             self._members.by_id,
             self._gone,
+            self._refusals,
         )
 
     def go_on(self, state: ObserverState) -> None:
@@ -186,6 +199,7 @@ class GroupObserver:
         self._known, self._current, self._waiting = state.known, state.current, state.waiting
         self._explained, self._lines.places = state.explained, state.line_places
         self._members, self._gone = Members(state.members), state.gone
+        self._refusals = state.refusals
 
     # ---- records
 
@@ -223,9 +237,40 @@ class GroupObserver:
             places = (*telling.places_of.get(event["seq"], ()), *self._lines.of(event))
             self.events.append(ObservedEvent(with_causes(event), places, is_inferred and _is_inferred(event, places)))
 
+    # ---- polls
+
+    def take_poll(self, now: "PresentGroup", before: Place | None, *, was_absent: bool) -> bool:
+        """What a poll shows of the group, see `polled_events`; return False if it was left out.
+
+        That it is in the middle of a rebalance that lines tell, or if the group may not be described.
+        """
+        if self._current is not None or self._waiting or not now.is_described:
+            return False
+        telling = self._telling(now.place)
+        polled_events(telling, now, before, was_absent=was_absent)
+        if telling.events or telling.known.polled is None:
+            telling.known.polled = now.place
+        self._keep(telling, is_inferred=True)
+        return True
+
+    def take_absence(self, before: Place | None, at: Place) -> bool:
+        """A poll shows that there is no such group; return False if that is left to the lines."""
+        if not self._known.protocol or self._known.has_lines:
+            return False
+        telling = self._telling(at)
+        absent_events(telling, before, at)
+        telling.known.polled = at
+        self._keep(telling, is_inferred=True)
+        return True
+
     # ---- lines
 
     def _take_statement(self, statement: OfGroup) -> None:
+        if isinstance(statement, (said.GroupLoaded, said.GroupUnloaded)):
+            self._take_move(statement)
+            return
+        if not self._has_records:
+            self._known.has_lines = True
         # A group that becomes a classic one prepares a rebalance before its records say so.
         is_epochs = self._known.protocol in OF_EPOCHS and not isinstance(statement, _OF_CLASSIC_GROUPS)
         if isinstance(statement, _OF_CONSUMER_GROUPS) or is_epochs:
@@ -239,10 +284,23 @@ class GroupObserver:
         elif isinstance(statement, _CHANGES):
             current = self._current
             (self._waiting if current is None or current.is_complete else current.changes).append(statement)
-        elif isinstance(statement, said.GroupLoaded):
-            self._finish(statement.place)
         elif isinstance(statement, said.GroupDied):
             self._deleted(statement, Cause.NO_OFFSETS)
+
+    def _take_move(self, statement: said.GroupLoaded | said.GroupUnloaded) -> None:
+        """A broker gave the group up, or took it: a broker that did not have it last gives up nothing."""
+        known, place = self._known, statement.place
+        if isinstance(statement, said.GroupUnloaded):
+            if known.coordinator in (None, place.broker_id):
+                known.unloaded = place
+            return
+        self._finish(place)
+        if not self._known.protocol:
+            self._known.coordinator = place.broker_id
+            return
+        telling = self._telling(place)
+        telling.load(place)
+        self._keep(telling, is_inferred=False)
 
     def _take_step(self, statement: said.GroupStabilized | said.AssignmentReceived | said.GroupEmptied) -> None:
         current = self._current
@@ -293,14 +351,29 @@ class GroupObserver:
             if isinstance(statement, said.InstanceFenced)
             else "ConsumerGroupHeartbeat"
         )
-        telling = self._telling(statement.place)
         instance_id = statement.group_instance_id
+        error = "FENCED_INSTANCE_ID" if is_fenced else "UNRELEASED_INSTANCE_ID"
+        refusal = Refusal(api, error, self._members.of(statement.member_id, instance_id))
+        self._tell_refusal(refusal, statement.place, self._members.of(statement.holder, instance_id))
+
+    def take_client(self, statement: ClientStatement) -> None:
+        """What a client's own log says of a request that was refused: brokers log next to none of these."""
+        refusal = refusal_of(statement)
+        if refusal is not None:
+            self._tell_refusal(refusal, statement.place, None)
+
+    def _tell_refusal(self, refusal: Refusal, place: Place, holder: KnownMember | None) -> None:
+        times = self._refusals.count(refusal, place.time_ms)
+        if times is None:
+            return
+        telling = self._telling(place)
         telling.tell(
             "request.rejected",
-            api=api,
-            error="FENCED_INSTANCE_ID" if is_fenced else "UNRELEASED_INSTANCE_ID",
-            member=self._members.of(statement.member_id, instance_id).reference(),
-            holder=self._members.of(statement.holder, instance_id).reference(),
+            api=refusal.api,
+            error=refusal.error,
+            member=refusal.member.reference(),
+            holder=None if holder is None else holder.reference(),
+            count=times,
         )
         self._keep(telling, is_inferred=False)
 
@@ -379,7 +452,7 @@ _SAID_BY_LINES: Final = frozenset({"member.removed", "rebalance.started", "membe
 def observed_events(
     group_id: str,
     records: Sequence[tuple[Place, GroupRecord]],
-    statements: Iterable[Statement],
+    statements: Iterable[Logged],
     name_of: TopicNames = str,
     *,
     has_records: bool | None = None,

@@ -12,14 +12,18 @@ from typing import Any, Final
 
 import msgspec
 
+from coordinator.core.causes import Cause
 from coordinator.observe.alignment import is_confirmed, member_ids, record_key
 from coordinator.observe.classic_lines import Members
 from coordinator.observe.consumer import TopicNames
 from coordinator.observe.evidence import ObservedEvent
 from coordinator.observe.group import GroupObserver, ahead_ms, members_in
 from coordinator.observe.kept_group import KeptGroup, LineMark, kept_group, observer_state
+from coordinator.observe.known import Removed
+from coordinator.observe.logs.client_statements import ClientStatement
 from coordinator.observe.logs.statements import OfGroup
 from coordinator.observe.places import Place
+from coordinator.observe.poll import LIST_GROUPS, PresentGroup
 from coordinator.observe.records.stored import GroupRecord
 from coordinator.observe.sources import tells_reason
 
@@ -41,18 +45,38 @@ class LoggedStatement(msgspec.Struct, frozen=True):
     order_ms: int
 
 
+class LoggedClient(msgspec.Struct, frozen=True):
+    """A statement of a client's log, and which line of which log it is."""
+
+    statement: ClientStatement
+    log: str
+    mark: LineMark
+
+
+class PollOfGroup(msgspec.Struct, frozen=True):
+    """What a poll shows of a group: `group`, None if there is none. It was asked for at `asked_at` (caller's clock).
+
+    `absent_ms` is when the poll before began, if it showed that there was no such group.
+    """
+
+    group: PresentGroup | None
+    place: Place
+    asked_at: float
+    absent_ms: int | None = None
+
+
 class Waiting(msgspec.Struct, frozen=True):
-    """A record or a line that is not told yet. `arrived` is when it was read, in seconds of the caller's clock."""
+    """A record, line or poll that is not told yet. `arrived` is when it was read, in seconds of the caller's clock."""
 
     time_ms: int
     arrived: float
-    of: tuple[Place, GroupRecord] | LoggedStatement
+    of: tuple[Place, GroupRecord] | LoggedStatement | PollOfGroup
     member_ids: frozenset[str] = frozenset()
     """The members that the record describes. Each forged line is compared with them, and of these there may be many."""
 
     @property
     def log(self) -> str | None:
-        """The log that has it; None: it is a record."""
+        """The log that has it; None: it is a record or a poll."""
         return self.of.log if isinstance(self.of, LoggedStatement) else None
 
 
@@ -74,6 +98,16 @@ class GroupStream:
         self._kept = KeptGroup(group_id, self._observer.known, None, [], {}, [], {})
         """Of it, what the observer does not have counts."""
         self._completed_at: float | None = None
+        self._poll: Waiting | None = None
+        """The last poll, if it is not told."""
+        self._absent_ms: int | None = None
+        """When a poll began that saw no such group, if no poll after it could tell of the group."""
+        self._arrived = float("-inf")
+        """When the last record or line was read."""
+        self._polled: Place | None = None
+        """The last poll that was told, also if it told nothing new."""
+        self.is_changed = False
+        """Whether what is kept has changed since this was set to False."""
         self.lines_left_out = 0
         """Lines that may be forged or cut, and that no record confirms."""
 
@@ -95,6 +129,7 @@ class GroupStream:
         if place.position <= self._kept.read_to:
             return False
         self._records.append(Waiting(place.time_ms, arrived, (place, record), member_ids(record)))
+        self._arrived = arrived
         return True
 
     def put_line(self, line: LoggedStatement, arrived: float) -> bool:
@@ -103,11 +138,34 @@ class GroupStream:
         if told is not None and line.mark <= told:
             return False
         insort(self._lines, Waiting(line.order_ms, arrived, line), key=_order)
+        self._arrived = arrived
         return True
+
+    def put_client(self, line: LoggedClient) -> bool:
+        """Return False if it was read before. It is taken at once: what it explains is told later."""
+        read_to = self._kept.lines_to.get(line.log)
+        if read_to is not None and line.mark <= read_to:
+            return False
+        self._kept.lines_to = {**self._kept.lines_to, line.log: line.mark}
+        self._observer.take_client(line.statement)
+        said = self._kept.clients.put(line.statement)
+        if said is not None:
+            self._observer.state.explained[said.who] = Removed(Cause.MEMBER_LEFT, said.reason)
+        self.is_changed = True
+        return True
+
+    def told_at_once(self) -> list[ObservedEvent]:
+        """The events of lines of clients, which wait for nothing."""
+        return self._told()
+
+    def put_poll(self, poll: PollOfGroup, arrived: float) -> None:
+        """It takes the place of one that is not told yet: what that showed may have been over by then."""
+        self._poll = Waiting(poll.place.time_ms, arrived, poll)
+        self._absent_ms = poll.absent_ms or self._absent_ms
 
     @property
     def has_waiting(self) -> bool:
-        return bool(self._records or self._lines)
+        return bool(self._records or self._lines or self._poll)
 
     @property
     def waiting(self) -> int:
@@ -126,7 +184,7 @@ class GroupStream:
     def next(self) -> Waiting | None:
         """What comes next, of what is there."""
         if not self._lines or not self._records:
-            return self._lines[0] if self._lines else (self._records[0] if self._records else None)
+            return self._lines[0] if self._lines else (self._records[0] if self._records else self._poll)
         line, record = self._lines[0], self._records[0]
         assert isinstance(line.of, LoggedStatement)
         return line if line.time_ms - ahead_ms(line.of.statement) <= record.time_ms else record
@@ -137,12 +195,17 @@ class GroupStream:
         """The events of all that is due, in order, up to the first that is not."""
         found: list[ObservedEvent] = []
         while (following := self.next) is not None and is_due(following):
-            if isinstance(following.of, LoggedStatement):
+            if isinstance(following.of, PollOfGroup):
+                self._poll = None
+                self._tell_poll(following.of)
+            elif isinstance(following.of, LoggedStatement):
                 self._lines.pop(0)
                 self._tell_line(following.of)
+                self.is_changed = True
             else:
                 self._records.popleft()
                 self._tell_record(*following.of)
+                self.is_changed = True
             found += self._told()
             if not self._observer.awaits_record:
                 self._completed_at = None
@@ -171,6 +234,22 @@ class GroupStream:
         if key is not None:
             self._kept.recent = [*self._kept.recent, (*key, place.time_ms)][-RECENT_RECORDS:]
 
+    def _tell_poll(self, poll: PollOfGroup) -> None:
+        """One that was asked for before something else was read may be older than that: the next one is not."""
+        if self._arrived >= poll.asked_at:
+            return
+        before = self._polled or self._observer.known.polled
+        if before is None and self._absent_ms is not None:
+            before = msgspec.structs.replace(poll.place, name=LIST_GROUPS, time_ms=self._absent_ms, broker_id=None)
+        known = self._observer.known.polled
+        if poll.group is None:
+            is_taken = self._observer.take_absence(before, poll.place)
+        else:
+            is_taken = self._observer.take_poll(poll.group, before, was_absent=before is not None)
+        if is_taken:
+            self._polled, self._absent_ms = poll.place, None
+        self.is_changed |= known is not self._observer.known.polled
+
     def _tell_line(self, line: LoggedStatement) -> None:
         self._kept.lines_to = {**self._kept.lines_to, line.log: line.mark}
         if line.statement.is_doubtful and not self._is_confirmed(line.statement):
@@ -179,8 +258,9 @@ class GroupStream:
                 self._kept.is_whole = False
                 self._observer.leave_lines_out()
             return
+        statement = self._kept.clients.explained(line.statement)
         self._kept.reasons_are_seen = self._kept.reasons_are_seen or tells_reason(line.statement)
-        self._observer.take(line.statement)
+        self._observer.take(statement)
 
     def _is_confirmed(self, statement: OfGroup) -> bool:
         times: dict[tuple[str, int], list[int]] = {}
@@ -230,6 +310,7 @@ class GroupStream:
             recent=beside.recent,
             is_whole=beside.is_whole,
             reasons_are_seen=beside.reasons_are_seen,
+            clients=beside.clients,
         )
 
     def go_on(self, kept: KeptGroup, now: float) -> None:

@@ -3,11 +3,13 @@
 from collections.abc import Iterable
 from typing import Self
 
+from coordinator.audit.schema import GroupLoaded
 from coordinator.explain.claims.claim import Claim, Known
-from coordinator.explain.folded_group import GENERATIONS_KEPT
+from coordinator.explain.folded_group import GENERATIONS_KEPT, Move
+from coordinator.explain.generation import Generation
 from coordinator.explain.history import GroupHistory
 from coordinator.observe.evidence import ObservedEvent
-from coordinator.observe.places import Place
+from coordinator.observe.places import Place, Source
 
 
 class ObservedHistory(GroupHistory):
@@ -35,6 +37,26 @@ class ObservedHistory(GroupHistory):
             self.observed[observed.event.seq] = observed
             self.reasons_are_seen |= observed.reasons_are_seen
         return is_new
+
+    def is_polled(self, generation: Generation) -> bool:
+        began = self.observed.get(generation.first_seq)
+        return began is not None and all(each.source is Source.POLL for each in began.places)
+
+    def move_of(self, load: GroupLoaded) -> Move:
+        observed = self.observed.get(load.seq)
+        if observed is None or not observed.places:
+            return Move(load.node_id)
+        taken, *given_up = observed.places
+        if not given_up:  # the line of the broker that gives it up may come after that of the one that takes it
+            earlier = [each for each in self.loads if each.seq < load.seq]
+            before = self.move_of(earlier[-1]).broker if earlier else None
+            return Move(taken.broker_id, None if before == taken.broker_id else before)
+        return Move(taken.broker_id, given_up[0].broker_id, max(0, taken.time_ms - given_up[0].time_ms))
+
+    @property
+    def counts_polls(self) -> bool:
+        """Whether generations have numbers that no record and no line has: polls saw them."""
+        return any(not each.is_epoch and self.is_polled(each) for each in self.generations)
 
     def places_of(self, claim: Claim) -> tuple[Place, ...]:
         """Where the events were seen that a claim rests on, each once, in order of time."""

@@ -7,11 +7,13 @@ import msgspec
 from coordinator.audit.schema.observed import cause_of
 from coordinator.core.causes import Cause, Requester
 from coordinator.observe.classic_lines import Gathered
+from coordinator.observe.clients_said import ClientsSaid
 from coordinator.observe.group import ObserverState
 from coordinator.observe.known import KnownGroup, KnownMember, Removed
 from coordinator.observe.logs import statements as said
 from coordinator.observe.logs.statements import OfGroup
 from coordinator.observe.places import Place
+from coordinator.observe.refusals import Refusals
 
 LineMark = tuple[int, int]
 """Which file of a log, counted since the watcher first saw it, and which line of it."""
@@ -51,6 +53,8 @@ class KeptGroup(msgspec.Struct, array_like=True):
     is_whole: bool = True
     reasons_are_seen: bool = False
     gone: tuple[Place, Cause] | None = None
+    clients: ClientsSaid = msgspec.field(default_factory=ClientsSaid)
+    refusals: Refusals = msgspec.field(default_factory=Refusals)
 
 
 _STATEMENTS: Final[dict[str, type[OfGroup]]] = {
@@ -80,6 +84,7 @@ def kept_group(group_id: str, state: ObserverState) -> KeptGroup:
         [(kind, key, place) for (kind, key), place in state.line_places.items()],  # type: ignore[misc]
         state.members,
         gone=state.gone,
+        refusals=state.refusals,
     )
 
 
@@ -93,6 +98,7 @@ def observer_state(kept: KeptGroup) -> ObserverState:
         {(kind, key): place for kind, key, place in kept.line_places},
         kept.members,
         kept.gone,
+        kept.refusals,
     )
 
 

@@ -37,6 +37,8 @@ class KnownMember(msgspec.Struct):
     is_settled: bool = False
     session_timeout_ms: int | None = None
     rebalance_timeout_ms: int | None = None
+    holds_names: bool = False
+    """What it holds is told by the record of a classic group, and no record since its conversion."""
 
     def reference(self) -> dict[str, Any]:
         return {
@@ -75,11 +77,24 @@ class KnownGroup(msgspec.Struct):
     is_converting: bool = False
     """The records of the group were removed while it had members: the next one is of the other protocol."""
     topic_names: dict[str, str] = {}
+    """Topic id → how it was named first: that stays, also if another name becomes known."""
+    labels: dict[str, str] = {}
+    """Topic → the id that it was named by while its group was one of KIP-848, and its name was not known."""
     metadata_hash: int | None = None
     started_ms: int | None = None
     is_open: bool = False
     has_all_members: bool = False
     """Of a group that lines alone tell of: they begin with it, so that all its members are known."""
+    has_target: bool = False
+    """Of an epoch that polls tell of: its target assignment was there at one of them."""
+    coordinator: int | None = None
+    """The broker that loaded it last."""
+    unloaded: Place | None = None
+    """Where that broker said that it gave the group up."""
+    polled: Place | None = None
+    """The last poll that told something; None: no poll has told of it."""
+    has_lines: bool = False
+    """Whether lines tell what happens to it: then a poll tells how it is, and not what happened."""
 
 
 def count(partitions: TopicPartitions) -> int:
@@ -203,6 +218,7 @@ class Telling:
 
     def assign(self, member: KnownMember, partitions: TopicPartitions, unnamed: int) -> None:
         """Say what a member gained and lost, if anything."""
+        partitions = self.labelled(partitions)
         before, now = pairs(member.partitions), pairs(partitions)
         member.partitions, member.unnamed_partitions = partitions, unnamed
         if before == now:
@@ -210,6 +226,11 @@ class Telling:
         own: dict[str, Any] = {"partitions": partitions, "unnamed_partitions": unnamed, "readable": True}
         changes = {"gained": by_topic(now - before), "lost": by_topic(before - now)}
         self.tell("member.assigned", member=member.reference(), **own, **changes)
+
+    def labelled(self, partitions: TopicPartitions) -> TopicPartitions:
+        """Each topic by the name that it was told by before: else one topic counts as two."""
+        labels = self.known.labels
+        return {labels.get(each, each): indexes for each, indexes in partitions.items()} if labels else partitions
 
     def begin(self, generation_id: int, triggers: list[dict[str, Any]], started_ms: int | None, unseen: int) -> None:
         """A rebalance led, or leads, to a generation. `started_ms` is None if the records do not tell when it began."""
@@ -243,6 +264,21 @@ class Telling:
             members=self.snapshots(),
         )
 
+    def load(self, loaded: Place) -> None:
+        """Another broker coordinates the group from now on, or the same one again."""
+        known, broker = self.known, loaded.broker_id
+        self.places = (loaded,) if known.unloaded is None else (loaded, known.unloaded)
+        known.coordinator, known.unloaded = broker, None
+        self.tell(
+            "group.loaded",
+            group_type=known.protocol,
+            protocol_type=known.protocol_type,
+            protocol_name=known.protocol_name,
+            leader=known.leader,
+            members=self.snapshots(),
+            lost=False,
+        )
+
     def snapshots(self) -> list[Event]:
         return [
             {"member": each.reference(), "partitions": each.partitions, "unnamed_partitions": each.unnamed_partitions}
@@ -273,3 +309,19 @@ def delete_or_convert(telling: Telling) -> None:
         telling.known.is_converting = True
     else:
         telling.remove()
+
+
+def renamed(before: TopicPartitions, now: TopicPartitions) -> dict[str, str]:
+    """Topic now → topic before, of a member that holds the same when its group changes its protocol.
+
+    Only where one topic of before fits: records of one protocol have ids, and those of the other names.
+    """
+    missing = {each: indexes for each, indexes in before.items() if each not in now}
+    new = {each: indexes for each, indexes in now.items() if each not in before}
+    found = {}
+    for topic, indexes in new.items():
+        fitting = [each for each, held in missing.items() if sorted(held) == sorted(indexes)]
+        same = [each for each, held in new.items() if sorted(held) == sorted(indexes)]
+        if len(fitting) == len(same) == 1:
+            found[topic] = fitting[0]
+    return found

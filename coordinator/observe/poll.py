@@ -17,12 +17,15 @@ from coordinator.client.group_description import (
     ListedGroup,
     NoSuchGroup,
     PartitionLag,
+    add_lags,
     describe_group,
     group_lags,
     listed_groups,
+    without_lags,
 )
-from coordinator.client.group_members import DescribedMember
+from coordinator.client.group_members import OTHER_TYPES, SHARE, STREAMS, DescribedMember, other_members
 from coordinator.client.groups import ErrorAnswer, raise_for_error
+from coordinator.client.share_offsets import add_share_lags
 from coordinator.client.wire import WireConnection
 from coordinator.observe.errors import DESCRIBE_CLUSTER, MayNotDescribeCluster, MayNotDescribeGroup
 from coordinator.observe.places import Place, Source
@@ -38,8 +41,13 @@ DESCRIBE_BIT: Final = 1 << 8
 CONSUMER_GROUP_DESCRIBE: Final = "ConsumerGroupDescribe"
 DESCRIBE_GROUPS: Final = "DescribeGroups"
 LIST_GROUPS: Final = "ListGroups"
-OTHER_TYPES: Final = ("share", "streams")
-"""Groups that have APIs of their own to describe them."""
+DESCRIBED_BY: Final = {
+    "classic": DESCRIBE_GROUPS,
+    "consumer": CONSUMER_GROUP_DESCRIBE,
+    SHARE: "ShareGroupDescribe",
+    STREAMS: "StreamsGroupDescribe",
+}
+"""Type of a group → the API that describes it."""
 
 
 def wall_clock_ms() -> int:
@@ -49,9 +57,8 @@ def wall_clock_ms() -> int:
 class PresentGroup(msgspec.Struct):
     """A group as it is at `place.time_ms`, the wall clock here.
 
-    `type` is that of ListGroups: classic, consumer, share or streams. `epoch` is the group epoch of a consumer group;
-    no API tells the generation of a classic one. Of share and streams groups there are state and type alone. `missing`
-    are the rights that would tell more, such as DESCRIBE on a topic.
+    `type` is that of ListGroups: classic, consumer, share or streams. `epoch` is the group epoch; no API tells the
+    generation of a classic group. `missing` are the rights that would tell more, such as DESCRIBE on a topic.
     """
 
     place: Place
@@ -88,7 +95,7 @@ def poll_group(server: Server, group_id: str, *, now_ms: Callable[[], int] = wal
         ClientError: a broker cannot be reached, or answers with another error.
     """
     try:
-        return _present(describe_group(server, group_id), now_ms())
+        return present_group(describe_group(server, group_id), now_ms())
     except ErrorAnswer as problem:
         if problem.error == ErrorCode.GROUP_AUTHORIZATION_FAILED:
             raise MayNotDescribeGroup(server, group_id) from None
@@ -124,9 +131,9 @@ def poll_groups(
     with Cluster(server, CLIENT_ID, ANSWER_SECONDS) as cluster:
         for part in group_lags(cluster, GROUPS_MAX, is_described):
             at_ms = now_ms()
-            yield from (_present(each, at_ms) for each in part.groups)
-        at_ms = now_ms()
-        yield from (_listed(each, at_ms) for each in others)
+            yield from (present_group(each, at_ms) for each in part.groups)
+        for each in others:
+            yield _of_other_type(cluster, cluster.coordinator(each.group_id), each, now_ms)
 
 
 class ListedGroups(msgspec.Struct):
@@ -155,13 +162,15 @@ def list_present(server: Server) -> ListedGroups:
     return ListedGroups(sorted(found, key=lambda each: each.group_id), missing)
 
 
-def _present(group: DescribedGroup, at_ms: int) -> PresentGroup:
-    is_consumer_group = group.group_epoch is not None
-    api = CONSUMER_GROUP_DESCRIBE if is_consumer_group else DESCRIBE_GROUPS
+def present_group(group: DescribedGroup, at_ms: int, broker_id: int | None = None) -> PresentGroup:
+    """A group as it was described at a time (ms), by the broker that coordinates it."""
+    group_type = "classic" if group.group_epoch is None else "consumer"
+    if group.protocol_type in OTHER_TYPES and group.group_epoch is not None:
+        group_type = group.protocol_type
     return PresentGroup(
-        Place(Source.POLL, api, at_ms),
+        Place(Source.POLL, DESCRIBED_BY[group_type], at_ms, broker_id=broker_id),
         group.group_id,
-        "consumer" if is_consumer_group else "classic",
+        group_type,
         group.state,
         group.protocol_type,
         group.protocol_name,
@@ -174,22 +183,38 @@ def _present(group: DescribedGroup, at_ms: int) -> PresentGroup:
 
 
 def _of_another_type(server: Server, group_id: str, now_ms: Callable[[], int]) -> PresentGroup | None:
-    """A share or streams group, which has APIs of its own, as ListGroups tells it."""
+    """A share or streams group, which has APIs of its own; None: there is none."""
     with Cluster(server, CLIENT_ID, ANSWER_SECONDS) as cluster:
         coordinator = cluster.coordinator(group_id)
         if coordinator.latest_version(ListGroupsRequest.API_KEY) < OF_TYPES:
             return None
         response = coordinator.send_latest(ListGroupsRequest(types_filter=list(OTHER_TYPES)))
         raise_for_error(response.error_code, f"cannot list the groups of {coordinator.bootstrap}")
-    for each in response.groups:
-        if each.group_id == group_id:
-            listed = ListedGroup(group_id, each.protocol_type, each.group_state, each.group_type)
-            return _listed(listed, now_ms())
+        for each in response.groups:
+            if each.group_id == group_id:
+                listed = ListedGroup(group_id, each.protocol_type, each.group_state, each.group_type)
+                return _of_other_type(cluster, coordinator, listed, now_ms)
     return None
 
 
-def _listed(group: ListedGroup, at_ms: int) -> PresentGroup:
-    place = Place(Source.POLL, LIST_GROUPS, at_ms)
+def _of_other_type(
+    cluster: Cluster, coordinator: WireConnection, listed: ListedGroup, now_ms: Callable[[], int]
+) -> PresentGroup:
+    """A share or streams group with its members, if it may be described."""
+    found = other_members(coordinator, listed.group_type, [listed.group_id]).get(listed.group_id)
+    if found is None or found.error_code:
+        return listed_group(listed, now_ms())
+    described = without_lags(found)
+    if listed.group_type == SHARE:
+        add_share_lags(coordinator, [described])
+    else:
+        add_lags(cluster, coordinator, [described])
+    return present_group(described, now_ms())
+
+
+def listed_group(group: ListedGroup, at_ms: int, broker_id: int | None = None) -> PresentGroup:
+    """A group that is not described, as ListGroups told it."""
+    place = Place(Source.POLL, LIST_GROUPS, at_ms, broker_id=broker_id)
     return PresentGroup(
         place, group.group_id, group.group_type, group.state, group.protocol_type, "", None, members=[], partitions=[]
     )

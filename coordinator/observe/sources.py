@@ -13,7 +13,7 @@ from coordinator.observe.alignment import Records, aligned, credible
 from coordinator.observe.clients_said import aligned_clients, explained, goodbyes, removed_by_clients
 from coordinator.observe.consumer import TopicNames
 from coordinator.observe.errors import CannotObserve, NoRight
-from coordinator.observe.group import observed_events
+from coordinator.observe.group import Logged, observed_events
 from coordinator.observe.history import ObservedHistory
 from coordinator.observe.known import Removed
 from coordinator.observe.logs import statements as said
@@ -22,6 +22,7 @@ from coordinator.observe.logs.reader import read_broker_logs, read_client_logs
 from coordinator.observe.logs.statements import OfGroup, Statement
 from coordinator.observe.poll import PresentGroup, poll_group, wall_clock_ms
 from coordinator.observe.records.reader import read_offsets_partition
+from coordinator.observe.refusals import refusal_of
 from coordinator.observe.topic_ids import TopicIds
 
 Progress = Callable[[str, int, int], None]
@@ -74,10 +75,12 @@ def observe_group(
     notes: list[str] = []
     records = [] if server is None else _records(server, group_id, notes, progress)
     statements, is_whole = _statements(group_id, records, logs, notes, progress)
-    found = goodbyes(_clients(group_id, statements, logs, notes, progress), group_id)
+    clients = _clients(group_id, statements, logs, notes, progress)
+    found = goodbyes(clients, group_id)
     statements = explained(statements, found)
+    refused = [each for each in clients if each.group_id == group_id and refusal_of(each) is not None]
     present = None if server is None else _present(server, group_id, notes)
-    seen = _Seen(group_id, records, statements, is_whole, removed_by_clients(found))
+    seen = _Seen(group_id, records, statements, refused, is_whole, removed_by_clients(found))
     history = _history(seen, server)
     if history.last_seq < 0 and present is None:
         told = "; ".join(notes)
@@ -162,12 +165,15 @@ class _Seen(msgspec.Struct, frozen=True):
     group_id: str
     records: Records
     statements: Sequence[Statement]
+    refused: Sequence[ClientStatement]
+    """Lines of clients that were refused."""
     is_whole: bool
     explained: Mapping[str, Removed]
 
     def history(self, name_of: TopicNames = str) -> ObservedHistory:
+        lines: list[Logged] = sorted([*self.statements, *self.refused], key=lambda each: each.place.time_ms)
         events = observed_events(
-            self.group_id, self.records, self.statements, name_of, is_whole=self.is_whole, explained=self.explained
+            self.group_id, self.records, lines, name_of, is_whole=self.is_whole, explained=self.explained
         )
         return ObservedHistory.of_observed(self.group_id, events)
 

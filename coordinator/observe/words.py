@@ -24,17 +24,31 @@ def how_known(history: ObservedHistory, claims: Iterable[Claim], at: Clock) -> s
         is_inferred |= history.is_inferred(claim)
     if not places:
         return ""
-    lines = [each for each in places if each.source is not Source.RECORD]
+    lines = [each for each in places if each.source not in (Source.RECORD, Source.POLL)]
     records = [each for each in places if each.source is Source.RECORD]
     told = [_line(each, at) for each in lines[:PLACES_NAMED]]
     if records:
         named = listed([str(each) for each in records[:PLACES_NAMED]], more=max(0, len(records) - PLACES_NAMED))
         told.append(f"record{'s' if len(records) > 1 else ''} {named}")
+    polls = [each for each in places if each.source is Source.POLL]
+    if polls:
+        told.append(_polls(polls, at))
     return f"{'Inferred' if is_inferred else 'Seen'}: {'; '.join(told)}."
 
 
+def _polls(places: list[Place], at: Clock) -> str:
+    """What was there at one poll and not at the next happened between them."""
+    first, last = places[0], places[-1]
+    if len(places) == 1:
+        return f"the poll at {at(last.time_ms)} shows it ({last.name})"
+    return f"between the polls at {at(first.time_ms)} and {at(last.time_ms)} ({last.name})"
+
+
 def _line(place: Place, at: Clock) -> str:
-    who = "a broker" if place.broker_id is None else f"broker {place.broker_id}"
+    if place.source is Source.CLIENT_LOG:
+        who = "the client"
+    else:
+        who = "a broker" if place.broker_id is None else f"broker {place.broker_id}"
     where = printable(PurePath(place.name).name)
     number = "" if place.position is None else f":{place.position}"
     return f"{who} logged it at {at(place.time_ms)} ({where}{number})"

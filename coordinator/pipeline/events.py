@@ -10,6 +10,7 @@ from coordinator.audit.schema import (
     AnyCoordinatorEvent,
     AuditEvent,
     GroupHeldByCluster,
+    ObservedEvent,
     RebalanceStarted,
     decode_coordinator_event,
     decode_event,
@@ -72,7 +73,7 @@ class OtherEvent(msgspec.Struct, frozen=True):
         )
 
 
-def read(value: bytes | None) -> tuple[AuditEvent | OtherEvent | None, str]:
+def read(value: bytes | None) -> tuple[AuditEvent | OtherEvent | ObservedEvent | None, str]:
     """The event, or None and why the record is none. Fields that this version does not know are passed over."""
     if value is None:
         return None, "no value"
@@ -80,7 +81,7 @@ def read(value: bytes | None) -> tuple[AuditEvent | OtherEvent | None, str]:
         event = decode_event(value)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         observed = decode_observed(value)
-        return _read_other(value, problem) if observed is None else _read_observed(observed.event)
+        return _read_other(value, problem) if observed is None else _read_observed(observed)
     if not (
         -_NUMBER_MAX <= event.seq <= _NUMBER_MAX
         and -_NUMBER_MAX <= event.created_seq <= _NUMBER_MAX
@@ -94,14 +95,14 @@ def read(value: bytes | None) -> tuple[AuditEvent | OtherEvent | None, str]:
     return event, ""
 
 
-def _read_observed(event: AuditEvent) -> tuple[OtherEvent | None, str]:
-    """What was seen of another Kafka is kept as it is told. No history is made of it: much in it is not known."""
-    found = msgspec.to_builtins(event) | {"coordinator_epoch": 0}
-    if not all(type(found.get(name)) is needed for name, needed in _NEEDED.items()):
-        return None, f"no valid {found['kind']}: a field is null that says which event it is"
-    if any(abs(found[name]) > _NUMBER_MAX for name, needed in _NEEDED.items() if needed is int):
+def _read_observed(observed: ObservedEvent) -> tuple[ObservedEvent | None, str]:
+    """What was seen of another Kafka. What is not known is null, but for what says which event it is."""
+    event = observed.event
+    if not all(type(getattr(event, name)) is needed for name, needed in _NEEDED.items()):
+        return None, f"no valid {TAGS[type(event)]}: a field is null that says which event it is"
+    if any(abs(getattr(event, name)) > _NUMBER_MAX for name, needed in _NEEDED.items() if needed is int):
         return None, f"a number beyond 64 bits: {_largest_number(event)}"
-    return _other(found), ""
+    return observed, ""
 
 
 def _largest_number(event: AuditEvent) -> int:

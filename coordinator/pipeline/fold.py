@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from coordinator.audit import schema
-from coordinator.audit.schema import TAGS, AnyCoordinatorEvent, AuditEvent
+from coordinator.audit.schema import TAGS, AnyCoordinatorEvent, AuditEvent, ObservedEvent
 from coordinator.explain.generation import Generation
 from coordinator.explain.history import ABSENCES, GroupHistory
 from coordinator.explain.memory import GENERATIONS_REMEMBERED, packed, unpacked
@@ -31,6 +31,7 @@ from coordinator.pipeline.names import (
     SILVER,
     VOIDS,
 )
+from coordinator.pipeline.observed_columns import cause_of, columns_of, for_history
 from coordinator.pipeline.partition_state import (
     COORDINATOR_EVENTS_KEPT,
     GroupState,
@@ -95,6 +96,8 @@ class Fold:
                 self.reject(why, value, position)
             elif isinstance(event, OtherEvent):
                 self._take_other(event, value, position)
+            elif isinstance(event, ObservedEvent):
+                self._take_observed(event, value, position)
             else:
                 self._take_event(event, value, position)
 
@@ -149,6 +152,20 @@ class Fold:
             state = self._groups[event.group_id]
             if event.seq == state.seq:
                 self._opened(event.group_id, state).history.apply(event.envelope)
+
+    def _take_observed(self, observed: ObservedEvent, value: bytes, position: Position) -> None:
+        """What `coordinator watch` saw of another Kafka: rows as those of any event, as far as things are known."""
+        event = for_history(observed.event)
+        if not self._is_new(event, position):
+            return
+        cause, member = cause_of(observed), getattr(event, "member", None)
+        member_id, client_id = (None, None) if member is None else (member.member_id, member.client_id)
+        self._keep(event, TAGS[type(event)], cause, member_id, client_id, value, position)
+        state = self._groups[event.group_id]
+        if event.seq == state.seq:
+            group = self._opened(event.group_id, state)
+            self._apply_observed(group, event, cause, observed)
+            group.is_due = True
 
     def _note_coordinator(self, event: AnyCoordinatorEvent) -> None:
         self._about, self._has_heard = [*self._about, event][-COORDINATOR_EVENTS_KEPT:], True
@@ -259,10 +276,23 @@ class Fold:
         return found
 
     def _apply(self, group: Open, event: AuditEvent, cause: str | None) -> None:
-        history = group.history
-        history.apply(event)
-        for generation in history.ended:
+        group.history.apply(event)
+        for generation in group.history.ended:
             self.rows[GENERATIONS].append(self._row(group, generation))
+        self._add_more(group, event, cause)
+
+    def _apply_observed(self, group: Open, event: AuditEvent, cause: str | None, observed: ObservedEvent) -> None:
+        history, before = group.history, group.state.inferred
+        history.apply(event)
+        latest = history.latest
+        begins = latest is not None and latest.first_seq == event.seq
+        group.state.inferred = columns_of(observed, history.group_type, {} if begins else before)
+        for generation in history.ended:
+            columns = group.state.inferred if generation is latest else before
+            self.rows[GENERATIONS].append(row_of(history, generation) | columns)
+        self._add_more(group, event, cause)
+
+    def _add_more(self, group: Open, event: AuditEvent, cause: str | None) -> None:
         more = _MORE.get(type(event))
         if more is not None:
             more(self, group, event, cause)
@@ -286,7 +316,7 @@ class Fold:
 
     def _row(self, group: Open, generation: Generation) -> Row:
         """The row of a generation as it is now."""
-        return row_of(group.history, generation)
+        return row_of(group.history, generation) | group.state.inferred
 
     def _close(self, group: Open) -> None:
         """Put into the state what the next batch has to know, and tell the findings."""

@@ -5,14 +5,12 @@ from typing import Final
 
 import msgspec
 
-from coordinator.explain.generation import Generation
 from coordinator.observe.classic import classic_events
 from coordinator.observe.consumer import TopicNames, consumer_events
 from coordinator.observe.known import Event, KnownGroup, Telling
 from coordinator.observe.records.stored import ClassicGroup, Commits, GroupRecord, Rejected, Skipped, decode
 from coordinator.observe.typed import typed
-from coordinator.pipeline.fold import Fold, Open, Position, where
-from coordinator.pipeline.generations import Row
+from coordinator.pipeline.fold import Fold, Position, where
 from coordinator.pipeline.inferred_columns import columns_of, for_silver
 from coordinator.pipeline.names import COMMITS, SKIPPED
 from coordinator.pipeline.partition_state import PartitionState
@@ -67,9 +65,6 @@ class StoredFold(Fold):
             group = self._opened(event.group_id, self._groups[event.group_id])
             self._apply(group, event, inferred.get("cause"))
             group.state.inferred = columns_of(inferred, group.state.inferred)
-
-    def _row(self, group: Open, generation: Generation) -> Row:
-        return super()._row(group, generation) | group.state.inferred
 
     def _note_skipped(self, skipped: Skipped, position: Position) -> None:
         numbers = {"records": skipped.records, "last_offset": skipped.last_offset}

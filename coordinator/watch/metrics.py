@@ -1,17 +1,30 @@
-"""What a scrape tells of a watcher."""
+"""What a scrape tells of a watcher, and of the groups that it polls."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from coordinator.metrics import declarations as d
 from coordinator.metrics.declarations import Metric
+from coordinator.metrics.group_series import group_label
 from coordinator.metrics.histogram import Samples
+from coordinator.metrics.lag_series import GroupLagValues, PartitionLagValues, lag_samples
+from coordinator.metrics.top_groups import Candidate, TopGroups
+from coordinator.observe.poll import PresentGroup
+from coordinator.watch.polls import PolledNow
 from coordinator.watch.positions import now_ms
 from coordinator.watch.session import Session
 
+NEVER: Final = PolledNow()
 
-def samples(session: Session) -> Iterator[tuple[Metric, Samples]]:
-    """Read in another thread than that of the watcher: each is one number, which may be a moment old."""
+
+def samples(session: Session, top: TopGroups, partitions_max: int) -> Iterator[tuple[Metric, Samples]]:
+    """Read in another thread than that of the watcher: each is one number, which may be a moment old.
+
+    `top` chooses the groups that have series of their own, those with the most lag first; all of them together have no
+    more than `partitions_max` series of partitions.
+    """
     counted, watcher = session.counted, session.watcher
+    polled = NEVER if session.polls is None else session.polls.now
     for metric, value in (
         (d.WATCH_RECORDS, counted.records),
         (d.WATCH_COMMITS, counted.commits),
@@ -20,6 +33,41 @@ def samples(session: Session) -> Iterator[tuple[Metric, Samples]]:
         (d.WATCH_GROUPS, 0 if watcher is None else counted.groups),
         (d.WATCH_HELD, 0 if watcher is None else counted.held),
         (d.WATCH_FORCED, counted.forced),
-        (d.WATCH_READ_AGE_SECONDS, (now_ms() - counted.read_ms) / 1_000 if counted.read_ms else 0),
+        (d.WATCH_READ_AGE_SECONDS, _seconds_since(counted.read_ms)),
+        (d.WATCH_POLL_REQUESTS, polled.requests),
+        (d.WATCH_POLL_SECONDS, polled.took_seconds),
+        (d.WATCH_POLL_AGE_SECONDS, _seconds_since(polled.at_ms)),
+        (d.WATCH_POLL_LEFT_OUT, polled.left_out),
     ):
         yield metric, [((), value)]
+    yield from polled_samples(polled, top, partitions_max)
+
+
+def _seconds_since(at_ms: int) -> float:
+    return (now_ms() - at_ms) / 1_000 if at_ms else 0
+
+
+def polled_samples(polled: PolledNow, top: TopGroups, partitions_max: int) -> Iterator[tuple[Metric, Samples]]:
+    """The series of single groups, with the names that those of a coordinator have."""
+    candidates = (Candidate(each.lag or 0, len(each.members), each.group_id) for each in polled.groups.values())
+    chosen = [polled.groups[each] for each in top.choose(set(polled.groups), candidates, polled.at_ms)]
+    labels = {each.group_id: group_label(each.group_id) for each in chosen}
+    yield d.GROUP_STATE, [((labels[each.group_id], each.state), 1) for each in chosen]
+    yield d.GROUP_GENERATION, [((labels[each.group_id],), each.epoch) for each in chosen if each.epoch is not None]
+    yield d.GROUP_MEMBERS, [((labels[each.group_id],), len(each.members)) for each in chosen if each.is_described]
+    yield d.GROUP_LAG, [((labels[each.group_id],), each.lag) for each in chosen if each.lag is not None]
+    yield from lag_samples(_lags(chosen, labels, partitions_max))
+
+
+def _lags(chosen: Sequence[PresentGroup], labels: dict[str, str], partitions_max: int) -> list[GroupLagValues]:
+    """Of a group all partitions or none: those with the fewest come first."""
+    found, left = [], partitions_max
+    for each in sorted(chosen, key=lambda group: len(group.partitions)):
+        left -= len(each.partitions)
+        if left < 0:
+            break
+        known = [
+            PartitionLagValues(at.topic, at.partition, at.lag, None) for at in each.partitions if at.lag is not None
+        ]
+        found.append(GroupLagValues(labels[each.group_id], known))
+    return sorted(found)

@@ -10,7 +10,7 @@ from coordinator.audit.schema import Record
 from coordinator.broker.retention import Retention
 from coordinator.config.group_keys import OFFSETS_TOPIC_NUM_PARTITIONS
 from coordinator.config.listener_keys import ADVERTISED_LISTENERS, LISTENERS
-from coordinator.config.metrics_keys import ADMIN_LISTENER
+from coordinator.config.metrics_keys import ADMIN_LISTENER, METRICS_GROUPS_MAX, METRICS_GROUPS_PARTITIONS_MAX
 from coordinator.config.server_keys import LOG_DIRS
 from coordinator.config.settings import Config
 from coordinator.front.wall_clock import WallClockWatch
@@ -19,6 +19,7 @@ from coordinator.log.errors import LogError
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.retention import retained_from
 from coordinator.log.segments.segment_file import PrebuiltBatch
+from coordinator.metrics.top_groups import TopGroups
 from coordinator.node.disk_host import this_disk_host
 from coordinator.node.node import Node
 from coordinator.security.protocols import SecurityProtocol
@@ -34,13 +35,16 @@ COMPRESSION: Final = "lz4"
 APPEND_SECONDS: Final = 60
 
 
-def own_config(folder: Path, listen: str, advertise: str | None, admin: str | None, partitions: int) -> Config:
+def own_config(
+    folder: Path, listen: str, advertise: str | None, admin: str | None, metrics_groups: int, partitions: int
+) -> Config:
     """Of addresses HOST:PORT. Raises ConfigError."""
     protocol = SecurityProtocol.PLAINTEXT.value
     texts = {
         LISTENERS.name: f"{protocol}://{listen}",
         LOG_DIRS.name: str(folder),
         OFFSETS_TOPIC_NUM_PARTITIONS.name: str(partitions),
+        METRICS_GROUPS_MAX.name: str(metrics_groups),
         "transaction.state.log.num.partitions": "1",
         "auto.create.topics.enable": "false",
     }
@@ -56,6 +60,7 @@ class OwnServer(Node):
 
     def __init__(self, config: Config, **more: Any) -> None:
         super().__init__(config, host=this_disk_host(), **more)
+        self._top_groups = TopGroups((), config[METRICS_GROUPS_MAX])
         self.session: Session | None = None
         """What is watched, for the metrics."""
         self.retained: dict[int, int] = {}
@@ -88,7 +93,10 @@ class OwnServer(Node):
     def _more_samples(self) -> "Iterable[tuple[Metric, Samples]]":
         from coordinator.watch.metrics import samples
 
-        return () if self.session is None else samples(self.session)
+        config = self.config
+        if self.session is None:
+            return ()
+        return samples(self.session, self._top_groups, config[METRICS_GROUPS_PARTITIONS_MAX])
 
     def _not_ready_because(self) -> str:
         return "" if self.session is None else self.session.problem

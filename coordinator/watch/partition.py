@@ -9,7 +9,7 @@ import msgspec
 from coordinator.audit.schema import TAGS, Record
 from coordinator.audit.schema.observed import ObservedEvent, encode_observed
 from coordinator.observe.consumer import TopicNames
-from coordinator.observe.group_stream import GroupStream, LoggedStatement, Waiting
+from coordinator.observe.group_stream import GroupStream, LoggedClient, LoggedStatement, PollOfGroup, Waiting
 from coordinator.observe.kept_group import LineMark, encode_group
 from coordinator.observe.logs.followed import LogPosition
 from coordinator.observe.places import Place
@@ -105,6 +105,20 @@ class PartitionWatch:
         if last is not None:
             self._chunks.setdefault(last.log, []).append(_Chunk(before, last.mark))
 
+    def put_client(self, group_id: str, line: LoggedClient) -> None:
+        """A line of the log of a client of one of this partition's groups."""
+        stream = self._stream(group_id)
+        if stream.put_client(line):
+            self._events += stream.told_at_once()
+            self._note(stream)
+
+    def put_poll(self, group_id: str, poll: PollOfGroup, now: float) -> None:
+        """What a poll shows, of a group that records do not tell of, or that nothing is known of."""
+        if poll.group is None and group_id not in self._streams:
+            return
+        self._stream(group_id).put_poll(poll, now)
+        self._waiting[group_id] = None
+
     @property
     def needed_from(self) -> int | None:
         """The offset from which the next start reads."""
@@ -128,19 +142,22 @@ class PartitionWatch:
             following = stream.next
             if following is None or not is_due(following):
                 continue
+            stream.is_changed = False
             self._events += stream.tell(is_due, now)
-            self._note_changed(stream)
+            self._note(stream)
         for group_id in list(self._awaiting):
             stream = self._streams[group_id]
             found = [] if stream.has_waiting else stream.tell_without_record(now - hold_seconds)
             if found:
                 self._events += found
-                self._note_changed(stream)
+                stream.is_changed = True
+                self._note(stream)
         return len(self._events) - before
 
-    def _note_changed(self, stream: GroupStream) -> None:
+    def _note(self, stream: GroupStream) -> None:
         group_id = stream.group_id
-        self._changed[group_id] = None
+        if stream.is_changed:
+            self._changed[group_id] = None
         for marks, holds in ((self._waiting, stream.has_waiting), (self._awaiting, stream.awaits_record)):
             if holds:
                 marks[group_id] = None

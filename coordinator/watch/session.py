@@ -9,6 +9,7 @@ from datetime import tzinfo
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
+from time import monotonic
 from typing import Final
 
 import msgspec
@@ -18,12 +19,14 @@ from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.wire import ClientError
 from coordinator.logger import logger
 from coordinator.observe.errors import NoRight, OffsetsUnavailable
+from coordinator.observe.logs.client_following import ClientLogFollower
 from coordinator.observe.logs.followed import LogPosition
 from coordinator.observe.logs.following import LogFollower
 from coordinator.observe.logs.log_files import is_rotated
 from coordinator.observe.records.following import Followed, OffsetsFollower
 from coordinator.observe.records.offsets_topic import OffsetsTopic
 from coordinator.observe.topic_ids import TopicIds
+from coordinator.watch.polls import GroupPolls
 from coordinator.watch.positions import PositionError, Restored
 from coordinator.watch.sink import Sink, SinkError, restored
 from coordinator.watch.watcher import Counted, Watcher
@@ -44,8 +47,12 @@ class WatchOptions(msgspec.Struct, frozen=True, kw_only=True):
     server: Bootstrap
     groups: tuple[str, ...] = ()
     log_paths: tuple[str, ...] = ()
+    client_paths: tuple[str, ...] = ()
+    """Logs of clients."""
     log_format: str = "auto"
     zone: tzinfo | None = None
+    poll_seconds: float = 0
+    """How often groups are polled; 0: never."""
 
 
 class Wanted(Container[str]):
@@ -114,6 +121,7 @@ class Session:
     def __init__(self, options: WatchOptions, stopped: threading.Event) -> None:
         self.options, self.stopped = options, stopped
         self.watcher: Watcher | None = None
+        self.polls: GroupPolls | None = None
         self.counted = Counted()
         self.problem = ""
         """Why nothing is watched now."""
@@ -154,14 +162,17 @@ class Session:
         wanted = Wanted(options.groups) if options.groups else None
         records = self._records(count, wanted, found)
         logs = Logs(options, wanted, found)
+        polls = GroupPolls(options.server, options.poll_seconds, wanted) if options.poll_seconds else None
         try:
+            if polls is not None:
+                polls.start()
             with TopicIds(options.server) as names:
                 starts = {} if records is None else records[1]
                 following = None if records is None else FollowedRecords(records[0], starts, self.stopped)
-                watcher = Watcher(sink, following, [], names, count, starts, logs_to_come=logs)
+                watcher = Watcher(sink, following, [], names, count, starts, logs_to_come=logs, polls=polls)
                 watcher.counted = self.counted
                 watcher.restore(found)
-                self.watcher, self.problem = watcher, ""
+                self.watcher, self.polls, self.problem = watcher, polls, ""
                 if self._told:
                     logger.info("watches again")
                     self._told = ""
@@ -169,6 +180,8 @@ class Session:
                 watcher.run(self.stopped)
         finally:
             logs.close()
+            if polls is not None:
+                polls.close()
             if records is not None:
                 records[0].close()
 
@@ -181,7 +194,7 @@ class Session:
             starts = follower.starts()
         except NoRight as problem:
             if not self._has_told_right:
-                logger.warning("records of groups may not be read: logs alone are watched", problem=str(problem))
+                logger.warning("records of groups may not be read: logs and polls are watched", problem=str(problem))
                 self._has_told_right = True
             return None
         if len(starts) != count:
@@ -210,25 +223,33 @@ class Logs:
         options: WatchOptions,
         wanted: Container[str] | None,
         found: Found,
+        *,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
+        self._clock = clock
         self._options, self._wanted = options, wanted
         self._starts = _first_positions(found)
         self._followers: dict[str, LogFollower] = {}
 
     def new(self) -> Iterator[LogFollower]:
         """Those that were not there before."""
-        for path in sorted({path for each in self._options.log_paths for path in _named(each)}):
-            if str(path) in self._followers:
-                continue
-            wanted = self._wanted
-            follower = self._followers[str(path)] = LogFollower(
-                path,
-                self._starts.get(str(path)),
-                log_format=self._options.log_format,
-                zone=self._options.zone,
-                is_wanted=(lambda _: True) if wanted is None else wanted.__contains__,
-            )
-            yield follower
+        options = self._options
+        for make, paths in ((LogFollower, options.log_paths), (ClientLogFollower, options.client_paths)):
+            for path in sorted({path for each in paths for path in _named(each)}):
+                if str(path) not in self._followers:
+                    yield self._follower(make, path)
+
+    def _follower(self, make: type[LogFollower], path: Path) -> LogFollower:
+        wanted = self._wanted
+        found = self._followers[str(path)] = make(
+            path,
+            self._starts.get(str(path)),
+            log_format=self._options.log_format,
+            zone=self._options.zone,
+            is_wanted=(lambda _: True) if wanted is None else wanted.__contains__,
+            clock=self._clock,
+        )
+        return found
 
     def close(self) -> None:
         for each in self._followers.values():

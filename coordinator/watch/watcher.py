@@ -10,7 +10,7 @@ import msgspec
 from coordinator.core.partitioning import partition_for
 from coordinator.logger import logger
 from coordinator.observe.consumer import TopicNames
-from coordinator.observe.group_stream import LoggedStatement, Waiting
+from coordinator.observe.group_stream import LoggedStatement, PollOfGroup, Waiting
 from coordinator.observe.logs.followed import FollowedLog, LogPosition
 from coordinator.observe.records.following import Followed
 from coordinator.watch.partition import PartitionWatch
@@ -33,6 +33,10 @@ FORCED_MAX: Final = 100_000
 """Of these, what is read first is told first, whatever belongs before it."""
 LOOK_SECONDS: Final = 5.0
 """How often it is looked for logs that are new."""
+WITHOUT_RECORDS_SECONDS: Final = 0.2
+"""The pause between steps where nothing waits for records."""
+OF_RECORDS: Final = frozenset({"classic", "consumer", ""})
+"""Types of groups that records tell of; an older Kafka tells none."""
 LOGS_SECONDS: Final = 0.3
 """How long logs are read before records are again."""
 
@@ -62,12 +66,20 @@ class Records(Protocol):
         """None: they cannot be read now."""
 
 
+class Polls(Protocol):
+    """What polls show of groups, see `GroupPolls`."""
+
+    def take(self) -> Iterable[tuple[str, str, PollOfGroup]]: ...
+
+
 class Counted(msgspec.Struct):
     """What was done since the start."""
 
     records: int = 0
     commits: int = 0
     lines: int = 0
+    polls: int = 0
+    """Groups that polls showed, each time."""
     events: int = 0
     batches: int = 0
     forced: int = 0
@@ -99,6 +111,7 @@ class Watcher:
         starts: dict[int, int],
         *,
         logs_to_come: NewLogs | None = None,
+        polls: Polls | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         """`records` None: they may not be read. `starts`: the offset from which they are, of each partition."""
@@ -110,6 +123,7 @@ class Watcher:
         self.partitions = [PartitionWatch(each, name_of, has_records=has_records) for each in range(partition_count)]
         self._refreshed_at, self._begun = float("-inf"), set[str]()
         self._to_come, self._looked_at = logs_to_come, float("-inf")
+        self._polls = polls
         self.counted = Counted()
         self._is_forced = False
 
@@ -132,6 +146,8 @@ class Watcher:
         if self._records is not None and (only is None or only is self._records):
             self._read_records(self._records)
         self._read_logs(only)
+        if self._polls is not None:
+            self._read_polls(self._polls)
         self._tell()
         self._append(refresh=self._is_refresh_due())
         self.counted.groups, self.counted.held = self.groups, self.waiting
@@ -148,6 +164,8 @@ class Watcher:
         """Until it is stopped; then the positions are written. Raises as `step`."""
         while not stopped.is_set():
             self.step()
+            if self._records is None:
+                stopped.wait(WITHOUT_RECORDS_SECONDS)  # that read is waited for elsewhere
         self._append(refresh=True)
 
     # ---- reading
@@ -189,17 +207,27 @@ class Watcher:
         found = source.log.follow()
         now = self._clock()
         for note in found.notes:
-            logger.warning("a broker's log could not be read as a whole", problem=note)
+            logger.warning("a log could not be read as a whole", problem=note)
         of: dict[int, list[LoggedStatement]] = {}
         for line in found.lines:
             of.setdefault(partition_for(line.statement.group_id, len(self.partitions)), []).append(line)
             source.newest_ms = max(line.order_ms, source.newest_ms or 0)
-        self.counted.lines += len(found.lines)
+        for client in found.clients:
+            group_id = client.statement.group_id or ""
+            self._partition_of(group_id).put_client(group_id, client)
+        self.counted.lines += len(found.lines) + len(found.clients)
         for partition, lines in of.items():
             self.partitions[partition].put_lines(lines, found.before, now)
         source.current_at = found.current_at
         is_moved = found.before != found.position
         return found.current_at is None and is_moved
+
+    def _read_polls(self, polls: Polls) -> None:
+        """Of groups whose records are read these tell more."""
+        for group_id, group_type, poll in polls.take():
+            if self._records is None or group_type not in OF_RECORDS:
+                self._partition_of(group_id).put_poll(group_id, poll, self._clock())
+                self.counted.polls += 1
 
     def _furthest_behind(self) -> object:
         """The source that holds the others up, if one is behind: what is not current, with the oldest newest time."""

@@ -68,6 +68,11 @@ def word_count() -> Command:
     return command
 
 
+def streams_member() -> list[str]:
+    """The command of StreamsMember.java, to which its arguments are added. Raises ProgramsMissing."""
+    return [*_java(KAFKA, "-Xmx128m"), "StreamsMember"]
+
+
 def flink_sink() -> list[str]:
     """The command of Sink.java, to which its arguments are added. Raises ProgramsMissing."""
     return _java(FLINK, "-Xmx512m", *FLINK_OPENS, "Sink")

@@ -44,7 +44,7 @@ def test_a_client_that_goes_on_is_refused_now_however_long_it_does():
         group.quiet(REJECTION_APART_MS // 2)
         group.sim.join("b", protocols=("roundrobin",))
     found = group.findings()[Kind.REJECTED_CLIENT]
-    assert found.evidence[0].endswith(", 10 times so far")
+    assert found.evidence[0].endswith(", 10 times so far, since 22:13:20")
 
 
 def test_a_group_without_members_refuses_nobody():

@@ -1,9 +1,12 @@
-"""What `coordinator watch` appends, in the tables: each event is a row of silver. Of it no generations are made."""
+"""What `coordinator watch` appends, in the tables: the same rows as of any events, null where nothing is known."""
+
+from pathlib import Path
 
 import pytest
 
-from coordinator.audit.schema.observed import encode_observed
-from coordinator.pipeline.names import GENERATIONS, REJECTS, SILVER
+from coordinator.audit.schema import RebalanceStarted
+from coordinator.audit.schema.observed import ObservedEvent, encode_observed
+from coordinator.pipeline.names import GENERATIONS, MEMBERSHIPS, REJECTS, SILVER
 from coordinator.pipeline.partition_state import PartitionState
 from tests.observe.observing import SOURCES, observed
 from tests.observe.recordings import Recording
@@ -19,14 +22,48 @@ def test_what_was_seen_of_real_brokers_becomes_rows(recording: Recording, group:
     history = observed(recording, group, source)
     values = [encode_observed(each) for each in history.observed.values()]
     state, rows_of_silver = PartitionState(), []
+    generations, memberships = [], []
     for first in range(0, len(values), AT_ONCE):
         rows = fold(values[first : first + AT_ONCE], state, first)
         assert not rows[REJECTS]
-        assert not rows[GENERATIONS]
         rows_of_silver += rows[SILVER]
+        generations += rows[GENERATIONS]
+        memberships += rows[MEMBERSHIPS]
     assert [each["seq"] for each in rows_of_silver] == list(history.observed)
     causes = [getattr(each.event, "cause", None) for each in history.observed.values()]
     assert [each["cause"] for each in rows_of_silver] == [None if each is None else str(each) for each in causes]
+    ended = [each for each in history.generations if not each.is_open]
+    assert [(each["generation_id"], each["outcome"]) for each in generations] == [
+        (each.generation_id, each.outcome.value) for each in ended
+    ]
+    assert [each["cause"] for each in generations] == [
+        None if each.cause is None else str(each.cause) for each in ended
+    ]
+    assert [each["partitions_moved"] for each in generations] == [each.partitions_moved for each in ended]
+    began = {each.event.generation_id: each for each in history.observed.values() if is_begin(each)}
+    for row in generations:
+        found = [each for each in began.values() if each.event.seq == row["first_seq"]]
+        if found:
+            assert row["cause_is_inferred"] == found[0].is_inferred
+        assert row["sentence"] is None
+        assert row["unowned_partition_ms"] is None
+    present = {each["member_id"]: each.get("left_ms") for each in memberships}
+    assert {each for each, left_ms in present.items() if left_ms is None} == set(history.members)
+
+
+def is_begin(observed: ObservedEvent) -> bool:
+    return isinstance(observed.event, RebalanceStarted)
+
+
+def test_a_classic_generation_that_records_alone_tell_has_no_begin(tmp_path: Path):
+    recording, group = CASES[0].values
+    assert isinstance(recording, Recording) and isinstance(group, str)
+    rows = {}
+    for source in ("records", "logs"):
+        values = [encode_observed(each) for each in observed(recording, group, source).observed.values()]
+        rows[source] = fold(values)[GENERATIONS]
+    assert all(each["rebalance_started_ms"] is None for each in rows["records"])
+    assert all(each["rebalance_started_ms"] is not None for each in rows["logs"])
 
 
 def test_how_far_a_watcher_has_come_is_none_of_the_groups_and_not_rejected():

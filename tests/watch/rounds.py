@@ -41,7 +41,7 @@ def play(folder: Path, kills: int, seed: int, *, is_topic: bool = False) -> list
         log.touch()
         load = Load(kafka.bootstrap, GROUPS, seed)
         arguments = (kafka.bootstrap, "--broker-log", str(log))
-        _make_offsets_topic(kafka.bootstrap)
+        make_offsets_topic(kafka.bootstrap)
         if is_topic:
             make_topic(kafka.bootstrap, TOPIC, partition_count(Bootstrap(kafka.bootstrap)))
             killed = to_topic(folder / "killed", kafka.bootstrap, TOPIC, *arguments[1:])
@@ -71,7 +71,7 @@ def play(folder: Path, kills: int, seed: int, *, is_topic: bool = False) -> list
         return list(differences(first, second))
 
 
-def _make_offsets_topic(bootstrap: str) -> None:
+def make_offsets_topic(bootstrap: str) -> None:
     """Kafka makes it when it is asked for a coordinator for the first time."""
 
     def is_made() -> bool:

@@ -9,6 +9,8 @@ from urllib.request import urlopen
 
 import pytest
 
+from _wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
+from _wire.records import build_batch
 from coordinator.client.wire import ClientError
 from tests.servers import QUICK_GROUPS, RunningServer
 from tests.waiting import wait_for
@@ -168,6 +170,33 @@ def test_a_kafka_that_goes_away_is_told_once_and_watched_again(watched: RunningS
         join(watched, "payments")
         again = wait_for_groups(own, {"orders", "payments"})
         assert again["orders"][: len(found["orders"])] == found["orders"]
+
+
+def test_the_page_of_a_watcher_shows_the_lag_of_the_kafka_that_is_watched(watched: RunningServer, tmp_path: Path):
+    join(watched, "orders")
+    with WireClient(watched.bootstrap) as client:
+        client.create_topic("behind", 1)
+        assert client.produce("behind", build_batch([(None, b"v")] * 3)).error_code == 0
+        partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=0)
+        topics = [OffsetCommitRequestTopic(name="behind", partitions=[partition])]
+        client.request(OffsetCommitRequest(group_id="billing", topics=topics), 8)
+    ready = tmp_path / "dashboard.json"
+    with into(tmp_path / "watch", watched.bootstrap) as watch:
+        own = watch.wait()["bootstrap"]
+        command = [sys.executable, "-m", "coordinator.cli", "dashboard", "--bootstrap", own, "--listen", "127.0.0.1:0"]
+        command += ["--lag-from", watched.bootstrap, "--ready-file", str(ready)]
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as dashboard:
+            try:
+                wait_for(ready.exists, SECONDS, "the page")
+                url = json.loads(ready.read_text())["url"]
+
+                def lag() -> int | None:
+                    groups = json.loads(urlopen(f"{url}api/groups").read())["groups"]
+                    return next((each["lag"] for each in groups if each["group_id"] == "billing"), None)
+
+                wait_for(lambda: lag() == 3, SECONDS, "the lag", every_ms=200)
+            finally:
+                dashboard.terminate()
 
 
 @pytest.mark.parametrize(

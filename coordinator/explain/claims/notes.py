@@ -43,9 +43,15 @@ class Refusal(Claim, frozen=True):
 
 
 class Loaded(Claim, frozen=True):
-    """The coordinator loaded the group again."""
+    """The coordinator loaded the group again.
+
+    Of another Kafka: `broker` took it, and `before` gave it up `away_ms` earlier; None: that is not seen.
+    """
 
     at_ms: int
+    broker: int | None = None
+    before: int | None = None
+    away_ms: int | None = None
 
 
 class GroupConverted(Claim, frozen=True):

@@ -79,7 +79,7 @@ def _generation_started(history: FoldedGroup, event: schema.GenerationStarted) -
     generation.protocol_type, generation.protocol_name = event.protocol_type, event.protocol_name
     generation.leader, generation.member_count = event.leader, event.members
     generation.join_ms = event.join_ms
-    if generation.is_epoch:
+    if generation.is_epoch and event.join_ms is not None:
         generation.join_ms = max(0, event.time_ms - generation.rebalance_started_ms)
     generation.slowest_join = generation.slowest_of(event)
     for known in history.members.values():

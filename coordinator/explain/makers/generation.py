@@ -59,7 +59,7 @@ def claims_of(history: GroupHistory, generation: Generation) -> GenerationClaims
         generation.generation_id,
         generation.is_epoch,
         generation.outcome,
-        generation.rebalance_started_ms,
+        None if history.is_polled(generation) else generation.rebalance_started_ms,
         cause,
         also,
         course,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from coordinator.audit.schema import MemberRef
+from coordinator.audit.schema import GroupLoaded, MemberRef
 from coordinator.explain.claims.claim import SEEN, seen
 from coordinator.explain.claims.notes import (
     AtTheCluster,
@@ -44,7 +44,7 @@ def note_claims(history: GroupHistory) -> list[NoteClaim]:
             Refusal(at_ms=each.time_ms, event=each, is_epoch=is_epoch, evidence=seen(each.seq))
             for each in history.rejected
         ),
-        *(Loaded(at_ms=each.time_ms, evidence=seen(each.seq)) for each in history.loads),
+        *(_loaded(history, each) for each in history.loads),
         *(
             GroupConverted(
                 at_ms=each.time_ms, group_type=each.group_type, members=len(each.members), evidence=seen(each.seq)
@@ -56,6 +56,10 @@ def note_claims(history: GroupHistory) -> list[NoteClaim]:
         *(AtTheCluster(at_ms=each.time_ms, event=each, evidence=SEEN) for each in history.held),
     ]
     return sorted(found, key=lambda note: note.at_ms)
+
+
+def _loaded(history: GroupHistory, event: GroupLoaded) -> Loaded:
+    return Loaded(at_ms=event.time_ms, evidence=seen(event.seq), **history.move_of(event)._asdict())
 
 
 def _replaced_without_rebalance(history: GroupHistory) -> Iterator[Replacement]:

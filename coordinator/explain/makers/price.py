@@ -58,6 +58,8 @@ def moved(generation: Generation) -> Iterator[Claim]:
 def unowned(context: Context) -> Iterator[Claim]:
     """What nobody consumed: since the rebalance began, and what was without an owner before."""
     generation = context.generation
+    if context.history.is_polled(generation):
+        return
     if not generation.absences:
         yield from _unowned_in_sum(generation)
         return

@@ -246,6 +246,8 @@ def _wasted_instance_id(claim: found.WastedInstanceId, clock: Clock) -> FindingW
 def _cannot_join(claim: found.CannotJoin, clock: Clock) -> FindingWords:
     last, who = claim.refusal, label(claim.client)
     times = "" if last.count == 1 else f", {last.count:,} times so far"
+    if claim.from_ms < last.time_ms:
+        times += f", since {clock(claim.from_ms)}"
     return FindingWords(
         f"{who} cannot join: {rejections.reason(last, protocol_of_claim(claim.is_epoch))}",
         (f"refused at {clock(last.time_ms)} with {last.error}{times}", *rejections.offers(claim.offers)),

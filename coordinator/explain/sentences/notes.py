@@ -23,7 +23,7 @@ from coordinator.explain.protocols.table import protocol_of_claim
 from coordinator.explain.sentences.held_groups import held_note
 from coordinator.explain.sentences.rejections import refusal, without_instance
 from coordinator.explain.sentences.silences import absence
-from coordinator.explain.words import Names, counted, listed, plain, requester
+from coordinator.explain.words import Names, counted, duration, listed, plain, requester
 
 PARTITIONS_NAMED: Final = 3
 TOPICS_NAMED: Final = 3
@@ -111,7 +111,19 @@ def _converted(claim: GroupConverted) -> str:
 
 
 def _loaded(claim: Loaded) -> str:
-    return "the coordinator loaded the group again"
+    if claim.broker is None:
+        return "the coordinator loaded the group again"
+    if claim.before is None:
+        return f"broker {claim.broker} coordinates the group from then on, and no line tells which one gave it up"
+    if claim.away_ms is None:
+        return f"the group moved from broker {claim.before} to broker {claim.broker}"
+    away = duration(claim.away_ms)
+    if claim.before == claim.broker:  # whose log may be the only one that is read
+        return (
+            f"broker {claim.broker} gave the group up and took it again {away} later: it was restarted, or another"
+            " broker had the group meanwhile"
+        )
+    return f"the group moved from broker {claim.before} to broker {claim.broker}: it had no coordinator for {away}"
 
 
 def _group_gone(claim: GroupGone) -> str:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -13,8 +13,8 @@ from coordinator.observe.logs.counts import Counts
 from coordinator.observe.logs.layouts import HEAD, split_logger
 from coordinator.observe.logs.lines import Line
 from coordinator.observe.logs.templates import TooManyReadings
-from coordinator.observe.logs.texts import LogText
 from coordinator.observe.logs.times import LocalTimes, fraction_ms, in_zone_of, offset_ms, utc_ms
+from coordinator.observe.logs.unwrapping import Unwrapping
 from coordinator.observe.logs.windows import Window
 from coordinator.observe.logs.wrappings import ISO
 from coordinator.observe.places import Place, Source
@@ -30,16 +30,29 @@ Key = tuple[str, str | None]
 """The stream and the client's id."""
 
 
+class LinesOfText(Protocol):
+    """What lines are unwrapped by, and the line of the file at which one begins; see `LogText`."""
+
+    @property
+    def unwrap(self) -> Unwrapping: ...
+
+    def line(self, number: int) -> int: ...
+
+
 class ClientScanner:
     """Reads one file, of one client or of several."""
 
-    def __init__(self, name: str, log: LogText, times: LocalTimes, groups: frozenset[str] | None) -> None:
+    def __init__(self, name: str, log: LinesOfText, times: LocalTimes, groups: frozenset[str] | None) -> None:
         self._name, self._log, self._times, self._groups = name, log, times, groups
         self._unwrap = log.unwrap
         self._group_of: dict[Key, str | None] = {}
         self._member_of: dict[tuple[Key, str | None], str] = {}
         self.counts = Counts()
         self._data = b""
+
+    def go_on_with(self, log: LinesOfText) -> None:
+        """Lines have another format, as is known by now."""
+        self._log, self._unwrap = log, log.unwrap
 
     def statements(self, window: Window) -> Iterator[ClientStatement]:
         data = self._data = window.data

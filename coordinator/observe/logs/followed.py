@@ -2,7 +2,7 @@
 
 import msgspec
 
-from coordinator.observe.group_stream import LoggedStatement
+from coordinator.observe.group_stream import LoggedClient, LoggedStatement
 from coordinator.observe.kept_group import LineMark
 from coordinator.observe.logs.log_files import FileBegin
 
@@ -31,3 +31,5 @@ class FollowedLog(msgspec.Struct):
     position: LogPosition | None
     current_at: float | None
     notes: list[str]
+    clients: list[LoggedClient] = []
+    """Of a log of clients, in the place of `lines`."""

@@ -4,6 +4,7 @@ The files of a log are read one after the other as if they were one: a line that
 A line is read when something was written after it, or nothing was for a while: what belongs to it is there then.
 """
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -52,7 +53,10 @@ class _Part(msgspec.Struct, frozen=True):
 
 
 class LogFollower:
-    """One log. Its `name` is the path."""
+    """One log of a broker. Its `name` is the path."""
+
+    begins: re.Pattern[str] = HEAD
+    """How a line begins, if its format is known."""
 
     def __init__(
         self,
@@ -90,7 +94,6 @@ class LogFollower:
         self._scanner: Scanner | None = None
         self._sampled_bytes = -1
         self._resumed = position
-        self._is_missing = False
 
     def close(self) -> None:
         if self._file is not None:
@@ -115,7 +118,7 @@ class LogFollower:
                 lines = list(self._scanned(self._read()))
                 current_at = self._current_at()
                 self._turn_over()
-            elif self._is_missing:
+            else:  # there is no such file, or no line in it yet
                 current_at = self._clock()
         except BROKEN as problem:
             self._note(f"{self.name}: {problem}; it is tried again")
@@ -144,10 +147,13 @@ class LogFollower:
                 self._told.add(what)
                 self._notes.append(each)
         self._counts = Counts()
-        if self._scanner is not None:
-            self._scanner.counts = self._counts
+        self._count_into(self._counts)
         found, self._notes = self._notes, []
         return found
+
+    def _count_into(self, counts: Counts) -> None:
+        if self._scanner is not None:
+            self._scanner.counts = counts
 
     def _note(self, note: str) -> None:
         """Each once, until it goes well again."""
@@ -165,8 +171,8 @@ class LogFollower:
                 return
             self._note(f"{self.name}: the file that was read before is gone; what it had that was not read is missing")
         file = log_files.opened(self._path)
-        self._is_missing = file is None and not self._path.exists()
-        if self._is_missing:
+        is_missing = file is None and not self._path.exists()
+        if is_missing:
             self._note(f"{self.name}: there is no such file; it is read when there is one")
         if file is not None:
             self._next_number = self._next_number if resumed is None else resumed.number + 1
@@ -213,7 +219,7 @@ class LogFollower:
         """Whether a line begins as one of this log does, and is not the rest of another."""
         self._scanner_of_format()
         found = self._unwrap(line)
-        return not found.is_foreign and (found.is_whole or HEAD.match(found.text) is not None)
+        return not found.is_foreign and (found.is_whole or self.begins.match(found.text) is not None)
 
     def _know(self, file: LogFile, begin: FileBegin) -> None:
         if self._file is not None:
@@ -225,7 +231,6 @@ class LogFollower:
         self._grown_at = self._clock()
         self._times.new_file()
         self._told.clear()
-        self._is_missing = False
 
     def _look(self) -> None:
         """Note how much there is by now."""
@@ -284,41 +289,52 @@ class LogFollower:
     def _scanned(self, whole: int) -> Iterator[LoggedStatement]:
         if whole <= self._begin:
             return
-        scanner = self._scanner_of_format()
+        self._scanner_of_format()
         while self._begin < whole:
             part = self._part_at(self._begin)
             end = min([each.at for each in self._parts if each.at > self._begin] + [whole])
             first = part.line - self._data.count(b"\n", 0, part.at)
-            for entry in scanner.entries(Window(self._data, self._begin, end, first)):
-                self._collector.add(entry)
-            for order_ms, statement in self._collector.drain():
-                yield from self._logged(statement, part.number, order_ms)
+            yield from self._stated(Window(self._data, self._begin, end, first), part.number)
             self._begin = end
         self._forget()
+
+    def _stated(self, window: Window, number: int) -> Iterator[LoggedStatement]:
+        """What lines of file `number` state."""
+        assert self._scanner is not None
+        for entry in self._scanner.entries(window):
+            self._collector.add(entry)
+        for order_ms, statement in self._collector.drain():
+            yield from self._logged(statement, number, order_ms)
 
     def _logged(self, statement: Statement, number: int, order_ms: int) -> Iterator[LoggedStatement]:
         if not isinstance(statement, OfGroup) or not self._is_wanted(statement.group_id):
             return
         mark = number, statement.place.position or 0
-        shift_ms = 0
-        if self._zone is None and statement.is_zone_assumed and self._file is not None:
-            shift_ms = self._times.shift_ms
+        shift_ms = self._shift_ms if statement.is_zone_assumed else 0
+        if shift_ms:
             place = msgspec.structs.replace(statement.place, time_ms=statement.place.time_ms + shift_ms)
             statement = msgspec.structs.replace(statement, place=place)
         yield LoggedStatement(statement, self.name, mark, order_ms + shift_ms)
 
-    def _scanner_of_format(self) -> Scanner:
+    @property
+    def _shift_ms(self) -> int:
+        """What is to be added to times that have no zone."""
+        return self._times.shift_ms if self._zone is None and self._file is not None else 0
+
+    def _scanner_of_format(self) -> None:
         """Recognise the format by what is there, again while that is little."""
         assert self._file is not None
         sampled = min(len(self._data), SAMPLE_ENOUGH_BYTES)
-        if self._scanner is None or sampled > self._sampled_bytes:
+        if self._sampled_bytes < 0 or sampled > self._sampled_bytes:
             self._sampled_bytes = sampled
             sample = self._data[:SAMPLE_BYTES].splitlines()
-            self._unwrap = unwrapping(sample, self._format) or NO_FORMAT
-            self._scanner = Scanner(self._unwrap, LocalTimes(self._zone))
-            self._scanner.counts = self._counts
+            self._unwrap = unwrapping(sample, self._format, self.begins) or NO_FORMAT
+            self._make_scanner()
         self._times.look(self._file, self._data, self._unwrap)
-        return self._scanner
+
+    def _make_scanner(self) -> None:
+        self._scanner = Scanner(self._unwrap, LocalTimes(self._zone))
+        self._scanner.counts = self._counts
 
     def _forget(self) -> None:
         """Keep what may belong to lines that come."""

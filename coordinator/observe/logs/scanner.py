@@ -299,7 +299,9 @@ class Scanner:
         after = [found for each in self._following(end, line.stream, LINES_AFTER_MAX) if (found := self._peek(each))]
         before = self._before(start, line) if latest_ms is None else latest_ms
         if before is not None:
+            # Lines after it are compared with this one, not with others that are out of order.
             if time_ms < before - ORDER_MS and not _is_set_back(time_ms, before, after):
+                self._latest_ms[line.stream] = before
                 return True
             if time_ms > before + GAP_MS and after and before - ORDER_MS <= after[0] < time_ms - ORDER_MS:
                 return True
@@ -326,12 +328,17 @@ class Scanner:
 
 
 def _is_set_back(time_ms: int, before_ms: int, after: list[int]) -> bool:
-    """Whether the clock was set back: the lines after go on from there. By summer time at most an hour."""
-    if not after:
+    """Whether the clock was set back: the lines after go on from there. By summer time at most an hour.
+
+    Lines of the same time do not show it: who forges one can forge several. The last of many that were written at once
+    after a clock was set has lines of later times after it.
+    """
+    later = [each for each in after if abs(each - time_ms) > ORDER_MS]
+    if not later:
         return False
     if before_ms - time_ms <= HOUR_MS:
-        return time_ms - ORDER_MS <= after[0] < before_ms - ORDER_MS
-    return max(after) < before_ms - ORDER_MS
+        return time_ms - ORDER_MS <= later[0] < before_ms - ORDER_MS
+    return max(later) < before_ms - ORDER_MS
 
 
 def _is_whole(data: bytes, end: int) -> bool:

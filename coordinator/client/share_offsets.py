@@ -1,0 +1,41 @@
+"""From where share groups read, and how much is left to them: DescribeShareGroupOffsets (KIP-932)."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from _wire.messages.describe_share_group_offsets import DescribeShareGroupOffsetsRequest, RequestGroup
+
+from _wire.errors import ErrorCode
+from coordinator.client.group_description import DescribedGroup, PartitionLag
+from coordinator.client.wire import WireConnection
+
+OF_LAG: Final = 1
+"""The first version that tells the lag (KIP-1226)."""
+
+
+def add_share_lags(coordinator: WireConnection, groups: Sequence[DescribedGroup]) -> dict[str, int]:
+    """Give share groups of a coordinator their partitions; return the errors of groups that have none told.
+
+    What is in flight counts as not read. A partition has no owner: several members read it.
+
+    Raises:
+        ClientError: the server does not answer.
+    """
+    key = DescribeShareGroupOffsetsRequest.API_KEY
+    if not coordinator.supports(key) or coordinator.latest_version(key) < OF_LAG:
+        return {}
+    by_id = {each.group_id: each for each in groups}
+    request = DescribeShareGroupOffsetsRequest(groups=[RequestGroup(group_id=each, topics=None) for each in by_id])
+    errors = {}
+    for group in coordinator.send_latest(request).groups:
+        if group.error_code:
+            errors[group.group_id] = group.error_code
+            continue
+        found = by_id[group.group_id].partitions
+        for topic in group.topics:
+            for each in topic.partitions:
+                if each.error_code == ErrorCode.NONE and each.start_offset >= 0 and each.lag >= 0:
+                    end = each.start_offset + each.lag
+                    found.append(PartitionLag(topic.topic_name, each.partition_index, each.start_offset, end, None))
+        found.sort(key=lambda each: each.lag or 0, reverse=True)
+    return errors

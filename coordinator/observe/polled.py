@@ -1,0 +1,235 @@
+"""How admin APIs describe a group, at one poll and at the next → the events that the difference stands for.
+
+A poll tells how a group is. What happened between two polls is inferred, and seen at both: it has two places. Why it
+happened is not told, and no API tells the generation of a classic group: what polls see of it is counted instead.
+Where lines tell what happens, a poll adds how the group is (`group.snapshot`) and nothing that happened.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from coordinator.audit.schema import PARTITIONS_NAMED_MAX, TopicPartitions
+from coordinator.explain.generation import CLASSIC, OF_EPOCHS
+from coordinator.observe.classic import change_members
+from coordinator.observe.consumer import FIRST_EPOCH_MAX
+from coordinator.observe.known import KnownGroup, KnownMember, Telling, Trigger, count
+from coordinator.observe.places import Place
+from coordinator.observe.records.stored import ClassicGroup, ClassicMember
+
+if TYPE_CHECKING:
+    from coordinator.observe.poll import PresentGroup
+
+ASSIGNING: Final = "Assigning"
+STABLE: Final = "Stable"
+EMPTY: Final = "Empty"
+SHARE: Final = "share"
+SETTLED: Final = frozenset({STABLE, EMPTY})
+
+
+def polled_events(telling: Telling, now: "PresentGroup", before: Place | None, *, was_absent: bool) -> None:
+    """Tell what a poll shows. `before` is the poll before it, None at the first one.
+
+    `was_absent`: if nothing is known of the group, that poll saw that there was none.
+    A classic group that rebalances is told of when it is stable: until then its members come and go.
+    """
+    known = telling.known
+    if known.protocol and (known.protocol != now.type or (now.epoch or 0) < _epoch(known)):
+        was_absent |= not _goes_on(telling, now)
+        known = telling.known
+    if not known.protocol:
+        if was_absent:
+            telling.places = _places(before, now.place)
+            telling.create(now.type, now.protocol_type)
+        else:
+            _begin_in_the_middle(telling, now)
+            return
+    if now.type == CLASSIC and now.state not in SETTLED:
+        return
+    record = _as_record(now, known)
+    if telling.known.has_lines:
+        _tell_present(telling, now, record)
+    else:
+        telling.places = _places(before, now.place)
+        _tell_changes(telling, now, record)
+
+
+def absent_events(telling: Telling, before: Place | None, at: Place) -> None:
+    """The group is not there any more."""
+    telling.places = _places(before, at)
+    for member_id in list(telling.known.members):
+        telling.leave(member_id)
+    telling.remove()
+
+
+def _places(before: Place | None, now: Place) -> tuple[Place, ...]:
+    return (now,) if before is None else (before, now)
+
+
+def _epoch(known: KnownGroup) -> int:
+    return known.generation_id if known.protocol in OF_EPOCHS else 0
+
+
+def _goes_on(telling: Telling, now: "PresentGroup") -> bool:
+    """The group has another protocol, or counts anew: it goes on if a member is the same, else it is another one."""
+    known = telling.known
+    if known.protocol != now.type and any(each.member_id in known.members for each in now.members):
+        telling.convert(now.type)
+        return True
+    telling.remove()
+    return False
+
+
+def _begin_in_the_middle(telling: Telling, now: "PresentGroup") -> None:
+    """What was before the first poll is not known, so no event says that the group was made."""
+    known = telling.known
+    known.seq += 1
+    known.created_seq = known.seq
+    known.protocol, known.protocol_type = now.type, now.protocol_type
+    record = _as_record(now, known)
+    _take_members(known, record)
+    _tell_snapshot(telling, now)
+
+
+def _tell_present(telling: Telling, now: "PresentGroup", record: ClassicGroup) -> None:
+    """Lines tell what happens, and neither who was there before them nor who owns what."""
+    known = telling.known
+    if _differs(known, now, record):
+        _take_members(known, record)
+        _tell_snapshot(telling, now)
+
+
+def _differs(known: KnownGroup, now: "PresentGroup", record: ClassicGroup) -> bool:
+    is_newer = known.protocol in OF_EPOCHS and (now.epoch or 0) > known.generation_id
+    return is_newer or _owned(record.members) != _owned(known.members.values())
+
+
+def _owned(members: Iterable[ClassicMember | KnownMember]) -> dict[str, tuple[TopicPartitions, int]]:
+    return {each.member_id: (each.partitions, each.unnamed_partitions) for each in members}
+
+
+def _tell_snapshot(telling: Telling, now: "PresentGroup") -> None:
+    known = telling.known
+    known.state, known.protocol_name = now.state, now.protocol_name
+    known.is_open = now.type in OF_EPOCHS and now.state not in SETTLED
+    if now.epoch is not None:
+        known.generation_id = now.epoch
+    telling.tell(
+        "group.snapshot",
+        group_type=now.type,
+        protocol_type=now.protocol_type,
+        protocol_name=now.protocol_name,
+        leader=known.leader,
+        members=telling.snapshots(),
+    )
+
+
+def _take_members(known: KnownGroup, record: ClassicGroup) -> None:
+    members = {}
+    for each in record.members:
+        member = known.members.get(each.member_id) or _member(each)
+        member.topics, member.partitions = each.topics, each.partitions
+        member.unnamed_partitions = each.unnamed_partitions
+        member.client_id, member.client_host = each.client_id, each.client_host
+        members[each.member_id] = member
+    known.members = members
+
+
+def _tell_changes(telling: Telling, now: "PresentGroup", record: ClassicGroup) -> None:
+    known = telling.known
+    triggers = change_members(telling, record)
+    has_moved = _owned(record.members) != _owned(known.members.values())
+    if now.epoch is not None:
+        _tell_epoch(telling, now, record, triggers)
+    elif triggers or has_moved:
+        _begin(telling, known.generation_id + 1, now, triggers)
+        known.generation_id += 1
+        _start(telling, now, triggers)
+        _assign(telling, record)
+        _end(telling, now, triggers)
+    known.state = now.state
+
+
+def _tell_epoch(telling: Telling, now: "PresentGroup", record: ClassicGroup, triggers: list[Trigger]) -> None:
+    """Members get to an epoch one by one, which polls may see or not."""
+    known, epoch = telling.known, now.epoch or 0
+    is_new = epoch > known.generation_id
+    if is_new:
+        # Whether the one before became stable between the polls is not seen, so nothing says that it did not.
+        _begin(telling, epoch, now, triggers)
+        known.generation_id, known.is_open, known.has_target, known.state = epoch, True, False, now.state
+    if known.is_open and not known.has_target and now.state != ASSIGNING:
+        known.has_target = True
+        _start(telling, now, triggers)
+    _assign(telling, record)
+    known.state = now.state
+    if known.is_open and now.state in SETTLED:
+        known.is_open = False
+        _end(telling, now, triggers)
+
+
+def _begin(telling: Telling, generation_id: int, now: "PresentGroup", triggers: list[Trigger]) -> None:
+    known = telling.known
+    before = known.generation_id or min(generation_id, FIRST_EPOCH_MAX) - 1
+    known.protocol_type, known.protocol_name = now.protocol_type, now.protocol_name
+    telling.begin(generation_id, triggers, None, max(0, generation_id - before - 1))
+
+
+def _start(telling: Telling, now: "PresentGroup", triggers: list[Trigger]) -> None:
+    if not telling.known.members:
+        return
+    telling.tell(
+        "generation.started",
+        leader=None,
+        protocol_type=now.protocol_type,
+        protocol_name=now.protocol_name,
+        members=len(telling.known.members),
+        triggers=triggers,
+        join_ms=None,
+    )
+
+
+def _assign(telling: Telling, record: ClassicGroup) -> None:
+    for each in record.members:
+        member = telling.known.members[each.member_id]
+        member.topics = each.topics or member.topics
+        telling.assign(member, each.partitions, each.unnamed_partitions)
+
+
+def _end(telling: Telling, now: "PresentGroup", triggers: list[Trigger]) -> None:
+    known = telling.known
+    known.state = now.state
+    is_shared = now.type == SHARE  # several members read a partition, so it has no owner
+    if not known.members:
+        telling.tell("group.emptied", rebalance_ms=None, triggers=triggers)
+        return
+    telling.tell(
+        "generation.stable",
+        members=len(known.members),
+        partitions=None if is_shared else telling.partition_count(),
+        rebalance_ms=None,
+    )
+
+
+def _as_record(now: "PresentGroup", known: KnownGroup) -> ClassicGroup:
+    """As the record of a later generation would have it: a client that came back may as well be a new one."""
+    counts = {each.member_id: count(each.partitions or {}) for each in now.members}
+    are_named = sum(counts.values()) <= PARTITIONS_NAMED_MAX
+    members = [
+        ClassicMember(
+            each.member_id,
+            each.client_id,
+            each.client_host,
+            each.group_instance_id,
+            sorted(each.topics) if each.topics else None,
+            b"",
+            (each.partitions or {}) if are_named else {},
+            0 if are_named else counts[each.member_id],
+        )
+        for each in now.members
+    ]
+    return ClassicGroup(now.group_id, known.generation_id + 1, now.protocol_type, now.protocol_name, None, -1, members)
+
+
+def _member(each: ClassicMember) -> KnownMember:
+    who = (each.member_id, each.client_id, each.client_host, each.group_instance_id)
+    return KnownMember(*who, each.topics, partitions=each.partitions, unnamed_partitions=each.unnamed_partitions)

@@ -1,0 +1,279 @@
+"""What polls of admin APIs show of a group, one after the other, is its history: who and when, and no guessed cause."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import pytest
+
+from coordinator.audit.schema import TAGS, TopicPartitions
+from coordinator.client.group_members import DescribedMember
+from coordinator.explain.makers.generation import claims_of
+from coordinator.explain.story import story_of
+from coordinator.observe.evidence import ObservedEvent
+from coordinator.observe.group_stream import GroupStream, LoggedStatement, PollOfGroup
+from coordinator.observe.history import ObservedHistory
+from coordinator.observe.kept_group import decode_group, encode_group
+from coordinator.observe.logs import statements as said
+from coordinator.observe.logs.statements import OfGroup
+from coordinator.observe.places import Place, Source
+from coordinator.observe.poll import DESCRIBED_BY, LIST_GROUPS, PresentGroup
+from coordinator.observe.words import how_known
+
+T0: Final = 1_700_000_000_000
+EVERY_MS: Final = 30_000
+GROUP: Final = "billing"
+
+
+def at(ms: int) -> str:
+    return f"{(ms - T0) // 1_000}s"
+
+
+def member(name: str, *partitions: int, epoch: int | None = None, topic: str = "orders") -> DescribedMember:
+    owned: TopicPartitions = {topic: list(partitions)} if partitions else {}
+    return DescribedMember(f"{name}-id", name, "/10.0.0.1", None, owned, epoch, topics=(topic,))
+
+
+def present(
+    number: int, *members: DescribedMember, kind: str = "classic", epoch: int | None = None, state: str = ""
+) -> PresentGroup:
+    """At poll `number`."""
+    place = Place(Source.POLL, DESCRIBED_BY[kind], T0 + number * EVERY_MS, broker_id=1)
+    found = state or ("Stable" if members else "Empty")
+    return PresentGroup(place, GROUP, kind, found, "consumer", "range", epoch, list(members), [])
+
+
+class Polls:
+    """Polls of one group, and lines between them, on a clock in seconds."""
+
+    def __init__(self, *, has_records: bool = False) -> None:
+        self.stream = GroupStream(GROUP, str, has_records=has_records)
+        self.events: list[ObservedEvent] = []
+        self.now = 0.0
+
+    def poll(self, group: PresentGroup | None, *, absent_ms: int | None = None, number: int = 0) -> list[str]:
+        place = Place(Source.POLL, LIST_GROUPS, T0 + number * EVERY_MS) if group is None else group.place
+        self.now += EVERY_MS / 1_000
+        self.stream.put_poll(PollOfGroup(group, place, self.now, absent_ms), self.now)
+        return self.tell()
+
+    def line(self, statement: OfGroup, number: int) -> list[str]:
+        self.now += 1
+        self.stream.put_line(LoggedStatement(statement, "server.log", (0, number), statement.place.time_ms), self.now)
+        return self.tell()
+
+    def tell(self) -> list[str]:
+        found = self.stream.tell(lambda _: True, self.now)
+        self.events += found
+        return [TAGS[type(each.event)] for each in found]
+
+    def restart(self) -> None:
+        """As a watcher that was killed goes on."""
+        kept = encode_group(self.stream.kept)
+        self.stream = GroupStream(GROUP, str, has_records=False)
+        self.stream.go_on(decode_group(kept), self.now)
+
+    @property
+    def history(self) -> ObservedHistory:
+        return ObservedHistory.of_observed(GROUP, self.events)
+
+
+def stories(history: ObservedHistory) -> list[str]:
+    return [
+        f"{story_of(history, each, at).headline}. {how_known(history, claims_of(history, each).cause, at)}"
+        for each in history.generations
+    ]
+
+
+def test_who_came_and_went_between_polls_of_a_classic_group():
+    polls = Polls()
+    assert polls.poll(present(0, member("a", 0, 1))) == ["group.snapshot"]
+    assert polls.poll(present(1, member("a", 0, 1))) == []
+    polls.poll(present(2, member("a", 0), member("b", 1)))
+    polls.poll(present(3, member("b", 0, 1)))
+    polls.poll(present(4))
+    history = polls.history
+    assert stories(history) == [
+        "generation 0 was stable at 0s; why it began is not among the events. Seen: the poll at 0s shows it"
+        " (DescribeGroups).",
+        "generation 1 began because b (10.0.0.1) joined, and was stable at 60s."
+        " Inferred: between the polls at 30s and 60s (DescribeGroups).",
+        "generation 2 began because a (10.0.0.1) is gone: it left, or its session expired, and was stable at 90s."
+        " Inferred: between the polls at 60s and 90s (DescribeGroups).",
+        "generation 3 began because b (10.0.0.1) is gone: it left, or its session expired."
+        " Inferred: between the polls at 90s and 120s (DescribeGroups).",
+    ]
+    assert history.begins_in_the_middle
+    assert history.counts_polls
+    assert (history.state, list(history.members)) == ("Empty", [])
+
+
+def test_nothing_is_said_of_how_long_partitions_had_no_owner():
+    polls = Polls()
+    polls.poll(present(0, member("a", 0, 1)))
+    polls.poll(present(1))
+    polls.poll(present(2, member("b", 0, 1)))
+    history = polls.history
+    told = " ".join(story_of(history, history.generations[-1], at).paragraphs)
+    assert "2 of 2 partitions moved" in told
+    assert "consumed" not in told
+
+
+@pytest.mark.parametrize("kind", ["consumer", "share", "streams"])
+def test_epochs_that_polls_see(kind: str):
+    polls = Polls()
+    polls.poll(present(0, member("a", 0, 1), kind=kind, epoch=3))
+    assert "generation.stable" not in polls.poll(
+        present(1, member("a", 0), member("b"), kind=kind, epoch=4, state="Reconciling")
+    )
+    assert polls.poll(present(2, member("a", 0), member("b", 1), kind=kind, epoch=4)) == [
+        "member.assigned",
+        "generation.stable",
+    ]
+    polls.poll(present(3, member("a", 0), member("b", 1), kind=kind, epoch=9))
+    history = polls.history
+    assert [each.generation_id for each in history.generations] == [3, 4, 9]
+    assert not history.counts_polls
+    api = DESCRIBED_BY[kind]
+    assert stories(history)[1:] == [
+        f"group epoch 4 began because b (10.0.0.1) joined, and was stable at 60s. Inferred: between the polls at 0s and"
+        f" 30s ({api}).",
+        f"group epoch 9 was stable at 90s; why it began is not among the events. Inferred: between the polls at 60s and"
+        f" 90s ({api}).",
+    ]
+    moved = [each for each in story_of(history, history.generations[1], at).paragraphs if "moved" in each]
+    assert bool(moved) == (kind != "share")  # several members of a share group read a partition
+
+
+def test_an_epoch_that_was_open_and_is_followed_by_another_one_may_have_been_stable_meanwhile():
+    polls = Polls()
+    polls.poll(present(0, member("a", 0, 1), kind="consumer", epoch=3))
+    polls.poll(present(1, member("a", 0), member("b"), kind="consumer", epoch=4, state="Reconciling"))
+    polls.poll(present(2, member("a", 0), member("b", 1), kind="consumer", epoch=6))
+    assert [str(each.outcome) for each in polls.history.generations] == ["stable", "unknown", "stable"]
+
+
+def test_a_group_that_was_not_there_at_the_poll_before_is_new():
+    polls = Polls()
+    told = polls.poll(present(1, member("a", 0, 1)), absent_ms=T0)
+    assert told[:3] == ["group.created", "member.joined", "rebalance.started"]
+    assert told[-1] == "generation.stable"
+    assert [each.time_ms for each in polls.events[0].places] == [T0, T0 + EVERY_MS]
+    assert not polls.history.begins_in_the_middle
+    assert polls.poll(None, number=2) == ["member.removed", "group.removed"]
+    assert polls.poll(None, number=3) == []
+    assert polls.poll(present(4, member("b", 0, 1)))[0] == "group.created"
+    assert polls.events[-1].event.generation_id == 1
+
+
+def test_a_new_group_that_could_not_be_described_at_once_is_new():
+    """As one that is made while it is polled: it is listed, and described as none."""
+    polls = Polls()
+    listed = present(1)
+    listed.place = Place(Source.POLL, LIST_GROUPS, T0 + EVERY_MS)
+    assert polls.poll(listed, absent_ms=T0) == []
+    assert polls.poll(present(2, member("a", 0, 1)))[0] == "group.created"
+    assert [each.time_ms for each in polls.events[0].places] == [T0, T0 + 2 * EVERY_MS]
+
+
+def test_a_group_of_an_earlier_epoch_is_another_one_and_one_of_another_protocol_with_a_member_goes_on():
+    polls = Polls()
+    polls.poll(present(0, member("a", 0), kind="consumer", epoch=7))
+    assert polls.poll(present(1, member("b", 0), kind="consumer", epoch=2))[:2] == ["group.removed", "group.created"]
+    assert polls.poll(present(2, member("b", 0)))[0] == "group.converted"
+    assert polls.history.group_type == "classic"
+
+
+def test_a_classic_group_in_the_middle_of_a_rebalance_is_told_when_it_is_stable():
+    polls = Polls()
+    polls.poll(present(0, member("a", 0, 1)))
+    assert polls.poll(present(1, member("a"), member("b"), state="PreparingRebalance")) == []
+    assert "member.joined" in polls.poll(present(2, member("a", 0), member("b", 1)))
+
+
+def test_another_subscription():
+    polls = Polls()
+    polls.poll(present(0, member("a", 0)))
+    told = polls.poll(present(1, member("a", 0, topic="payments")))
+    assert told[:2] == ["member.rejoined", "rebalance.started"]
+
+
+def test_a_watcher_that_was_killed_tells_nothing_twice_and_when_it_saw_the_group_last():
+    polls = Polls()
+    polls.poll(present(0, member("a", 0, 1)))
+    polls.restart()
+    assert polls.poll(present(1, member("a", 0, 1))) == []
+    polls.restart()
+    polls.poll(present(5, member("b", 0, 1)))
+    began = next(each for each in polls.events if TAGS[type(each.event)] == "rebalance.started")
+    assert [at(each.time_ms) for each in began.places] == ["0s", "150s"]
+
+
+def test_what_is_kept_changes_only_if_something_was_told():
+    polls = Polls()
+    polls.poll(present(0, member("a", 0)))
+    polls.stream.is_changed = False
+    polls.poll(present(1, member("a", 0)))
+    assert not polls.stream.is_changed
+    polls.poll(present(2, member("b", 0)))
+    assert polls.stream.is_changed
+
+
+def lines_of_a_join(generation: int, name: str, number: int, at_ms: int) -> Sequence[OfGroup]:
+    def place(position: int) -> Place:
+        return Place(Source.BROKER_LOG, "server.log", at_ms + position, position)
+
+    return (
+        said.MemberAdded(place=place(number), group_id=GROUP, member_id=f"{name}-id"),
+        said.RebalancePrepared(
+            place=place(number + 1),
+            group_id=GROUP,
+            generation_before=generation - 1,
+            reason=said.Reason.NEW_MEMBER,
+            text="",
+            member_ids=(f"{name}-id",),
+        ),
+        said.GroupStabilized(place=place(number + 2), group_id=GROUP, generation_id=generation, members=1),
+        said.AssignmentReceived(place=place(number + 3), group_id=GROUP, generation_id=generation, members=1),
+    )
+
+
+def test_what_lines_tell_is_not_told_by_polls_again():
+    """A poll adds who owns what, which no line says; and no generation of its own."""
+    polls = Polls()
+    for number, each in enumerate(lines_of_a_join(1, "a", 1, T0)):
+        polls.line(each, number + 1)
+    assert polls.history.generation_id == 1
+    assert polls.poll(present(1, member("a", 0, 1))) == ["group.snapshot"]
+    assert polls.poll(present(2, member("a", 0, 1))) == []
+    for number, each in enumerate(lines_of_a_join(2, "b", 5, T0 + 70_000)):
+        polls.line(each, number + 5)
+    assert polls.poll(present(3, member("a", 0), member("b", 1))) == ["group.snapshot"]
+    history = polls.history
+    joined = [each for each in polls.events if TAGS[type(each.event)] == "member.joined"]
+    assert len(joined) == 2
+    assert [each.generation_id for each in history.generations] == [1, 2]
+    assert {each: known.partitions for each, known in history.members.items()} == {
+        "a-id": {"orders": [0]},
+        "b-id": {"orders": [1]},
+    }
+
+
+def test_a_poll_that_was_asked_before_a_line_was_read_is_left_out():
+    """What it shows may be older than what the line tells; the next one is not."""
+    polls = Polls()
+    polls.poll(present(0, member("a", 0, 1)))
+    group = present(1, member("a", 0, 1))
+    polls.stream.put_poll(PollOfGroup(group, group.place, polls.now + 1), polls.now + 1)
+    polls.now += 1
+    place = Place(Source.BROKER_LOG, "server.log", T0 + EVERY_MS, 1)
+    left = said.GroupEmptied(place=place, group_id=GROUP, generation_id=2)
+    assert polls.line(left, 1)[-1] == "group.emptied"
+    assert polls.history.members == {}
+    assert polls.poll(present(2)) == []
+
+
+def test_a_group_with_too_many_partitions_names_none():
+    polls = Polls()
+    polls.poll(present(0, member("a", *range(60_000)), member("b", *range(60_000, 120_000))))
+    (event,) = polls.events
+    assert [(each.partitions, each.unnamed_partitions) for each in event.event.members] == [({}, 60_000)] * 2  # type: ignore[attr-defined]
