@@ -156,7 +156,7 @@ class World:
     def topics(self, *several: Collection[str]) -> dict[str, Topic]:
         """Name → topic, for at most `TOPICS_NAMED_MAX` of them; those that do not exist are among them.
 
-        Those of which nothing is known are left out, so that nothing is told of them later. Where there are more names,
+        Those of which nothing is known are left out: no later event compares them. Where there are more names,
         only topics that exist count: names that nobody has made may be very many.
         """
         if sum(map(len, several)) > schema.TOPICS_NAMED_MAX:

@@ -163,7 +163,7 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_surely_silent(self) -> bool:
-        """Whether it is known that the coordinator neither refused nor throttled it: that is told of a connection."""
+        """Whether the coordinator surely neither refused nor throttled it: events with its connection say so."""
         return self.connection_open is not None and not self.muted_ms
 
     @property

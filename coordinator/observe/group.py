@@ -31,6 +31,8 @@ Logged = Statement | ClientStatement
 Seen = tuple[Place, GroupRecord] | Logged
 
 GONE_AT_ONCE_MS: Final = 1_000
+REBALANCE_BEGINS_MS: Final = 60_000
+"""So long after a line about a member of a classic group a rebalance may follow that it is part of."""
 LINE_AHEAD_MS: Final = 30
 """A line is written so much later than its record at most, by the clock of the same broker."""
 
@@ -244,7 +246,9 @@ class GroupObserver:
 
         That it is in the middle of a rebalance that lines tell, or if the group may not be described.
         """
-        if self._current is not None or self._waiting or not now.is_described:
+        lately_ms = now.place.time_ms - REBALANCE_BEGINS_MS
+        begins = any(each.place.time_ms >= lately_ms for each in self._waiting)
+        if self._current is not None or begins or not now.is_described:
             return False
         telling = self._telling(now.place)
         polled_events(telling, now, before, was_absent=was_absent)

@@ -91,8 +91,18 @@ def _begin_in_the_middle(telling: Telling, now: "PresentGroup") -> None:
 
 
 def _tell_present(telling: Telling, now: "PresentGroup", record: ClassicGroup) -> None:
-    """Lines tell what happens, and neither who was there before them nor who owns what."""
+    """Lines tell what happens, and neither who was there before them nor who owns what.
+
+    Nor do most tell when the members of a group of epochs have got there.
+    """
     known = telling.known
+    is_same = {each.member_id for each in record.members} == known.members.keys()
+    if known.is_open and now.epoch == known.generation_id and is_same:
+        _assign(telling, record)
+        if now.state in SETTLED:
+            known.is_open = False
+            _end(telling, now, [])
+        return
     if _differs(known, now, record):
         _take_members(known, record)
         _tell_snapshot(telling, now)

@@ -9,8 +9,7 @@ from coordinator.metrics.group_series import group_label
 from coordinator.metrics.histogram import Samples
 from coordinator.metrics.lag_series import GroupLagValues, PartitionLagValues, lag_samples
 from coordinator.metrics.top_groups import Candidate, TopGroups
-from coordinator.observe.poll import PresentGroup
-from coordinator.watch.polls import PolledNow
+from coordinator.watch.polls import GroupNow, PolledNow
 from coordinator.watch.positions import now_ms
 from coordinator.watch.session import Session
 
@@ -49,25 +48,23 @@ def _seconds_since(at_ms: int) -> float:
 
 def polled_samples(polled: PolledNow, top: TopGroups, partitions_max: int) -> Iterator[tuple[Metric, Samples]]:
     """The series of single groups, with the names that those of a coordinator have."""
-    candidates = (Candidate(each.lag or 0, len(each.members), each.group_id) for each in polled.groups.values())
+    candidates = (Candidate(each.lag or 0, each.members or 0, each.group_id) for each in polled.groups.values())
     chosen = [polled.groups[each] for each in top.choose(set(polled.groups), candidates, polled.at_ms)]
     labels = {each.group_id: group_label(each.group_id) for each in chosen}
     yield d.GROUP_STATE, [((labels[each.group_id], each.state), 1) for each in chosen]
     yield d.GROUP_GENERATION, [((labels[each.group_id],), each.epoch) for each in chosen if each.epoch is not None]
-    yield d.GROUP_MEMBERS, [((labels[each.group_id],), len(each.members)) for each in chosen if each.is_described]
+    yield d.GROUP_MEMBERS, [((labels[each.group_id],), each.members) for each in chosen if each.members is not None]
     yield d.GROUP_LAG, [((labels[each.group_id],), each.lag) for each in chosen if each.lag is not None]
     yield from lag_samples(_lags(chosen, labels, partitions_max))
 
 
-def _lags(chosen: Sequence[PresentGroup], labels: dict[str, str], partitions_max: int) -> list[GroupLagValues]:
+def _lags(chosen: Sequence[GroupNow], labels: dict[str, str], partitions_max: int) -> list[GroupLagValues]:
     """Of a group all partitions or none: those with the fewest come first."""
     found, left = [], partitions_max
-    for each in sorted(chosen, key=lambda group: len(group.partitions)):
-        left -= len(each.partitions)
+    for each in sorted(chosen, key=lambda group: len(group.partitions or ())):
+        left -= len(each.partitions or ())
         if left < 0:
             break
-        known = [
-            PartitionLagValues(at.topic, at.partition, at.lag, None) for at in each.partitions if at.lag is not None
-        ]
+        known = [PartitionLagValues(*at, None) for at in each.partitions or ()]
         found.append(GroupLagValues(labels[each.group_id], known))
     return sorted(found)

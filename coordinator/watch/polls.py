@@ -4,7 +4,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Container, Iterator
 from time import monotonic
-from typing import Final
+from typing import Final, Self
 
 import msgspec
 
@@ -21,15 +21,43 @@ PAUSE_SHARE: Final = 0.5
 PAUSE_MAX_SECONDS: Final = 0.5
 RETRY_SECONDS: Final = 10.0
 CLOSE_SECONDS: Final = 2.0
+PARTITIONS_KEPT: Final = 100_000
+"""Whose lag is kept one by one, of all groups together."""
 PARTS_MAX: Final = 1_000
 """Slices that the watcher has not taken yet. Beyond that none is added: the next poll tells it, too."""
+
+
+class GroupNow(msgspec.Struct, frozen=True):
+    """What the metrics have of a group. `partitions` are topic, partition and lag; None: there are too many.
+
+    `members` is None if the group may not be described, `lag` if nothing is committed.
+    """
+
+    group_id: str
+    state: str
+    epoch: int | None
+    members: int | None
+    lag: int | None
+    partitions: list[tuple[str, int, int]] | None
+
+    @classmethod
+    def of(cls, group: PresentGroup, *, names_partitions: bool) -> Self:
+        partitions = [(each.topic, each.partition, each.lag) for each in group.partitions if each.lag is not None]
+        return cls(
+            group.group_id,
+            group.state,
+            group.epoch,
+            len(group.members) if group.is_described else None,
+            group.lag,
+            partitions if names_partitions else None,
+        )
 
 
 class PolledNow(msgspec.Struct):
     """What the last whole poll showed. Times in ms are wall-clock time."""
 
     at_ms: int = 0
-    groups: dict[str, PresentGroup] = {}
+    groups: dict[str, GroupNow] = {}
     requests: int = 0
     """That were sent since the start."""
     took_seconds: float = 0
@@ -78,7 +106,8 @@ class GroupPolls:
                     yield group_id, group_type, PollOfGroup(None, place, part.asked_at)
                 continue
             for each in part.groups:
-                poll = PollOfGroup(each.group, each.group.place, part.asked_at, each.absent_ms)
+                group = msgspec.structs.replace(each.group, partitions=[])  # its lag is no part of its history
+                poll = PollOfGroup(group, group.place, part.asked_at, each.absent_ms)
                 yield each.group.group_id, each.group.type, poll
 
     # ---- in its thread
@@ -102,7 +131,8 @@ class GroupPolls:
 
     def _poll(self, begun: float) -> None:
         slices = 0
-        found: dict[str, PresentGroup] = {}
+        found: dict[str, GroupNow] = {}
+        partitions = 0
         pause = min(PAUSE_MAX_SECONDS, self._every * PAUSE_SHARE / self._slices)
         for part in self._poller.poll():
             if len(self._parts) < PARTS_MAX:
@@ -111,13 +141,16 @@ class GroupPolls:
                 self._end(part, found, begun)
                 continue
             slices += 1
-            found.update((each.group.group_id, each.group) for each in part.groups)
+            for polled in part.groups:
+                partitions += len(polled.group.partitions)
+                is_kept = partitions <= PARTITIONS_KEPT
+                found[polled.group.group_id] = GroupNow.of(polled.group, names_partitions=is_kept)
             if self._stopped.wait(pause):
                 return
         self._slices = max(1, slices)
         self.now = msgspec.structs.replace(self.now, requests=self._poller.requests)
 
-    def _end(self, end: PollEnd, found: dict[str, PresentGroup], begun: float) -> None:
+    def _end(self, end: PollEnd, found: dict[str, GroupNow], begun: float) -> None:
         if self.problem:
             self.problem = ""
             logger.info("groups are polled again")

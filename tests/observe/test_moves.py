@@ -74,7 +74,7 @@ def test_what_the_broker_before_says_late_belongs_to_no_later_move():
     """The one that takes the group may say so some milliseconds before."""
     lines = (loaded(9_990, 2), unloaded(10_000, 1), loaded(50_000, 3))
     found = history(*joined(1, 0, 1), *lines)
-    assert notes(found)[-1] == "broker 3 coordinates the group from then on, and no line tells which one gave it up"
+    assert notes(found)[-1] == "the group moved from broker 2 to broker 3"
 
 
 def test_a_rebalance_that_the_move_cut_short():

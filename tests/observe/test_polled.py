@@ -258,6 +258,31 @@ def test_what_lines_tell_is_not_told_by_polls_again():
     }
 
 
+def test_a_poll_tells_when_an_epoch_that_lines_began_is_stable():
+    """No line of Kafka 4 says that, nor who owns what."""
+    polls = Polls()
+
+    def place(number: int) -> Place:
+        return Place(Source.BROKER_LOG, "server.log", T0 + number, number)
+
+    lines = (
+        said.ConsumerJoined(place=place(1), group_id=GROUP, member_id="a-id", protocol="consumer"),
+        said.EpochBumped(place=place(2), group_id=GROUP, epoch=1, metadata_hash=1),
+        said.TargetComputed(place=place(3), group_id=GROUP, epoch=1, assignor="uniform"),
+    )
+    for number, each in enumerate(lines):
+        polls.line(each, number + 1)
+    assert [str(each.outcome) for each in polls.history.generations] == ["in_progress"]
+    assert polls.poll(present(1, member("a", 0, 1), kind="consumer", epoch=1)) == [
+        "member.assigned",
+        "generation.stable",
+    ]
+    assert polls.poll(present(2, member("a", 0, 1), kind="consumer", epoch=1)) == []
+    history = polls.history
+    assert [(each.generation_id, str(each.outcome)) for each in history.generations] == [(1, "stable")]
+    assert polls.poll(present(3, member("a", 0), kind="consumer", epoch=1)) == ["group.snapshot"]
+
+
 def test_a_poll_that_was_asked_before_a_line_was_read_is_left_out():
     """What it shows may be older than what the line tells; the next one is not."""
     polls = Polls()

@@ -29,7 +29,7 @@ class NothingAssigned(Claim, frozen=True):
 class Unowned(Claim, frozen=True):
     """Partitions had no owner: the last owner of each stopped at `from_ms` or later, the next one had it at `to_ms`.
 
-    True if nobody processed these partitions in between. One that had no owner several times is told of once, with the
+    True if nobody processed these partitions in between. One that had no owner several times counts once, with its
     longest time. `shortest_ms` is of the one with the shortest time; where the
     last owner had stopped before the rebalance began, `before_ms` is how long, at most.
     """

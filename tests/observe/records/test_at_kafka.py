@@ -19,7 +19,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 
 from coordinator.client.group_description import NoSuchGroup
 from coordinator.observe.errors import MayNotDescribeGroup, MayNotReadOffsets, NoOffsetsTopic, NoRight
-from coordinator.observe.poll import list_present, poll_group, poll_groups
+from coordinator.observe.poll import PresentGroup, list_present, poll_group, poll_groups
 from coordinator.observe.records.following import OffsetsFollower
 from coordinator.observe.records.listing import list_groups_of_records
 from coordinator.observe.records.offsets_topic import PAUSE_SECONDS, OffsetsTopic
@@ -179,18 +179,25 @@ def test_a_share_group(kafka: RunningKafka, request: pytest.FixtureRequest):
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as consumer:
         try:
             listed = wait_for(lambda: with_a_member(kafka.bootstrap, "shared"), 60, "a member of the share group")
+            wait_for(lambda: owned(poll_group(kafka.bootstrap, "shared")), 60, "it to have partitions")
             present = poll_group(kafka.bootstrap, "shared")
             (among_all,) = poll_groups(kafka.bootstrap, {"shared"})
         finally:
             consumer.kill()
     assert listed is not None
     assert (listed.type, listed.state) == (present.type, present.state) == ("share", "Stable")
-    assert (present.is_described, present.place.name) == (False, "ListGroups")
-    assert (among_all.type, among_all.state, among_all.is_described) == ("share", "Stable", False)
+    assert (present.is_described, present.place.name) == (True, "ShareGroupDescribe")
+    assert present.epoch is not None and owned(present) == PARTITIONS
+    assert (among_all.type, among_all.state, among_all.members) == ("share", "Stable", present.members)
     with read_offsets_partition(kafka.bootstrap, "shared") as reading:
         assert list(reading) == []
     assert {10, 11} <= reading.undecoded.keys()
     assert reading.notes == []
+
+
+def owned(group: PresentGroup) -> int:
+    """The partitions of its members."""
+    return sum(len(indexes) for each in group.members for indexes in (each.partitions or {}).values())
 
 
 def with_a_member(bootstrap: str, group_id: str) -> ListedByRecords | None:
