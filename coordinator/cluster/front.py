@@ -11,7 +11,7 @@ from coordinator.cluster.forwarded_logins import ForwardedLogins
 from coordinator.cluster.groups.topics import ClusterTopics
 from coordinator.cluster.handlers.groups import ClusterGroupHandlers
 from coordinator.cluster.handlers.owners import OwnerHandlers
-from coordinator.cluster.parts import ClusterGroups
+from coordinator.cluster.parts import ClusterHome
 from coordinator.cluster.relay.broker_listeners import BrokerListeners
 from coordinator.cluster.relay.directory import Directory
 from coordinator.cluster.relay.held_bytes import HeldBytes
@@ -28,6 +28,7 @@ from coordinator.front.connection_rate import ConnectionRate
 from coordinator.front.denial_log import DenialLog
 from coordinator.front.dispatch import DispatchTable
 from coordinator.front.group_context import GroupContext
+from coordinator.front.group_parts import GroupParts
 from coordinator.front.host import Host
 from coordinator.front.limits import ConnectionLimits
 from coordinator.front.listener import Listener
@@ -77,7 +78,8 @@ class FrontParts(msgspec.Struct, frozen=True, kw_only=True):
     config: Config
     host: Host
     loop: NodeLoop
-    groups: ClusterGroups
+    groups: GroupParts
+    home: ClusterHome
     owners: OwnerHandlers
     topics: ClusterTopics
     directory: Directory
@@ -112,7 +114,7 @@ def make_cluster_front(parts: FrontParts, listener: Listener, metrics: "NodeMetr
     Raises:
         ConfigError: a key or a certificate cannot be used.
     """
-    config, loop, groups = parts.config, parts.loop, parts.groups
+    config, loop, groups, home = parts.config, parts.loop, parts.groups, parts.home
     scheduler, now_ms = loop.scheduler, loop.now_ms
     throttling = Throttling(config, no_quotas, scheduler, now_ms)
     limits = ConnectionLimits(config, scheduler)
@@ -134,8 +136,8 @@ def make_cluster_front(parts: FrontParts, listener: Listener, metrics: "NodeMetr
         loop.slices,
         now_ms,
         report=lambda event: groups.coordinator.report(event, everywhere=False),
-        node_id=groups.owner.node_id,
-        coordinator_epoch=groups.owner.coordinator_epoch,
+        node_id=home.owner.node_id,
+        coordinator_epoch=groups.coordinator_epoch,
     )
     scheduler.on_due(denials.due)
     authorization = ClusterRights(rights, upstreams, parts.topics.ids, denials, groups.sessions)
@@ -144,7 +146,7 @@ def make_cluster_front(parts: FrontParts, listener: Listener, metrics: "NodeMetr
     context = GroupContext(config=config, coordinator=groups.coordinator, pending=groups.pending)
     parts.owners.add_to(table)
     ClusterGroupHandlers(
-        context, groups.coordinator, groups.ownership, parts.topics, groups.forwarder, authorization
+        context, groups.coordinator, home.ownership, parts.topics, home.forwarder, authorization
     ).add_to(table)
 
     def fire_due() -> None:
@@ -162,11 +164,11 @@ def make_cluster_front(parts: FrontParts, listener: Listener, metrics: "NodeMetr
         environment=groups.environment,
         slices=loop.slices,
         fire_due=fire_due,
-        listed_id=config[CLUSTER_NODE_ID_BASE] + groups.owner.node_id,
+        listed_id=config[CLUSTER_NODE_ID_BASE] + home.owner.node_id,
         peers_log_in=parts.peers_log_in,
         peer_token=parts.peer_token,
         directory=parts.directory,
-        ownership=groups.ownership,
+        ownership=home.ownership,
         upstreams=upstreams,
         rights=rights,
         before_request=parts.check_lease,

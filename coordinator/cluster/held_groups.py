@@ -15,11 +15,12 @@ from _wire.errors import ErrorCode
 from _wire.messages.describe_groups import DescribedGroupMember
 from coordinator.audit.schema import MEMBERS_NAMED_MAX, GroupHeldByCluster, MemberRef
 from coordinator.cluster.brokers.errors import BrokerError
-from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
+from coordinator.cluster.groups.shards import report_held
 from coordinator.cluster.log.notes import Owner, Since, held_record
 from coordinator.cluster.ownership import GroupOwnership
 from coordinator.cluster.sentinels.described import CLASSIC, DescribedGroup
 from coordinator.cluster.sentinels.sentinels import Sentinels
+from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.logger import logger
 from coordinator.printable import printable
 from coordinator.runtime.interfaces import StoreError
@@ -46,7 +47,7 @@ class HeldGroups:
 
     def __init__(
         self,
-        coordinator: ClusterGroupCoordinator,
+        coordinator: GroupCoordinator,
         ownership: GroupOwnership,
         sentinels: Sentinels,
         list_groups: Callable[[Sequence[str]], Coroutine[Any, Any, list[str]]],
@@ -156,7 +157,7 @@ class HeldGroups:
         else:
             self._told[group_id] = None
             logger.info("group has no members at the cluster any more", group=group_id)
-            self._coordinator.report_held(self._event(group_id, found, noted))
+            report_held(self._coordinator, self._event(group_id, found, noted))
 
     async def _tell(self, group_id: str, found: DescribedGroup, noted: Since | None) -> None:
         since = noted or Since(since_ms=self._wall_ms())
@@ -168,7 +169,7 @@ class HeldGroups:
         _log(event)
         # The note comes first: who leads the partition next must know that the audit may say so.
         if noted is not None or await self._leave_note(group_id, since):
-            self._coordinator.report_held(event)
+            report_held(self._coordinator, event)
         else:
             self._told.pop(group_id, None)
 

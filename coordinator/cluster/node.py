@@ -4,13 +4,14 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from coordinator import __version__
-from coordinator.audit.schema import CoordinatorPaused, CoordinatorStarted, CoordinatorStopped
+from coordinator.audit.schema import CoordinatorPaused, CoordinatorStopped
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.cluster.brokers.brokers import Broker, Brokers
 from coordinator.cluster.brokers.errors import BrokerError
 from coordinator.cluster.directory import NodeDirectory
 from coordinator.cluster.front import ClusterFront, FrontParts, make_cluster_front
+from coordinator.cluster.groups.lost_partitions import LostPartitions
+from coordinator.cluster.groups.shards import is_stored, renew_epochs
 from coordinator.cluster.groups.topics import ClusterTopics
 from coordinator.cluster.handlers.owners import OwnerHandlers
 from coordinator.cluster.leads import PartitionLeads
@@ -23,7 +24,7 @@ from coordinator.cluster.nodes.lease import Lease
 from coordinator.cluster.nodes.membership import LEASE_MS, NodesGroupMember
 from coordinator.cluster.nodes.messages import NodeAddress
 from coordinator.cluster.nodes.seals import Seals
-from coordinator.cluster.parts import ClusterGroups, ClusterLinks, make_cluster_groups
+from coordinator.cluster.parts import ClusterHome, ClusterLinks, group_home, make_cluster_home
 from coordinator.cluster.peers import Peers, peer_client_id
 from coordinator.cluster.relay.broker_listeners import BrokerPortError
 from coordinator.cluster.relay.upstreams import Upstreams
@@ -35,6 +36,7 @@ from coordinator.config.listener_keys import LISTENERS
 from coordinator.config.metrics_keys import ADMIN_LISTENER
 from coordinator.config.server_keys import NODE_ID
 from coordinator.config.settings import Config
+from coordinator.front.group_parts import GroupParts, make_group_parts
 from coordinator.front.host import Host, this_host
 from coordinator.front.listener import Listener, parse_listeners
 from coordinator.front.metered import bind_admin
@@ -62,7 +64,8 @@ STOP_SECONDS: Final = 3
 class ClusterNode:
     """Made and started in a running loop, stopped once."""
 
-    groups: ClusterGroups
+    groups: GroupParts
+    home: ClusterHome
     front: ClusterFront
     member: NodesGroupMember
     """The parts of a node that has been started."""
@@ -167,15 +170,11 @@ class ClusterNode:
             self._admin, self._metrics = bind_admin(self._config, self._log_lines_dropped, self._host.inherited)
             self._append_times = TimeHistogram(APPEND_BOUNDS_MS)
         log = await self._reach_cluster()
-        self.groups = make_cluster_groups(
-            self._config,
-            self.loop,
-            self.links,
-            log,
-            self._owner,
-            appended=_ignore_time if self._append_times is None else self._append_times.observe,
-            metrics=self._metrics,
-        )
+        config, loop, links, lost = self._config, self.loop, self.links, LostPartitions(self.loop.now_ms)
+        appended = _ignore_time if self._append_times is None else self._append_times.observe
+        logs = group_home(config, loop, links, log, self._owner, lost, appended)
+        self.groups = make_group_parts(config, loop, logs, self._metrics)
+        self.home = make_cluster_home(config, loop, links, self.groups, self._owner, lost)
         self.front = self._make_front()
         self._is_started = True
         self._schedule()
@@ -197,24 +196,25 @@ class ClusterNode:
         )
 
     def _make_front(self) -> ClusterFront:
-        config, links, groups = self._config, self.links, self.groups
+        config, links, groups, home = self._config, self.links, self.groups, self.home
         directory = NodeDirectory(
             links.brokers,
             self.leads,
-            groups.ownership,
+            home.ownership,
             self._peers,
             nodes_group_id=config[keys.CLUSTER_NODES_GROUP_ID],
             node_id_base=config[keys.CLUSTER_NODE_ID_BASE],
             partition_of=groups.coordinator.partition_of,
         )
         owners = OwnerHandlers(
-            groups.coordinator, self.leads, groups.ownership, groups.changes, links.sentinels, self._checked_by
+            groups.coordinator, self.leads, home.ownership, home.changes, links.sentinels, self._checked_by
         )
         parts = FrontParts(
             config=config,
             host=self._host,
             loop=self.loop,
             groups=groups,
+            home=home,
             owners=owners,
             topics=links.topics,
             directory=directory,
@@ -245,12 +245,10 @@ class ClusterNode:
     def _begin(self, partition_count: int) -> None:
         """Begin all that goes on without requests."""
         links = self.links
-        started = CoordinatorStarted(time_ms=0, software_version=__version__, **self._identity)
-        self.groups.coordinator.announce(started)
         links.topics.start()
         links.sentinels.start()
-        self.groups.unused.start()
-        self.groups.held.start()
+        self.home.unused.start()
+        self.home.held.start()
         group_id = self._config[keys.CLUSTER_NODES_GROUP_ID]
         self.member = NodesGroupMember(
             links.brokers, group_id, partition_count, self.leads, links.lease, self.loop.now_ms, self._seals
@@ -262,7 +260,9 @@ class ClusterNode:
     def _serve_admin(self) -> None:
         if self._admin is None or self._metrics is None or self._append_times is None:
             return
-        parts = MeasuredParts(loop=self.loop, links=self.links, groups=self.groups, denials=self.front.denials.counts)
+        parts = MeasuredParts(
+            loop=self.loop, links=self.links, groups=self.groups, home=self.home, denials=self.front.denials.counts
+        )
         measure_cluster_node(self._metrics, parts, self._append_times)
         self._admin.start(self._metrics, secure=self.front.listeners.secure_admin())
 
@@ -293,7 +293,7 @@ class ClusterNode:
     async def _renew(self) -> None:
         while True:
             await asyncio.sleep(RENEWAL_CHECK_SECONDS)
-            self.groups.coordinator.renew_epochs()
+            renew_epochs(self.groups.coordinator)
 
     def stood_still(self, seconds: float, pause_kind: str) -> None:
         """The event loop stood still until now: whom it did not hear meanwhile need not have been silent."""
@@ -305,16 +305,19 @@ class ClusterNode:
         paused = CoordinatorPaused(
             time_ms=0, from_ms=wall.at(from_ms), until_ms=wall.at(until_ms), pause_kind=pause_kind, **self._identity
         )
-        self.groups.coordinator.report_pause(paused, from_ms)
+        self.groups.coordinator.report(paused)
+        self.home.lost.paused(paused, from_ms)
 
     # ----------------------------------------------------------------------------------------------------------- stop
 
     async def stop(self) -> None:
         """Have what was decided stored, then leave to the other nodes what this one leads."""
         coordinator = self.groups.coordinator
-        coordinator.stop(self.loop.now_ms(), CoordinatorStopped(time_ms=0, **self._identity))
+        coordinator.report(CoordinatorStopped(time_ms=0, **self._identity))
+        # No snapshots, as where there are logs of its own: another node waits for these partitions.
+        coordinator.drain(self.loop.now_ms())
         until = self.loop.now_ms() + STOP_SECONDS * 1000
-        while not coordinator.is_stored and self.loop.now_ms() < until:
+        while not is_stored(coordinator) and self.loop.now_ms() < until:
             await asyncio.sleep(0.005)
         self.leads.give_up_all("the node stops")
         await self.member.stop()
@@ -328,7 +331,7 @@ class ClusterNode:
             await self._close_admin(self._admin)
         if self._is_started:
             self.front.close()
-            self.groups.stop()
+            self.home.stop()
         self._peers.close()
         self.links.topics.stop()
         self.links.sentinels.stop()

@@ -10,13 +10,13 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
 from _wire.errors import ErrorCode
-from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
 from coordinator.cluster.log.group_patterns import NAME_CHARACTERS_MAX, GroupPattern
 from coordinator.cluster.log.notes import Notes, owned_record
 from coordinator.cluster.log.store import ClusterStore
 from coordinator.cluster.sentinels.membership import Sentinel
 from coordinator.cluster.sentinels.sentinels import HELD_BY_CLUSTER, Sentinels
 from coordinator.core.stored import StoredRecord
+from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.logger import logger
 from coordinator.runtime.interfaces import StoreError
 from coordinator.runtime.shard import Shard
@@ -34,7 +34,7 @@ class GroupOwnership:
 
     def __init__(
         self,
-        coordinator: ClusterGroupCoordinator,
+        coordinator: GroupCoordinator,
         sentinels: Sentinels,
         adopted: Sequence[str],
         wall_ms: Callable[[], int],

@@ -19,7 +19,6 @@ from coordinator.cluster.groups.commit_checks import (
     MAY_COMMIT,
     MayDelete,
 )
-from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
 from coordinator.cluster.groups.topics import ClusterTopics
 from coordinator.cluster.handlers.cluster_answers import ClusterAnswers
 from coordinator.cluster.handlers.forwarding import Forwarder
@@ -40,6 +39,7 @@ from coordinator.front.group_context import GroupContext
 from coordinator.front.handlers.groups import ONE_GROUP, GroupHandlers, OneGroup
 from coordinator.front.handlers.portions import part_of
 from coordinator.front.request_context import RequestContext
+from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.logger import logger
 from coordinator.runtime.reply_to import ReplyTo
 from coordinator.runtime.slices import Steps, awaited
@@ -66,7 +66,7 @@ class ClusterGroupHandlers(GroupHandlers):
     def __init__(
         self,
         node: GroupContext,
-        coordinator: ClusterGroupCoordinator,
+        coordinator: GroupCoordinator,
         ownership: GroupOwnership,
         topics: ClusterTopics,
         forwarder: Forwarder,

@@ -19,7 +19,6 @@ from _wire.messages.describe_group_owners import (
     LedPartition,
     OwnedGroup,
 )
-from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
 from coordinator.cluster.leads import PartitionLeads
 from coordinator.cluster.log.group_patterns import NAME_CHARACTERS_MAX
 from coordinator.cluster.log.notes import Rule
@@ -28,6 +27,7 @@ from coordinator.cluster.ownership_changes import OwnershipChanges
 from coordinator.cluster.sentinels.sentinels import Sentinels
 from coordinator.front.dispatch import DispatchTable
 from coordinator.front.request_context import RequestContext
+from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.runtime.slices import Steps, awaited
 
 CHANGES_MAX: Final = 100
@@ -39,7 +39,7 @@ class OwnerHandlers:
 
     def __init__(
         self,
-        coordinator: ClusterGroupCoordinator,
+        coordinator: GroupCoordinator,
         leads: PartitionLeads,
         ownership: GroupOwnership,
         changes: OwnershipChanges,
