@@ -9,7 +9,7 @@ from coordinator.client.bootstrap import Bootstrap
 from coordinator.cluster.brokers.brokers import Broker, Brokers
 from coordinator.cluster.brokers.errors import BrokerError
 from coordinator.cluster.directory import NodeDirectory
-from coordinator.cluster.front import ClusterFront, FrontParts, make_cluster_front
+from coordinator.cluster.front import FrontParts, front_home, login_terms, make_broker_listeners
 from coordinator.cluster.groups.lost_partitions import LostPartitions
 from coordinator.cluster.groups.shards import is_stored, renew_epochs
 from coordinator.cluster.groups.topics import ClusterTopics
@@ -26,8 +26,9 @@ from coordinator.cluster.nodes.messages import NodeAddress
 from coordinator.cluster.nodes.seals import Seals
 from coordinator.cluster.parts import ClusterHome, ClusterLinks, group_home, make_cluster_home
 from coordinator.cluster.peers import Peers, peer_client_id
-from coordinator.cluster.relay.broker_listeners import BrokerPortError
+from coordinator.cluster.relay.broker_listeners import BrokerListeners, BrokerPortError
 from coordinator.cluster.relay.upstreams import Upstreams
+from coordinator.cluster.rights.rights import KnownRights
 from coordinator.cluster.security import check_connections_of_clients, node_security, nodes_secret
 from coordinator.cluster.sentinels.sentinels import Sentinels
 from coordinator.config import cluster_keys as keys
@@ -36,6 +37,7 @@ from coordinator.config.listener_keys import LISTENERS
 from coordinator.config.metrics_keys import ADMIN_LISTENER
 from coordinator.config.server_keys import NODE_ID
 from coordinator.config.settings import Config
+from coordinator.front.front import Front, make_front
 from coordinator.front.group_parts import GroupParts, make_group_parts
 from coordinator.front.host import Host, this_host
 from coordinator.front.listener import Listener, parse_listeners
@@ -66,7 +68,8 @@ class ClusterNode:
 
     groups: GroupParts
     home: ClusterHome
-    front: ClusterFront
+    front: Front
+    broker_listeners: BrokerListeners
     member: NodesGroupMember
     """The parts of a node that has been started."""
 
@@ -90,6 +93,7 @@ class ClusterNode:
         self._append_times: TimeHistogram | None = None
         self._renewing: asyncio.Task[None] | None = None
         self._is_started = False
+        self._rights = KnownRights()
         self._listener = node_listener(config)
         self._security = node_security(config, self._listener.security_protocol)
         endpoint = self._listener.endpoint_at(self._listener.address.port)
@@ -175,7 +179,7 @@ class ClusterNode:
         logs = group_home(config, loop, links, log, self._owner, lost, appended)
         self.groups = make_group_parts(config, loop, logs, self._metrics)
         self.home = make_cluster_home(config, loop, links, self.groups, self._owner, lost)
-        self.front = self._make_front()
+        self._make_front()
         self._is_started = True
         self._schedule()
         await self._listen()
@@ -195,7 +199,7 @@ class ClusterNode:
             config[keys.MEMBERSHIP_TOPIC_REPLICATION_FACTOR],
         )
 
-    def _make_front(self) -> ClusterFront:
+    def _make_front(self) -> None:
         config, links, groups, home = self._config, self.links, self.groups, self.home
         directory = NodeDirectory(
             links.brokers,
@@ -224,7 +228,10 @@ class ClusterNode:
             peer_token=self._seals.peer_token,
             check_lease=self.leads.check_lease,
         )
-        return make_cluster_front(parts, self._listener, self._metrics)
+        terms = login_terms(parts, self._listener) if parts.peers_log_in else None
+        front = front_home(parts, self._listener, self._rights, terms)
+        self.front = make_front(config, self._host, self.loop, groups, front, self._metrics)
+        self.broker_listeners = make_broker_listeners(parts, self._listener, self.front, terms)
 
     def _schedule(self) -> None:
         scheduler, coordinator = self.loop.scheduler, self.groups.coordinator
@@ -282,7 +289,7 @@ class ClusterNode:
 
     def _open_broker_ports(self) -> None:
         """Raises ListenError: clients are sent to these ports, so a node without one of them must not start."""
-        listeners = self.front.broker_listeners
+        listeners = self.broker_listeners
         try:
             listeners.follow(self.links.brokers.by_id)
         except BrokerPortError as problem:
@@ -330,7 +337,11 @@ class ClusterNode:
         if self._admin is not None:
             await self._close_admin(self._admin)
         if self._is_started:
-            self.front.close()
+            self.front.listeners.close()
+            self.broker_listeners.close()
+            for connection in list(self.front.dispatcher.connections):
+                connection.close()
+            self._rights.close()
             self.home.stop()
         self._peers.close()
         self.links.topics.stop()

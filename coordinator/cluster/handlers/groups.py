@@ -27,7 +27,7 @@ from coordinator.cluster.relay.consumer_heartbeats import refusal
 from coordinator.cluster.relay.responses import in_long_steps
 from coordinator.cluster.rights.named_topics import give_names
 from coordinator.cluster.rights.probes import Permission
-from coordinator.cluster.rights.rights import ClusterRights
+from coordinator.cluster.rights.rights import RightsQuestions
 from coordinator.cluster.sentinels.membership import Sentinel
 from coordinator.core.consumer_protocol import read_subscription
 from coordinator.core.groups import admin, operations
@@ -39,7 +39,6 @@ from coordinator.front.group_context import GroupContext
 from coordinator.front.handlers.groups import ONE_GROUP, GroupHandlers, OneGroup
 from coordinator.front.handlers.portions import part_of
 from coordinator.front.request_context import RequestContext
-from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.logger import logger
 from coordinator.runtime.reply_to import ReplyTo
 from coordinator.runtime.slices import Steps, awaited
@@ -60,22 +59,22 @@ NONE_KNOWN: Final = 0
 """The same, until the response is sent."""
 
 
-class ClusterGroupHandlers(GroupHandlers):
-    """As those of a node with logs of its own, but for joins, offsets and lists."""
+class ClusterGroupHandlers:
+    """Members are coordinated by the handlers of any node; joins, offsets and lists also ask the cluster."""
 
     def __init__(
         self,
         node: GroupContext,
-        coordinator: GroupCoordinator,
         ownership: GroupOwnership,
         topics: ClusterTopics,
         forwarder: Forwarder,
-        authorization: ClusterRights,
+        rights: RightsQuestions,
     ) -> None:
-        super().__init__(node)
-        self._authorization = authorization
+        self._enqueue = GroupHandlers(node).enqueue
+        self._pending = node.pending
+        self._rights = rights
         self._topics = topics
-        self._groups = coordinator
+        self._groups = node.coordinator
         self._ownership = ownership
         self._forwarder = forwarder
         self._cluster_answers = ClusterAnswers()
@@ -165,7 +164,7 @@ class ClusterGroupHandlers(GroupHandlers):
                 described.group_state = EMPTY_GROUP
                 described.authorized_operations = NONE_KNOWN if request.include_authorized_operations else NOT_ASKED
             if request.include_authorized_operations and described.error_code == ErrorCode.NONE:
-                yield from self._authorization.find_out(_all_operations(group_id), context)
+                yield from self._rights.find_out(_all_operations(group_id), context)
             responses.append(response)
         return admin.merge_described(responses)
 
@@ -215,7 +214,7 @@ class ClusterGroupHandlers(GroupHandlers):
         merged = offset_fetch.merge(responses)
         everything = {group.group_id for group in request.groups if group.topics is None}
         found = {topic.name for group in merged.groups if group.group_id in everything for topic in group.topics}
-        yield from self._authorization.find_out(_to_describe(ResourceType.TOPIC, found), context)
+        yield from self._rights.find_out(_to_describe(ResourceType.TOPIC, found), context)
         return merged
 
     def _fetch_group(self, group_id: str, part: Any, context: RequestContext) -> Steps[Any]:
@@ -299,17 +298,15 @@ class ClusterGroupHandlers(GroupHandlers):
             assert operation.error_response is not None
             return operation.error_response(request, error, context.api_version)
 
-        request_id = self._node.pending.register(ReplyTo(answered, failed))
+        request_id = self._pending.register(ReplyTo(answered, failed))
         self._groups.enqueue(operation, group_id, request, msgspec.structs.replace(context, request_id=request_id))
 
     # ---- lists
 
     def _list(self, request: Any, context: RequestContext) -> Steps[Any]:
         """The groups that this node owns: those without members are known from the notes alone."""
-        yield from self._authorization.find_out(
-            _to_describe(ResourceType.GROUP, self._ownership.owned_groups()), context
-        )
-        request_id = context.request_id = self._node.pending.register(context.connection)
+        yield from self._rights.find_out(_to_describe(ResourceType.GROUP, self._ownership.owned_groups()), context)
+        request_id = context.request_id = self._pending.register(context.connection)
         shards = self._groups.shards
 
         def merge(responses: Iterable[Any]) -> ListGroupsResponse:
@@ -322,7 +319,7 @@ class ClusterGroupHandlers(GroupHandlers):
             merged.groups.extend(self._without_members(request))
             return merged
 
-        part_ids = self._node.pending.fan_out(request_id, len(shards), merge)
+        part_ids = self._pending.fan_out(request_id, len(shards), merge)
         for part_id, shard in zip(part_ids, shards, strict=True):
             part = part_of(context, part_id)
             self._groups.enqueue_for_shard(operations.LIST_GROUPS, shard.partition, request, part)

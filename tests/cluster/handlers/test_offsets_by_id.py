@@ -59,11 +59,11 @@ class Node:
         forwarder: Any = self.cluster
         self.asked: list[Any] = []
         self.topics = Topics({KNOWN: "orders"})
-        ownership, groups, authorization = MagicMock(), MagicMock(), MagicMock()
+        ownership, authorization = MagicMock(), MagicMock()
         ownership.own = lambda group_id, answered: answered(Sentinel("g", "sentinel", 1, 0, 1))
         authorization.find_out = self._find_out
         self.handlers = ClusterGroupHandlers(
-            MagicMock(), groups, ownership, MagicMock(ids=self.topics), forwarder, authorization
+            MagicMock(), ownership, MagicMock(ids=self.topics), forwarder, authorization
         )
         self.handlers._ask = lambda *asked: asked[-1](MAY_COMMIT)  # type: ignore[method-assign]
 
