@@ -12,13 +12,6 @@ from _wire.messages.offset_commit import OffsetCommitRequest
 from _wire.messages.offset_delete import OffsetDeleteResponse
 from coordinator.audit.schema import TOPICS_NAMED_MAX
 from coordinator.cluster.brokers.connection import LongResponse
-from coordinator.cluster.groups.commit_checks import (
-    CHECK_COMMIT,
-    CHECK_DELETE,
-    CHECK_TRANSACTIONAL_COMMIT,
-    MAY_COMMIT,
-    MayDelete,
-)
 from coordinator.cluster.groups.topics import ClusterTopics
 from coordinator.cluster.handlers.cluster_answers import ClusterAnswers
 from coordinator.cluster.handlers.forwarding import Forwarder
@@ -33,6 +26,7 @@ from coordinator.core.consumer_protocol import read_subscription
 from coordinator.core.groups import admin, operations
 from coordinator.core.offsets import commit as offset_commit
 from coordinator.core.offsets import fetch as offset_fetch
+from coordinator.core.offsets.checks import MAY_COMMIT, MayDelete
 from coordinator.core.operation import Operation
 from coordinator.front.dispatch import DEFERRED, DispatchTable
 from coordinator.front.group_context import GroupContext
@@ -173,7 +167,7 @@ class ClusterGroupHandlers:
     def _commit(self, request: Any, context: RequestContext) -> Steps[Any]:
         """Ids that no topic has are answered here: with nothing else in it, a commit is none to the group."""
         if context.api_version < offset_commit.TOPIC_ID_VERSION:
-            return (yield from self._checked_commit(CHECK_COMMIT, request, context))
+            return (yield from self._checked_commit(operations.OFFSET_COMMIT, request, context))
         unknown = OffsetCommitRequest(topics=[topic for topic in request.topics if not topic.name])
         rejected = yield from offset_commit.request_error.in_steps(
             unknown, ErrorCode.UNKNOWN_TOPIC_ID, context.api_version
@@ -181,21 +175,21 @@ class ClusterGroupHandlers:
         request.topics = [topic for topic in request.topics if topic.name]
         if rejected.topics and not request.topics:
             return rejected
-        response = yield from self._checked_commit(CHECK_COMMIT, request, context)
+        response = yield from self._checked_commit(operations.OFFSET_COMMIT, request, context)
         response.topics.extend(rejected.topics)
         return response
 
     def _commit_in_transaction(self, request: Any, context: RequestContext) -> Steps[Any]:
-        return self._checked_commit(CHECK_TRANSACTIONAL_COMMIT, request, context)
+        return self._checked_commit(operations.TXN_OFFSET_COMMIT, request, context)
 
-    def _checked_commit(self, check: Operation, request: Any, context: RequestContext) -> Steps[Any]:
+    def _checked_commit(self, operation: Operation, request: Any, context: RequestContext) -> Steps[Any]:
         """Check it as a commit to the group here, then commit it to the cluster as the sentinel."""
         failed = partial(context.route.error_response, request)
         sentinel: Sentinel | ErrorCode = yield from awaited(partial(self._ownership.own, request.group_id))
         if not isinstance(sentinel, Sentinel):
             return failed(sentinel, context.api_version)
         # Commits leave in the order in which they are checked.
-        ask = partial(self._ask, check, request.group_id, request, context)
+        ask = partial(self._check, operation, request, context)
         answer = yield from awaited(ask, is_urgent=True)
         if answer is not MAY_COMMIT:
             return answer
@@ -255,7 +249,7 @@ class ClusterGroupHandlers:
 
     def _delete_offsets(self, request: Any, context: RequestContext) -> Steps[Any]:
         """Offsets of topics that members read stay; the others are deleted while the sentinel is away."""
-        answer = yield from awaited(partial(self._ask, CHECK_DELETE, request.group_id, request, context))
+        answer = yield from awaited(partial(self._check, operations.OFFSET_DELETE, request, context))
         if not isinstance(answer, MayDelete):
             return answer
         if not answer.request.topics:
@@ -285,6 +279,13 @@ class ClusterGroupHandlers:
             return admin.delete_error(request, response, context.api_version)
         yield from awaited(partial(self._ownership.disown, group_id))
         return deleted if error is ErrorCode.NONE else response
+
+    def _check(
+        self, operation: Operation, request: Any, context: RequestContext, answered: Callable[[Any], None]
+    ) -> None:
+        """Ask whether the operation may be done at the cluster."""
+        assert operation.check is not None, operation.name
+        self._ask(operation.check, request.group_id, request, context, answered)
 
     def _ask(
         self,

@@ -17,11 +17,11 @@ from _wire.messages.offset_fetch import (
     OffsetFetchResponsePartitions,
     OffsetFetchResponseTopics,
 )
-from coordinator.cluster.groups.commit_checks import MAY_COMMIT
 from coordinator.cluster.handlers.groups import ClusterGroupHandlers
 from coordinator.cluster.rights.named_topics import give_names
 from coordinator.cluster.sentinels.membership import Sentinel
 from coordinator.core.offsets import commit as offset_commit
+from coordinator.core.offsets.checks import MAY_COMMIT
 from coordinator.runtime.slices import at_once
 from coordinator.security.acls.model import AclOperation, ResourceType
 from tests.cluster.rights.at_a_node import Topics
