@@ -93,25 +93,7 @@ def group_home(
     if config[AUDIT_CHAIN]:
         raise ConfigError(f"{AUDIT_CHAIN.name}=true: the audit of nodes in front of a cluster has no chain")
 
-    def logs(index: int) -> GroupLogs:
-        audit = ClusterLog(links.access, AUDIT_TOPIC, index, log.audit)
-        store = ClusterStore(
-            links.access,
-            ClusterLog(links.access, MEMBERSHIP_TOPIC, index, log.groups),
-            audit,
-            owner,
-            transactional_id=f"{TRANSACTIONAL_ID_PREFIX}{index}",
-            audit_record=lambda taken: coordinator_record(taken, taken.time_ms),
-            may_lead=partial(links.leads.may_lead, index),
-            fenced=partial(links.leads.fenced, index),
-            now_ms=loop.now_ms,
-            wall=loop.wall,
-            load_bytes=config[OFFSETS_LOAD_BUFFER_SIZE],
-            audit_compression=config[AUDIT_COMPRESSION_TYPE],
-            appended=appended,
-        )
-        return GroupLogs(store, ClusterAuditStream(audit, store, config[OFFSETS_LOAD_BUFFER_SIZE]))
-
+    logs = partial(_logs, config, loop, links, log, owner, appended)
     return GroupHome(
         node_id=owner.node_id,
         coordinator_epoch=owner.coordinator_epoch,
@@ -123,6 +105,34 @@ def group_home(
         shared=SharedPartitions(may_lead=links.leads.may_lead, unload=lost.unload),
         keeps_offsets=False,
     )
+
+
+def _logs(
+    config: Config,
+    loop: NodeLoop,
+    links: ClusterLinks,
+    log: LogTopics,
+    owner: Owner,
+    appended: Callable[[float], None],
+    index: int,
+) -> GroupLogs:
+    audit = ClusterLog(links.access, AUDIT_TOPIC, index, log.audit)
+    store = ClusterStore(
+        links.access,
+        ClusterLog(links.access, MEMBERSHIP_TOPIC, index, log.groups),
+        audit,
+        owner,
+        transactional_id=f"{TRANSACTIONAL_ID_PREFIX}{index}",
+        audit_record=lambda taken: coordinator_record(taken, taken.time_ms),
+        may_lead=partial(links.leads.may_lead, index),
+        fenced=partial(links.leads.fenced, index),
+        now_ms=loop.now_ms,
+        wall=loop.wall,
+        load_bytes=config[OFFSETS_LOAD_BUFFER_SIZE],
+        audit_compression=config[AUDIT_COMPRESSION_TYPE],
+        appended=appended,
+    )
+    return GroupLogs(store, ClusterAuditStream(audit, store, config[OFFSETS_LOAD_BUFFER_SIZE]))
 
 
 def make_cluster_home(

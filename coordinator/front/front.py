@@ -76,14 +76,12 @@ def make_front(
     Raises:
         ConfigError: what a listener needs cannot be used: a key, a certificate, the users or the keys of a login.
     """
-    scheduler, now_ms = loop.scheduler, loop.now_ms
+    scheduler, now_ms, sessions = loop.scheduler, loop.now_ms, groups.sessions
     throttling = Throttling(config, home.quotas, scheduler, now_ms)
     limits, rejections = ConnectionLimits(config, scheduler), RejectionLog(scheduler, now_ms)
     tls = make_tls(config, home.listeners, TlsParts(scheduler, loop.slices, now_ms, limits, rejections))
-    runner = RequestRunner(loop.slices, home.answered_failure)
-    table = home.table(throttling, tls)
-    denials = _denial_log(config, loop, groups, home.authorizer)
-    chain = RequestChain(table, groups.sessions, throttling, home.authorization(denials))
+    runner, denials = RequestRunner(loop.slices, home.answered_failure), _denial_log(config, loop, groups, home)
+    chain = RequestChain(home.table(throttling, tls), sessions, throttling, home.authorization(denials))
     for due in (limits.due, rejections.due, denials.due, throttling.due):
         scheduler.on_due(due)
     dispatcher = _dispatcher(config, loop, groups, home, (chain, runner, throttling, limits, rejections))
@@ -92,7 +90,7 @@ def make_front(
         home.served,
         dispatcher,
         limits,
-        groups.sessions,
+        sessions,
         now_ms,
         rejections=rejections,
         logins=home.logins(dispatcher),
@@ -112,9 +110,9 @@ def make_front(
     )
 
 
-def _denial_log(config: Config, loop: NodeLoop, groups: GroupParts, authorizer: Authorizer) -> DenialLog:
+def _denial_log(config: Config, loop: NodeLoop, groups: GroupParts, home: FrontHome) -> DenialLog:
     return DenialLog(
-        authorizer,
+        home.authorizer,
         loop.scheduler,
         loop.slices,
         loop.now_ms,

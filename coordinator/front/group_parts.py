@@ -29,7 +29,7 @@ from coordinator.groups.shared_partitions import SharedPartitions
 from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.groups.target_computer import ComputesTargets
 from coordinator.runtime.coordinator_runtime import MakeShard
-from coordinator.runtime.interfaces import Store
+from coordinator.runtime.interfaces import LocalStore, Store
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.shard import RequestDrain, Shard
 
@@ -43,6 +43,8 @@ class GroupLogs(msgspec.Struct, frozen=True):
 
     store: Store
     audit: AuditLog
+    local: LocalStore | None = None
+    """The store, if its logs are files of this node."""
 
 
 class GroupHome(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,7 +159,16 @@ def _shard_maker(
         machine = make_state_machine(
             sessions, audit, timers, environment.addresses, on_applied, environment.consumer_groups
         )
-        return shard_class(index, machine, logs.store, timers, pending, request_drain=request_drain, projection=audit)
+        return shard_class(
+            index,
+            machine,
+            logs.store,
+            timers,
+            pending,
+            request_drain=request_drain,
+            projection=audit,
+            local=logs.local,
+        )
 
     return make_shard
 

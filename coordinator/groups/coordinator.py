@@ -155,7 +155,7 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
         self._enqueue_internal(operations.REPORT_OLD_CLIENT, group_id, old)
 
     def _drained(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
-        if shard.store.held:
+        if shard.local is not None and shard.local.held:
             self.audit.held(shard, now_ms)
         writes_snapshots = audit_of(shard).is_checkpoint_due or self.audit.writing
         if (writes_snapshots or self._deleted_topics.partitions) and shard.is_idle:

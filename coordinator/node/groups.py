@@ -103,7 +103,7 @@ def _logs(
         is_disk_failure=partitions.is_disk_failure,
         wall=loop.wall,
     )
-    return GroupLogs(store, audit)
+    return GroupLogs(store, audit, local=store)
 
 
 def unload_offline_groups(partitions: Partitions, groups: GroupCoordinator) -> None:

@@ -80,7 +80,7 @@ def _shard_maker(
             partial(getattr, store, "batch_bytes_max"),
             environment.wall,
         )
-        return Shard(index, machine, store, timers, pending, request_drain=request_drain)
+        return Shard(index, machine, store, timers, pending, request_drain=request_drain, local=store)
 
     return make_shard
 
