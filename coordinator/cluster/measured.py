@@ -24,12 +24,6 @@ class MeasuredParts(msgspec.Struct, frozen=True, kw_only=True):
     denials: Mapping[tuple[str, str], int]
 
 
-class NoCompaction:
-    """The cluster compacts its logs."""
-
-    cleanings = bytes_before = bytes_after = uncleanable = 0
-
-
 def measure_cluster_node(metrics: "NodeMetrics", parts: MeasuredParts, append_times: "TimeHistogram") -> None:
     """Have a node read at each scrape."""
     from coordinator.metrics.node_metrics import Measured
@@ -43,14 +37,8 @@ def measure_cluster_node(metrics: "NodeMetrics", parts: MeasuredParts, append_ti
             wheel=parts.loop.wheel,
             pending=groups.pending.unanswered,
             leads=lambda topic, partition: partition in leads.partitions,
-            log_bytes=lambda topic, partition: 0,
-            timestamp_at=lambda topic, partition, offset: None,
-            transactions=lambda: (0, 0, 0, 0),
-            oldest_transactions=lambda: iter(()),
             now_ms=parts.loop.now_ms,
             wall_ms=parts.loop.wall_ms,
-            compaction=NoCompaction(),
-            offline_log_directories=lambda: 0,
             denials=parts.denials,
             more=lambda: _samples(parts, append_times),
             not_ready_because=lambda: _problem(parts),

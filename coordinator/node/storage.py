@@ -132,13 +132,10 @@ def _open_logs(
     assignment = _assignment(loop, directories, metadata)
     leadership = assignment.leadership(leadership)
     flusher = _flusher(config, loop, threads, directories, notifier, disk_errors)
-    slices = loop.slices
-    partitions = Partitions(
-        directories, image, config, leadership, slices, disk_errors=disk_errors, on_open=flusher.opened
-    )
-    reports, stop = loop.call_soon, loop.fail
+    opened, stop, call_soon, slices = flusher.opened, loop.fail, loop.call_soon, loop.slices
+    partitions = Partitions(directories, image, config, leadership, slices, disk_errors=disk_errors, on_open=opened)
     failures = DirectoryFailures(
-        directories, partitions, assignment, slices, disk_errors=disk_errors, call_soon=reports, stop=stop
+        directories, partitions, assignment, slices, disk_errors=disk_errors, call_soon=call_soon, stop=stop
     )
     cleaner = _cleaner(config, loop, threads, directories, image, partitions)
     return Storage(
