@@ -57,9 +57,7 @@ class SaslServer:
 
     def login_meter(self, listener: str) -> LoginMeter:
         """The counts of logins."""
-        sasl = self.node.front.listeners.sasl
-        assert sasl is not None
-        return sasl.gates[listener].meter
+        return self.node.front.listeners.gates[listener].meter
 
     def __enter__(self) -> Self:
         self._thread.start()

@@ -4,12 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from _wire.messages.share_group_describe import ShareGroupDescribeRequest
-from _wire.messages.streams_group_describe import StreamsGroupDescribeRequest
-
 from _wire.errors import ErrorCode, MalformedMessage
 from _wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from _wire.messages.describe_groups import DescribeGroupsRequest
+from _wire.messages.share_group_describe import ShareGroupDescribeRequest
+from _wire.messages.streams_group_describe import StreamsGroupDescribeRequest
 from coordinator.client.groups import DEAD
 from coordinator.client.wire import WireConnection
 from coordinator.core.assignment import is_cut_short, readable_partitions

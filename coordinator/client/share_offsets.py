@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
-from _wire.messages.describe_share_group_offsets import DescribeShareGroupOffsetsRequest, RequestGroup
-
 from _wire.errors import ErrorCode
+from _wire.messages.describe_share_group_offsets import DescribeShareGroupOffsetsRequest, RequestGroup
 from coordinator.client.group_description import DescribedGroup, PartitionLag
 from coordinator.client.wire import WireConnection
 

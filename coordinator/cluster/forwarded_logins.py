@@ -5,22 +5,22 @@ ApiVersions, and nothing else is decoded.
 """
 
 from collections.abc import Callable
-from typing import Final
 
 from _wire.errors import MalformedMessage
 from _wire.headers import decode_request_header
-from coordinator.cluster.dispatcher import ClusterDispatcher
+from coordinator.cluster.forwarded_requests import ForwardedRequests
 from coordinator.cluster.relay.login_exchange import AUTHENTICATE, HANDSHAKE, LoginExchange, check_before_login
 from coordinator.cluster.relay.request_heads import InvalidRequest
 from coordinator.cluster.relay.responses import forwarded_request
 from coordinator.cluster.rights.clients import ClientOfCluster, login_name
-from coordinator.config.listener_overrides import ListenerConfig
 from coordinator.deadlines import FAR_FUTURE_MS
 from coordinator.front.connection import SaslConnection
 from coordinator.front.limits import address_of
+from coordinator.front.listeners import ListenerLogins
 from coordinator.front.login import SaslListener
 from coordinator.front.login_limits import LoginTerms
 from coordinator.front.logins import LoginGate
+from coordinator.front.request_dispatcher import RequestDispatcher
 from coordinator.metrics.login_meter import LoginMeter
 from coordinator.security.principal import ANONYMOUS
 
@@ -28,9 +28,12 @@ from coordinator.security.principal import ANONYMOUS
 class ForwardedLogin:
     """The login of one connection."""
 
-    def __init__(self, connection: SaslConnection, dispatcher: ClusterDispatcher, terms: LoginTerms) -> None:
+    def __init__(
+        self, connection: SaslConnection, dispatcher: RequestDispatcher, forwarded: ForwardedRequests, terms: LoginTerms
+    ) -> None:
         self._connection = connection
         self._dispatcher = dispatcher
+        self._forward = forwarded.forward
         self._terms = terms
         self._exchange = LoginExchange()
         self._name: str | None = None
@@ -63,7 +66,7 @@ class ForwardedLogin:
             if self._exchange.is_done:
                 self._succeeded()
 
-        self._dispatcher.forward(self._connection, frame, forwarded, heard)
+        self._forward(self._connection, frame, forwarded, heard)
 
     def _succeeded(self) -> None:
         principal = ClientOfCluster(self._connection.serial, self._name or ANONYMOUS.name)
@@ -76,27 +79,22 @@ class ForwardedLogin:
 
 
 class ForwardedLogins:
-    """In place of the logins of a server, and of what they need at its listeners (`SaslParts`)."""
+    """In place of the logins of a server."""
 
     def __init__(
-        self, listener: ListenerConfig, dispatcher: ClusterDispatcher, terms: LoginTerms, now_ms: Callable[[], int]
+        self,
+        dispatcher: RequestDispatcher,
+        forwarded: ForwardedRequests,
+        terms: LoginTerms,
+        now_ms: Callable[[], int],
     ) -> None:
         self._dispatcher = dispatcher
+        self._forwarded = forwarded
         self._terms = terms
         self.now_ms = now_ms
-        sasl = SaslListener(
-            name=listener.name,
-            mechanisms={},
-            max_reauth_ms={},
-            receive_bytes_max=terms.receive_bytes_max,
-            failed_delay_ms=0,
-            authentication_max_ms=terms.authentication_max_ms,
-            meter=LoginMeter(),
-        )
-        self.gates: Final = {listener.name: LoginGate(dispatcher, self, sasl)}
 
     def begin(self, connection: SaslConnection, listener: SaslListener) -> ForwardedLogin:
-        login = ForwardedLogin(connection, self._dispatcher, self._terms)
+        login = ForwardedLogin(connection, self._dispatcher, self._forwarded, self._terms)
         too_many = self._terms.limits.begin(login, address_of(connection), self._terms.authentication_max_ms)
         if too_many is not None:
             connection.reject(too_many)
@@ -105,11 +103,23 @@ class ForwardedLogins:
     def closed(self, login: ForwardedLogin) -> None:
         self._terms.limits.end(login)
 
-    def add(self, listener: object) -> None:
-        """A listener of a node has no mechanisms of its own."""
 
-    def start(self) -> None:
-        """There are no keys to be read."""
-
-    def stop(self) -> None:
-        """Likewise."""
+def forwarded_logins(
+    name: str,
+    forwarded: ForwardedRequests,
+    terms: LoginTerms,
+    now_ms: Callable[[], int],
+    dispatcher: RequestDispatcher,
+) -> ListenerLogins:
+    """What the listener of that name needs: a broker has its mechanisms."""
+    listener = SaslListener(
+        name=name,
+        mechanisms={},
+        max_reauth_ms={},
+        receive_bytes_max=terms.receive_bytes_max,
+        failed_delay_ms=0,
+        authentication_max_ms=terms.authentication_max_ms,
+        meter=LoginMeter(),
+    )
+    logins = ForwardedLogins(dispatcher, forwarded, terms, now_ms)
+    return ListenerLogins(gates={name: LoginGate(dispatcher, logins, listener)})

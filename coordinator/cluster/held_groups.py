@@ -15,11 +15,13 @@ from _wire.errors import ErrorCode
 from _wire.messages.describe_groups import DescribedGroupMember
 from coordinator.audit.schema import MEMBERS_NAMED_MAX, GroupHeldByCluster, MemberRef
 from coordinator.cluster.brokers.errors import BrokerError
-from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
+from coordinator.cluster.brokers.tasks import Tasks
+from coordinator.cluster.groups.shards import report_held
 from coordinator.cluster.log.notes import Owner, Since, held_record
 from coordinator.cluster.ownership import GroupOwnership
 from coordinator.cluster.sentinels.described import CLASSIC, DescribedGroup
 from coordinator.cluster.sentinels.sentinels import Sentinels
+from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.logger import logger
 from coordinator.printable import printable
 from coordinator.runtime.interfaces import StoreError
@@ -46,7 +48,7 @@ class HeldGroups:
 
     def __init__(
         self,
-        coordinator: ClusterGroupCoordinator,
+        coordinator: GroupCoordinator,
         ownership: GroupOwnership,
         sentinels: Sentinels,
         list_groups: Callable[[Sequence[str]], Coroutine[Any, Any, list[str]]],
@@ -68,14 +70,13 @@ class HeldGroups:
         """Group → a digest of what this node has told of it; None: that nobody is in it at the cluster any more."""
         self._looking: set[str] = set()
         self._looked_at_last = ""
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks()
 
     def start(self) -> None:
-        self._spawn(self._run())
+        self._tasks.start(self._run())
 
     def stop(self) -> None:
-        for task in self._tasks:
-            task.cancel()
+        self._tasks.cancel()
 
     def loaded(self, shard: Shard[Any]) -> None:
         """Another node may have led the partition meanwhile, so what it shall tell of its groups is told again."""
@@ -88,7 +89,7 @@ class HeldGroups:
         is_new = self._told.get(group_id) is None and group_id not in self._looking
         if is_new and len(self._looking) < LOOKED_AT_MAX:
             self._looking.add(group_id)
-            self._spawn(self._look(group_id))
+            self._tasks.start(self._look(group_id))
 
     async def _run(self) -> None:
         while True:
@@ -156,7 +157,7 @@ class HeldGroups:
         else:
             self._told[group_id] = None
             logger.info("group has no members at the cluster any more", group=group_id)
-            self._coordinator.report_held(self._event(group_id, found, noted))
+            report_held(self._coordinator, self._event(group_id, found, noted))
 
     async def _tell(self, group_id: str, found: DescribedGroup, noted: Since | None) -> None:
         since = noted or Since(since_ms=self._wall_ms())
@@ -168,7 +169,7 @@ class HeldGroups:
         _log(event)
         # The note comes first: who leads the partition next must know that the audit may say so.
         if noted is not None or await self._leave_note(group_id, since):
-            self._coordinator.report_held(event)
+            report_held(self._coordinator, event)
         else:
             self._told.pop(group_id, None)
 
@@ -191,11 +192,6 @@ class HeldGroups:
             is_owned=self._ownership.is_owned(group_id),
             since_ms=since.since_ms,
         )
-
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
 
 def _digest(found: DescribedGroup, is_owned: bool) -> int:

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from coordinator.cluster.parts import ClusterGroups, ClusterLinks
+from coordinator.cluster.parts import ClusterHome, ClusterLinks
+from coordinator.front.group_parts import GroupParts
 from coordinator.front.node_loop import NodeLoop
 
 if TYPE_CHECKING:
@@ -18,14 +19,9 @@ class MeasuredParts(msgspec.Struct, frozen=True, kw_only=True):
 
     loop: NodeLoop
     links: ClusterLinks
-    groups: ClusterGroups
+    groups: GroupParts
+    home: ClusterHome
     denials: Mapping[tuple[str, str], int]
-
-
-class NoCompaction:
-    """The cluster compacts its logs."""
-
-    cleanings = bytes_before = bytes_after = uncleanable = 0
 
 
 def measure_cluster_node(metrics: "NodeMetrics", parts: MeasuredParts, append_times: "TimeHistogram") -> None:
@@ -36,19 +32,13 @@ def measure_cluster_node(metrics: "NodeMetrics", parts: MeasuredParts, append_ti
     metrics.measure(
         Measured(
             coordinator=groups.coordinator,
-            coordinator_epoch=groups.owner.coordinator_epoch,
+            coordinator_epoch=groups.coordinator_epoch,
             sessions=groups.sessions,
             wheel=parts.loop.wheel,
             pending=groups.pending.unanswered,
             leads=lambda topic, partition: partition in leads.partitions,
-            log_bytes=lambda topic, partition: 0,
-            timestamp_at=lambda topic, partition, offset: None,
-            transactions=lambda: (0, 0, 0, 0),
-            oldest_transactions=lambda: iter(()),
             now_ms=parts.loop.now_ms,
             wall_ms=parts.loop.wall_ms,
-            compaction=NoCompaction(),
-            offline_log_directories=lambda: 0,
             denials=parts.denials,
             more=lambda: _samples(parts, append_times),
             not_ready_because=lambda: _problem(parts),
@@ -66,7 +56,7 @@ def _samples(parts: MeasuredParts, append_times: "TimeHistogram") -> Iterator[tu
     from coordinator.metrics import declarations as d
     from coordinator.metrics.histogram import histogram_value
 
-    links, owned = parts.links, parts.groups.ownership.owned_groups()
+    links, owned = parts.links, parts.home.ownership.owned_groups()
     leads = links.leads
     missing = sum(links.sentinels.get(group_id) is None for group_id in owned)
     lease_ms = max(links.lease.until_ms - parts.loop.now_ms(), 0)

@@ -4,13 +4,14 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from coordinator import __version__
-from coordinator.audit.schema import CoordinatorPaused, CoordinatorStarted, CoordinatorStopped
+from coordinator.audit.schema import CoordinatorPaused, CoordinatorStopped
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.cluster.brokers.brokers import Broker, Brokers
 from coordinator.cluster.brokers.errors import BrokerError
 from coordinator.cluster.directory import NodeDirectory
-from coordinator.cluster.front import ClusterFront, FrontParts, make_cluster_front
+from coordinator.cluster.front import FrontParts, front_home, login_terms, make_broker_listeners
+from coordinator.cluster.groups.lost_partitions import LostPartitions
+from coordinator.cluster.groups.shards import is_stored, renew_epochs
 from coordinator.cluster.groups.topics import ClusterTopics
 from coordinator.cluster.handlers.owners import OwnerHandlers
 from coordinator.cluster.leads import PartitionLeads
@@ -23,10 +24,11 @@ from coordinator.cluster.nodes.lease import Lease
 from coordinator.cluster.nodes.membership import LEASE_MS, NodesGroupMember
 from coordinator.cluster.nodes.messages import NodeAddress
 from coordinator.cluster.nodes.seals import Seals
-from coordinator.cluster.parts import ClusterGroups, ClusterLinks, make_cluster_groups
+from coordinator.cluster.parts import ClusterHome, ClusterLinks, group_home, make_cluster_home
 from coordinator.cluster.peers import Peers, peer_client_id
-from coordinator.cluster.relay.broker_listeners import BrokerPortError
+from coordinator.cluster.relay.broker_listeners import BrokerListeners, BrokerPortError
 from coordinator.cluster.relay.upstreams import Upstreams
+from coordinator.cluster.rights.rights import KnownRights
 from coordinator.cluster.security import check_connections_of_clients, node_security, nodes_secret
 from coordinator.cluster.sentinels.sentinels import Sentinels
 from coordinator.config import cluster_keys as keys
@@ -35,6 +37,8 @@ from coordinator.config.listener_keys import LISTENERS
 from coordinator.config.metrics_keys import ADMIN_LISTENER
 from coordinator.config.server_keys import NODE_ID
 from coordinator.config.settings import Config
+from coordinator.front.front import Front, make_front
+from coordinator.front.group_parts import GroupParts, make_group_parts
 from coordinator.front.host import Host, this_host
 from coordinator.front.listener import Listener, parse_listeners
 from coordinator.front.metered import bind_admin
@@ -62,8 +66,10 @@ STOP_SECONDS: Final = 3
 class ClusterNode:
     """Made and started in a running loop, stopped once."""
 
-    groups: ClusterGroups
-    front: ClusterFront
+    groups: GroupParts
+    home: ClusterHome
+    front: Front
+    broker_listeners: BrokerListeners
     member: NodesGroupMember
     """The parts of a node that has been started."""
 
@@ -87,6 +93,7 @@ class ClusterNode:
         self._append_times: TimeHistogram | None = None
         self._renewing: asyncio.Task[None] | None = None
         self._is_started = False
+        self._rights = KnownRights()
         self._listener = node_listener(config)
         self._security = node_security(config, self._listener.security_protocol)
         endpoint = self._listener.endpoint_at(self._listener.address.port)
@@ -167,16 +174,12 @@ class ClusterNode:
             self._admin, self._metrics = bind_admin(self._config, self._log_lines_dropped, self._host.inherited)
             self._append_times = TimeHistogram(APPEND_BOUNDS_MS)
         log = await self._reach_cluster()
-        self.groups = make_cluster_groups(
-            self._config,
-            self.loop,
-            self.links,
-            log,
-            self._owner,
-            appended=_ignore_time if self._append_times is None else self._append_times.observe,
-            metrics=self._metrics,
-        )
-        self.front = self._make_front()
+        config, loop, links, lost = self._config, self.loop, self.links, LostPartitions(self.loop.now_ms)
+        appended = _ignore_time if self._append_times is None else self._append_times.observe
+        logs = group_home(config, loop, links, log, self._owner, lost, appended)
+        self.groups = make_group_parts(config, loop, logs, self._metrics)
+        self.home = make_cluster_home(config, loop, links, self.groups, self._owner, lost)
+        self._make_front()
         self._is_started = True
         self._schedule()
         await self._listen()
@@ -196,25 +199,26 @@ class ClusterNode:
             config[keys.MEMBERSHIP_TOPIC_REPLICATION_FACTOR],
         )
 
-    def _make_front(self) -> ClusterFront:
-        config, links, groups = self._config, self.links, self.groups
+    def _make_front(self) -> None:
+        config, links, groups, home = self._config, self.links, self.groups, self.home
         directory = NodeDirectory(
             links.brokers,
             self.leads,
-            groups.ownership,
+            home.ownership,
             self._peers,
             nodes_group_id=config[keys.CLUSTER_NODES_GROUP_ID],
             node_id_base=config[keys.CLUSTER_NODE_ID_BASE],
             partition_of=groups.coordinator.partition_of,
         )
         owners = OwnerHandlers(
-            groups.coordinator, self.leads, groups.ownership, groups.changes, links.sentinels, self._checked_by
+            groups.coordinator, self.leads, home.ownership, home.changes, links.sentinels, self._checked_by
         )
         parts = FrontParts(
             config=config,
             host=self._host,
             loop=self.loop,
             groups=groups,
+            home=home,
             owners=owners,
             topics=links.topics,
             directory=directory,
@@ -224,7 +228,10 @@ class ClusterNode:
             peer_token=self._seals.peer_token,
             check_lease=self.leads.check_lease,
         )
-        return make_cluster_front(parts, self._listener, self._metrics)
+        terms = login_terms(parts, self._listener) if parts.peers_log_in else None
+        front = front_home(parts, self._listener, self._rights, terms)
+        self.front = make_front(config, self._host, self.loop, groups, front, self._metrics)
+        self.broker_listeners = make_broker_listeners(parts, self._listener, self.front, terms)
 
     def _schedule(self) -> None:
         scheduler, coordinator = self.loop.scheduler, self.groups.coordinator
@@ -245,12 +252,10 @@ class ClusterNode:
     def _begin(self, partition_count: int) -> None:
         """Begin all that goes on without requests."""
         links = self.links
-        started = CoordinatorStarted(time_ms=0, software_version=__version__, **self._identity)
-        self.groups.coordinator.announce(started)
         links.topics.start()
         links.sentinels.start()
-        self.groups.unused.start()
-        self.groups.held.start()
+        self.home.unused.start()
+        self.home.held.start()
         group_id = self._config[keys.CLUSTER_NODES_GROUP_ID]
         self.member = NodesGroupMember(
             links.brokers, group_id, partition_count, self.leads, links.lease, self.loop.now_ms, self._seals
@@ -262,7 +267,9 @@ class ClusterNode:
     def _serve_admin(self) -> None:
         if self._admin is None or self._metrics is None or self._append_times is None:
             return
-        parts = MeasuredParts(loop=self.loop, links=self.links, groups=self.groups, denials=self.front.denials.counts)
+        parts = MeasuredParts(
+            loop=self.loop, links=self.links, groups=self.groups, home=self.home, denials=self.front.denials.counts
+        )
         measure_cluster_node(self._metrics, parts, self._append_times)
         self._admin.start(self._metrics, secure=self.front.listeners.secure_admin())
 
@@ -282,7 +289,7 @@ class ClusterNode:
 
     def _open_broker_ports(self) -> None:
         """Raises ListenError: clients are sent to these ports, so a node without one of them must not start."""
-        listeners = self.front.broker_listeners
+        listeners = self.broker_listeners
         try:
             listeners.follow(self.links.brokers.by_id)
         except BrokerPortError as problem:
@@ -293,7 +300,7 @@ class ClusterNode:
     async def _renew(self) -> None:
         while True:
             await asyncio.sleep(RENEWAL_CHECK_SECONDS)
-            self.groups.coordinator.renew_epochs()
+            renew_epochs(self.groups.coordinator)
 
     def stood_still(self, seconds: float, pause_kind: str) -> None:
         """The event loop stood still until now: whom it did not hear meanwhile need not have been silent."""
@@ -305,16 +312,19 @@ class ClusterNode:
         paused = CoordinatorPaused(
             time_ms=0, from_ms=wall.at(from_ms), until_ms=wall.at(until_ms), pause_kind=pause_kind, **self._identity
         )
-        self.groups.coordinator.report_pause(paused, from_ms)
+        self.groups.coordinator.report(paused)
+        self.home.lost.paused(paused, from_ms)
 
     # ----------------------------------------------------------------------------------------------------------- stop
 
     async def stop(self) -> None:
         """Have what was decided stored, then leave to the other nodes what this one leads."""
         coordinator = self.groups.coordinator
-        coordinator.stop(self.loop.now_ms(), CoordinatorStopped(time_ms=0, **self._identity))
+        coordinator.report(CoordinatorStopped(time_ms=0, **self._identity))
+        # No snapshots, as where there are logs of its own: another node waits for these partitions.
+        coordinator.drain(self.loop.now_ms())
         until = self.loop.now_ms() + STOP_SECONDS * 1000
-        while not coordinator.is_stored and self.loop.now_ms() < until:
+        while not is_stored(coordinator) and self.loop.now_ms() < until:
             await asyncio.sleep(0.005)
         self.leads.give_up_all("the node stops")
         await self.member.stop()
@@ -327,8 +337,12 @@ class ClusterNode:
         if self._admin is not None:
             await self._close_admin(self._admin)
         if self._is_started:
-            self.front.close()
-            self.groups.stop()
+            self.front.listeners.close()
+            self.broker_listeners.close()
+            for connection in list(self.front.dispatcher.connections):
+                connection.close()
+            self._rights.close()
+            self.home.stop()
         self._peers.close()
         self.links.topics.stop()
         self.links.sentinels.stop()

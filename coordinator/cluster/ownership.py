@@ -6,17 +6,18 @@ Then a note in its partition says so, by which the next node that leads the part
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
 from _wire.errors import ErrorCode
-from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
+from coordinator.cluster.brokers.tasks import Tasks
 from coordinator.cluster.log.group_patterns import NAME_CHARACTERS_MAX, GroupPattern
 from coordinator.cluster.log.notes import Notes, owned_record
 from coordinator.cluster.log.store import ClusterStore
 from coordinator.cluster.sentinels.membership import Sentinel
 from coordinator.cluster.sentinels.sentinels import HELD_BY_CLUSTER, Sentinels
 from coordinator.core.stored import StoredRecord
+from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.logger import logger
 from coordinator.runtime.interfaces import StoreError
 from coordinator.runtime.shard import Shard
@@ -34,7 +35,7 @@ class GroupOwnership:
 
     def __init__(
         self,
-        coordinator: ClusterGroupCoordinator,
+        coordinator: GroupCoordinator,
         sentinels: Sentinels,
         adopted: Sequence[str],
         wall_ms: Callable[[], int],
@@ -44,8 +45,7 @@ class GroupOwnership:
         self._sentinels = sentinels
         self._adopted = [GroupPattern(each) for each in adopted]
         self._wall_ms = wall_ms
-        self._loop = asyncio.get_running_loop()
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks = Tasks()
         self._noting: dict[str, list[Owns]] = {}
         """Group → who waits until its note is stored."""
         self._on_held: list[Callable[[str], None]] = []
@@ -53,8 +53,7 @@ class GroupOwnership:
         """Partition → what sees that its groups have their sentinels."""
 
     def stop(self) -> None:
-        for task in self._tasks:
-            task.cancel()
+        self._tasks.cancel()
 
     def on_held(self, listener: Callable[[str], None]) -> None:
         """Call `listener` with each group that the nodes were asked for, and which has members at the cluster."""
@@ -114,7 +113,7 @@ class GroupOwnership:
         elif not self.is_adopted(group_id):
             answered(False)
         else:
-            self._spawn(self._find(group_id, answered))
+            self._tasks.start(self._find(group_id, answered))
 
     async def _find(self, group_id: str, answered: Callable[[bool | ErrorCode], None]) -> None:
         is_free = await self._sentinels.is_free(group_id)
@@ -178,7 +177,7 @@ class GroupOwnership:
     def loaded(self, shard: Shard[Any]) -> None:
         """A partition is served here from now on: the sentinels of its groups become this node's."""
         self._stop_keeping(shard.partition)
-        self._keeping[shard.partition] = self._spawn(self._keep_open(shard))
+        self._keeping[shard.partition] = self._tasks.start(self._keep_open(shard))
 
     async def _keep_open(self, shard: Shard[Any]) -> None:
         """Also those that could not join, or that were removed while nobody needed them."""
@@ -202,9 +201,3 @@ class GroupOwnership:
         keeping = self._keeping.pop(partition, None)
         if keeping is not None:
             keeping.cancel()
-
-    def _spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task

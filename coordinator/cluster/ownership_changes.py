@@ -9,8 +9,6 @@ import msgspec
 from _wire.errors import ErrorCode
 from _wire.messages.alter_group_owners import ChangedGroup, GroupOwnerResult
 from coordinator.cluster.brokers.errors import BrokerError
-from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
-from coordinator.cluster.groups.release import RELEASE_GROUP
 from coordinator.cluster.log.group_patterns import NAME_CHARACTERS_MAX, GroupPattern, is_pattern
 from coordinator.cluster.log.notes import Rule, rule_record
 from coordinator.cluster.log.store import ClusterStore
@@ -20,8 +18,10 @@ from coordinator.cluster.sentinels.membership import Sentinel
 from coordinator.cluster.sentinels.sentinels import Sentinels
 from coordinator.core.causes import Cause
 from coordinator.core.decision import OperationContext
+from coordinator.core.groups.operations import RELEASE_GROUP
 from coordinator.core.groups.states import EMPTY
 from coordinator.front.pending_requests import PendingRequests
+from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.runtime.interfaces import StoreError
 from coordinator.runtime.reply_to import ReplyTo
 from coordinator.runtime.shard import Shard
@@ -44,7 +44,7 @@ class OwnershipChanges:
 
     def __init__(
         self,
-        coordinator: ClusterGroupCoordinator,
+        coordinator: GroupCoordinator,
         ownership: GroupOwnership,
         sentinels: Sentinels,
         list_groups: Callable[[], Coroutine[Any, Any, list[str]]],

@@ -1,42 +1,49 @@
 """Building of what a node in front of a cluster needs to coordinate groups; its ports are made in `front.py`."""
 
-import random
-import uuid
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import Final
 
 import msgspec
 
+from coordinator.audit.coordinator_events import coordinator_record
 from coordinator.cluster.brokers.brokers import Brokers
-from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator, make_cluster_group_coordinator
+from coordinator.cluster.groups.audit_stream import ClusterAuditStream
+from coordinator.cluster.groups.lost_partitions import LostPartitions
 from coordinator.cluster.groups.topics import ClusterTopics
 from coordinator.cluster.handlers.forwarding import Forwarder
 from coordinator.cluster.held_groups import HeldGroups
 from coordinator.cluster.leads import PartitionLeads
 from coordinator.cluster.log.access import LogAccess
+from coordinator.cluster.log.cluster_log import ClusterLog
 from coordinator.cluster.log.notes import Owner
+from coordinator.cluster.log.store import ClusterStore
 from coordinator.cluster.log.topics import LogTopics
 from coordinator.cluster.nodes.lease import Lease
 from coordinator.cluster.ownership import GroupOwnership
 from coordinator.cluster.ownership_changes import OwnershipChanges
 from coordinator.cluster.sentinels.sentinels import Sentinels
 from coordinator.cluster.unused_groups import UnusedGroups
+from coordinator.config.audit_keys import AUDIT_CHAIN, AUDIT_COMPRESSION_TYPE
 from coordinator.config.cluster_keys import CLUSTER_ADOPT, CLUSTER_NODES_GROUP_ID
-from coordinator.config.group_keys import OFFSETS_RETENTION_CHECK_INTERVAL_MS, OFFSETS_RETENTION_MINUTES
+from coordinator.config.group_keys import (
+    OFFSETS_LOAD_BUFFER_SIZE,
+    OFFSETS_RETENTION_CHECK_INTERVAL_MS,
+    OFFSETS_RETENTION_MINUTES,
+)
+from coordinator.config.key import ConfigError
 from coordinator.config.settings import Config
-from coordinator.core.address_limits import AddressLimits
-from coordinator.core.decision import Environment
-from coordinator.core.pauses import Pauses
+from coordinator.front.group_parts import GroupHome, GroupLogs, GroupParts
 from coordinator.front.node_loop import NodeLoop
-from coordinator.front.pending_requests import PendingRequests
-from coordinator.groups.sessions import SessionTable
+from coordinator.groups.coordinator import GroupCoordinator
+from coordinator.groups.shared_partitions import SharedPartitions
 from coordinator.groups.state_machine import GroupStateMachine
+from coordinator.internal_topics import AUDIT_TOPIC, MEMBERSHIP_TOPIC
 from coordinator.runtime.shard import Shard
 
-if TYPE_CHECKING:
-    from coordinator.metrics.node_metrics import NodeMetrics
-
 MS_PER_MINUTE = 60_000
+TRANSACTIONAL_ID_PREFIX: Final = "__group_coordinator-"
+"""The transactional id of a partition is this with its number: it is written by who got its last producer epoch."""
 
 
 class ClusterLinks(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,15 +57,11 @@ class ClusterLinks(msgspec.Struct, frozen=True, kw_only=True):
     leads: PartitionLeads
 
 
-class ClusterGroups(msgspec.Struct, frozen=True, kw_only=True):
-    """The group coordinator of a node, and which groups are the nodes'."""
+class ClusterHome(msgspec.Struct, frozen=True, kw_only=True):
+    """Which groups are the nodes', and what is done at the cluster for them."""
 
     owner: Owner
-    environment: Environment
-    sessions: SessionTable
-    pending: PendingRequests
-    pauses: Pauses
-    coordinator: ClusterGroupCoordinator
+    lost: LostPartitions
     ownership: GroupOwnership
     changes: OwnershipChanges
     unused: UnusedGroups
@@ -73,84 +76,102 @@ class ClusterGroups(msgspec.Struct, frozen=True, kw_only=True):
         self.held.stop()
 
 
-def make_cluster_groups(
+def group_home(
     config: Config,
     loop: NodeLoop,
     links: ClusterLinks,
     log: LogTopics,
     owner: Owner,
-    *,
+    lost: LostPartitions,
     appended: Callable[[float], None],
-    metrics: "NodeMetrics | None",
-) -> ClusterGroups:
-    """Make them; no partition is led yet. `appended` is told how long each append took, in ms.
+) -> GroupHome:
+    """The topics of the nodes in the cluster. `appended` is told how long each append took, in ms.
 
     Raises:
         ConfigError: a setting that nodes in front of a cluster do not have.
     """
-    pending, pauses = PendingRequests(), Pauses()
-    sessions = SessionTable(loop.wheel, random.SystemRandom().getrandbits(64))
-    environment = Environment(
-        config, links.topics, sessions, _new_id, addresses=AddressLimits(config), wall=loop.wall, pauses=pauses
+    if config[AUDIT_CHAIN]:
+        raise ConfigError(f"{AUDIT_CHAIN.name}=true: the audit of nodes in front of a cluster has no chain")
+
+    logs = partial(_logs, config, loop, links, log, owner, appended)
+    return GroupHome(
+        node_id=owner.node_id,
+        coordinator_epoch=owner.coordinator_epoch,
+        topic=MEMBERSHIP_TOPIC,
+        partition_count=log.partition_count,
+        logs=logs,
+        topics=links.topics,
+        audited=links.topics,
+        shared=SharedPartitions(may_lead=links.leads.may_lead, unload=lost.unload),
+        keeps_offsets=False,
     )
-    coordinator = make_cluster_group_coordinator(
-        config,
-        log,
+
+
+def _logs(
+    config: Config,
+    loop: NodeLoop,
+    links: ClusterLinks,
+    log: LogTopics,
+    owner: Owner,
+    appended: Callable[[float], None],
+    index: int,
+) -> GroupLogs:
+    audit = ClusterLog(links.access, AUDIT_TOPIC, index, log.audit)
+    store = ClusterStore(
         links.access,
-        environment,
-        sessions,
-        pending,
-        wheel=loop.wheel,
+        ClusterLog(links.access, MEMBERSHIP_TOPIC, index, log.groups),
+        audit,
+        owner,
+        transactional_id=f"{TRANSACTIONAL_ID_PREFIX}{index}",
+        audit_record=lambda taken: coordinator_record(taken, taken.time_ms),
+        may_lead=partial(links.leads.may_lead, index),
+        fenced=partial(links.leads.fenced, index),
         now_ms=loop.now_ms,
-        request_iteration=loop.scheduler.request_iteration,
-        owner=owner,
-        cluster=links.topics,
-        may_lead=links.leads.may_lead,
-        fenced=links.leads.fenced,
+        wall=loop.wall,
+        load_bytes=config[OFFSETS_LOAD_BUFFER_SIZE],
+        audit_compression=config[AUDIT_COMPRESSION_TYPE],
         appended=appended,
-        metrics=metrics,
     )
-    ownership = GroupOwnership(coordinator, links.sentinels, config[CLUSTER_ADOPT], loop.wall_ms)
-    changes = OwnershipChanges(
-        coordinator, ownership, links.sentinels, links.brokers.list_groups, pending, loop.wall_ms
-    )
+    return GroupLogs(store, ClusterAuditStream(audit, store, config[OFFSETS_LOAD_BUFFER_SIZE]))
+
+
+def make_cluster_home(
+    config: Config, loop: NodeLoop, links: ClusterLinks, groups: GroupParts, owner: Owner, lost: LostPartitions
+) -> ClusterHome:
+    """Make it; no partition is led yet."""
+    coordinator, sentinels, wall_ms = groups.coordinator, links.sentinels, loop.wall_ms
+    list_groups = links.brokers.list_groups
+    ownership = GroupOwnership(coordinator, sentinels, config[CLUSTER_ADOPT], wall_ms)
+    changes = OwnershipChanges(coordinator, ownership, sentinels, list_groups, groups.pending, wall_ms)
     unused = UnusedGroups(
         coordinator,
         ownership,
         changes,
-        links.sentinels,
+        sentinels,
         check_ms=config[OFFSETS_RETENTION_CHECK_INTERVAL_MS],
         retention_ms=config[OFFSETS_RETENTION_MINUTES] * MS_PER_MINUTE,
         now_ms=loop.now_ms,
     )
+    nodes_group_id = config[CLUSTER_NODES_GROUP_ID]
     held = HeldGroups(
-        coordinator,
-        ownership,
-        links.sentinels,
-        links.brokers.list_groups,
-        owner,
-        nodes_group_id=config[CLUSTER_NODES_GROUP_ID],
-        wall_ms=loop.wall_ms,
+        coordinator, ownership, sentinels, list_groups, owner, nodes_group_id=nodes_group_id, wall_ms=wall_ms
     )
+    lost.follow(coordinator)
     ownership.on_held(held.asked_for)
     coordinator.on_loaded(held.loaded)
     _follow(links, coordinator, ownership)
-    return ClusterGroups(
+    return ClusterHome(
         owner=owner,
-        environment=environment,
-        sessions=sessions,
-        pending=pending,
-        pauses=pauses,
-        coordinator=coordinator,
+        lost=lost,
         ownership=ownership,
         changes=changes,
         unused=unused,
         held=held,
-        forwarder=Forwarder(links.sentinels),
+        forwarder=Forwarder(sentinels),
     )
 
 
-def _follow(links: ClusterLinks, coordinator: ClusterGroupCoordinator, ownership: GroupOwnership) -> None:
+def _follow(links: ClusterLinks, coordinator: GroupCoordinator, ownership: GroupOwnership) -> None:
     """Have partitions served and given up as the node leads them."""
 
     def know_topics(shard: Shard[GroupStateMachine]) -> None:
@@ -165,10 +186,6 @@ def _follow(links: ClusterLinks, coordinator: ClusterGroupCoordinator, ownership
     links.leads.on_lost(ownership.unloaded)
     coordinator.on_loaded(ownership.loaded)
     coordinator.on_loaded(know_topics)
-
-
-def _new_id() -> str:
-    return str(uuid.uuid4())
 
 
 def _ignore(result: None) -> None:

@@ -1,8 +1,8 @@
 """What nodes ask each other, at the port of their clients: which groups a node owns."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable
+from typing import Final, TypeAlias
 
 from _wire.errors import ErrorCode
 from _wire.messages.find_coordinator import FindCoordinatorRequest
@@ -12,6 +12,7 @@ from coordinator.client.security import ClientSecurity
 from coordinator.cluster.brokers.connecting import connect
 from coordinator.cluster.brokers.connection import BrokerConnection
 from coordinator.cluster.brokers.errors import BrokerError
+from coordinator.cluster.brokers.tasks import Tasks
 from coordinator.cluster.nodes.messages import NodeAddress
 from coordinator.logger import logger
 
@@ -42,13 +43,12 @@ class Peers:
         self._security = security
         self._before_responses = before_responses
         self._connections: dict[str, asyncio.Task[BrokerConnection]] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks()
         self._unreachable: set[str] = set()
         """Addresses to which the last attempt to connect has failed."""
 
     def close(self) -> None:
-        for asking in self._tasks:
-            asking.cancel()
+        self._tasks.cancel()
         for connecting in self._connections.values():
             if (connection := _made(connecting)) is not None:
                 connection.close()
@@ -56,7 +56,7 @@ class Peers:
 
     def find(self, node: NodeAddress, group_id: str, answered: Found) -> None:
         """Whether that node owns a group, or would; an error code if that is not known now."""
-        self._start(self._find(node, group_id), answered)
+        self._tasks.ask(self._find(node, group_id), answered)
 
     async def _find(self, node: NodeAddress, group_id: str) -> bool | ErrorCode:
         request = FindCoordinatorRequest(key=group_id, key_type=OWNED_KEY_TYPE)
@@ -71,7 +71,7 @@ class Peers:
 
     def list_owned(self, node: NodeAddress, answered: Listed) -> None:
         """The groups that a node owns; None if it does not answer."""
-        self._start(self._list_owned(node), answered)
+        self._tasks.ask(self._list_owned(node), answered)
 
     async def _list_owned(self, node: NodeAddress) -> list[str] | None:
         try:
@@ -100,14 +100,6 @@ class Peers:
             raise
         self._unreachable.discard(address)
         return connection
-
-    def _start(self, asking: Coroutine[Any, Any, Any], answered: Callable[[Any], None]) -> None:
-        async def ask() -> None:
-            answered(await asking)
-
-        task = asyncio.get_running_loop().create_task(ask())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
 
 def _made(connecting: "asyncio.Task[BrokerConnection]") -> BrokerConnection | None:

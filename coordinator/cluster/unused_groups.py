@@ -10,12 +10,12 @@ from typing import Final
 from _wire.errors import ErrorCode
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from coordinator.cluster.brokers.errors import BrokerError
-from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
 from coordinator.cluster.ownership import GroupOwnership
 from coordinator.cluster.ownership_changes import OwnershipChanges
 from coordinator.cluster.sentinels.sentinels import Sentinels
 from coordinator.core.causes import Cause
 from coordinator.core.groups.states import EMPTY
+from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.logger import logger
 
 OFFSET_FETCH_VERSION: Final = 8
@@ -26,7 +26,7 @@ class UnusedGroups:
 
     def __init__(
         self,
-        coordinator: ClusterGroupCoordinator,
+        coordinator: GroupCoordinator,
         ownership: GroupOwnership,
         changes: OwnershipChanges,
         sentinels: Sentinels,

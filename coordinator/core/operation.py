@@ -53,6 +53,9 @@ class Operation(msgspec.Struct, frozen=True):
     too_large: Callable[[Any, Any, OperationContext], Decision] | None = None
     scope: Scope = Scope.GROUP
     failed: Callable[[Any, Any, OperationContext, object], Decision] | None = None
+    check: "Operation | None" = None
+    """Decides the same and stores nothing: it replies whether the operation may be done where others keep what it
+    changes."""
     is_divisible: bool = False
     """Whether its records may be stored in several batches: the group is sound with the first of them alone."""
 

@@ -2,9 +2,11 @@
 
 import asyncio
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import msgspec
 
 from coordinator.config.key import ConfigError
 from coordinator.config.metrics_keys import ADMIN_NAME
@@ -24,26 +26,25 @@ from coordinator.inherited_sockets import InheritedSockets
 from coordinator.listen_address import ListenError, bind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from coordinator.front.logins import LoginGate
     from coordinator.front.tls_listeners import TlsListeners
     from coordinator.metrics.node_metrics import NodeMetrics
 
 
-class LoginParts(Protocol):
-    """What the listeners with a login need: `SaslParts`, or that of nodes in front of a cluster."""
-
-    @property
-    def gates(self) -> "Mapping[str, LoginGate]":
-        """Listener → what its connections have in place of the dispatcher."""
-
-    def add(self, listener: Listener) -> None:
-        """Prepare a listener with a login."""
+class ReadKeys(Protocol):
+    """The keys of tokens, which are read beside the event loop (`SigningKeys`)."""
 
     def start(self) -> None: ...
 
     def stop(self) -> None: ...
+
+
+class ListenerLogins(msgspec.Struct, frozen=True, kw_only=True):
+    """What listeners with a login need."""
+
+    gates: "Mapping[str, LoginGate]"
+    """Listener → what its connections have in place of the dispatcher."""
+    keys: Sequence[ReadKeys] = ()
 
 
 class Listeners:
@@ -60,25 +61,22 @@ class Listeners:
         *,
         rejections: RejectionLog,
         tls: "TlsListeners | None" = None,
-        sasl: LoginParts | None = None,
+        logins: ListenerLogins | None = None,
         metrics: "NodeMetrics | None" = None,
         descriptors: DescriptorReserve | None = None,
         inherited: InheritedSockets | None = None,
     ) -> None:
         """`open` binds the sockets that are not `inherited`. Without `metrics` the connections count nothing.
 
-        `tls` is needed by listeners with TLS, `sasl` by those with a login.
-
-        Raises:
-            ConfigError: the users or the keys of a login cannot be used.
+        `tls` is needed by listeners with TLS, `logins` by those with a login.
         """
         self.listeners: Final = listeners
         for listener in self.listeners:
             if listener.security_protocol.has_sasl:
-                assert sasl is not None, "a server that has listeners with a login is given what they need"
-                sasl.add(listener)
+                assert logins is not None and listener.name in logins.gates, "a listener with a login has a gate"
             assert tls is not None or not listener.security_protocol.has_tls, "the same with TLS"
-        self.sasl: Final = sasl
+        self.gates: Final = {} if logins is None else logins.gates
+        self._keys = () if logins is None else logins.keys
         self.tls: Final = tls
         self._frame_bytes_max = config[SOCKET_REQUEST_MAX_BYTES]
         self._dispatcher = dispatcher
@@ -132,8 +130,8 @@ class Listeners:
                 raise ListenError(f"cannot listen on {host}:{port}: {problem.strerror}") from None
         if self.tls is not None:
             self.tls.start()
-        if self.sasl is not None:
-            self.sasl.start()
+        for keys in self._keys:
+            keys.start()
 
     def close(self) -> None:
         """Stop accepting connections."""
@@ -141,14 +139,14 @@ class Listeners:
             self._acceptor.close()
         if self.tls is not None:
             self.tls.close()
-        if self.sasl is not None:
-            self.sasl.stop()
+        for keys in self._keys:
+            keys.stop()
 
     def _make_connection(self, listener: Listener) -> Connection:
         endpoint = listener.endpoint
         assert endpoint is not None, "a listener that accepts connections is bound"
         meter = None if self._metrics is None else self._metrics.listener(listener.name)
-        gate = None if self.sasl is None else self.sasl.gates.get(listener.name)
+        gate = self.gates.get(listener.name)
         if gate is not None:
             return gate.connection(endpoint, self._sessions, self._frame_bytes_max, meter)
         return Connection(self._dispatcher, endpoint, self._sessions, self._now_ms, self._frame_bytes_max, meter)

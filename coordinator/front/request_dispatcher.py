@@ -5,6 +5,8 @@ from functools import partial
 from types import GeneratorType
 from typing import Any, Final
 
+import msgspec
+
 from _wire.errors import ErrorCode, MalformedMessage
 from _wire.headers import RequestHeader, decode_request_header
 from _wire.messages.api_versions import ApiVersionsRequest
@@ -35,6 +37,20 @@ BYTES_OF_LONG_REQUEST: Final = 16
 """What a request with very many elements takes for each byte of it, decoded and with its response: 10 to 35."""
 
 
+Serve = Callable[[Connection, bytes], None]
+"""Handles one request (connection, frame)."""
+
+
+class PassesOn(msgspec.Struct, frozen=True, kw_only=True):
+    """What a node does that has connections to another server behind those of its clients."""
+
+    opened: Callable[[Connection], None]
+    """Before anything else is done with a new connection."""
+    closed: Callable[[Connection], None]
+    around: Callable[[Serve], Serve]
+    """(how requests are served here) → how all requests are served."""
+
+
 class RequestDispatcher:
     """Serves the connections of all listeners."""
 
@@ -52,10 +68,12 @@ class RequestDispatcher:
         slices: Slices,
         fire_due: Callable[[], None],
         old_clients: OldClients | None = None,
+        passes_on: PassesOn | None = None,
     ) -> None:
         """`fire_due` lets the timers fire that are due, before a request is read.
 
         `old_clients` is told of versions that are not served; None: nobody looks whose they are.
+        Without `passes_on` all requests are answered here.
         """
         self._slices = slices
         self.fire_due = fire_due
@@ -71,10 +89,11 @@ class RequestDispatcher:
         self._slow_peers = slow_peers
         self._rejections = rejections
         self._old_clients = old_clients
+        self._passes_on = passes_on
         self._throttling = throttling
         self.mute = throttling.mute
-        self.serve: Callable[[Connection, bytes], None]
-        """Handles one request (connection, frame); the connection stays busy until it is answered."""
+        self.serve: Serve
+        """The connection stays busy until the request is answered."""
         throttling.on_switch(self.compose)
         self.compose()
         self._environment = environment
@@ -82,6 +101,8 @@ class RequestDispatcher:
 
     def opened(self, connection: Connection) -> None:
         """Register a new connection, or close it when there are too many."""
+        if self._passes_on is not None:
+            self._passes_on.opened(connection)
         self.connections.add(connection)
         too_many = self._limits.opened(connection)
         if too_many is not None:
@@ -95,6 +116,8 @@ class RequestDispatcher:
         self._slow_peers.closed(connection)
         if connection.call is not None and connection.call.request_id is not None:
             self._pending.forget(connection.call.request_id)
+        if self._passes_on is not None:
+            self._passes_on.closed(connection)
 
     def rejected(self, connection: Connection, reason: str) -> None:
         self._rejections.rejected(connection.client_host, reason)
@@ -107,7 +130,8 @@ class RequestDispatcher:
 
     def compose(self) -> None:
         """Take over what was switched on or off: while clients have quotas, requests are measured."""
-        self.serve = self._serve_measured if self._throttling.is_active else self._serve
+        serve = self._serve_measured if self._throttling.is_active else self._serve
+        self.serve = serve if self._passes_on is None else self._passes_on.around(serve)
 
     def _serve_measured(self, connection: Connection, frame: bytes) -> None:
         self._throttling.begin(connection, len(frame))

@@ -6,6 +6,8 @@ from typing import Any, Protocol
 from coordinator.audit.projector import AuditProjector
 from coordinator.audit.resume import AuditReplay
 from coordinator.audit.schema import CoordinatorEvent, Record
+from coordinator.audit.snapshots import CHECKPOINT_RECORDS, MEMBERS_AT_ONCE
+from coordinator.audit.world import Cluster, NoCluster
 from coordinator.core.causes import Cause
 from coordinator.core.groups.group import Group
 from coordinator.log.config import LogConfig
@@ -46,9 +48,25 @@ class EndedLog(Protocol):
 class AuditProjection(AuditProjector):
     """The projector of a shard, with the stream that it writes and reads."""
 
-    def __init__(self, stream: AuditLog, wall: WallTime = ONE_CLOCK, **settings: Any) -> None:
-        """`settings` are those of the projector. Times of the audit are those of the `wall` clock."""
-        super().__init__(**settings)
+    def __init__(
+        self,
+        stream: AuditLog,
+        wall: WallTime = ONE_CLOCK,
+        *,
+        node_id: int,
+        coordinator_epoch: int = 0,
+        cluster: Cluster | None = None,
+        checkpoint_records: int = CHECKPOINT_RECORDS,
+        members_at_once: int = MEMBERS_AT_ONCE,
+    ) -> None:
+        """Times of the audit are those of the `wall` clock."""
+        super().__init__(
+            node_id,
+            coordinator_epoch,
+            checkpoint_records=checkpoint_records,
+            members_at_once=members_at_once,
+            cluster=NoCluster() if cluster is None else cluster,
+        )
         self.stream = stream
         self._wall = wall
         self._rebuild_replay = AuditReplay(0)

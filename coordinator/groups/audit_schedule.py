@@ -59,12 +59,15 @@ class AuditSchedule:
         self,
         wheel: TimerWheel,
         config: Config,
-        checkpoints: WritesCheckpoints,
+        checkpoints: WritesCheckpoints | None,
         submit: Callable[[Shard[GroupStateMachine], ProjectionWrite], None],
         mark_dirty: Callable[[Shard[GroupStateMachine]], None],
         wall: WallTime = ONE_CLOCK,
     ) -> None:
-        """`submit` queues a write before all others of a shard. `mark_dirty` has a shard drained."""
+        """`submit` queues a write before all others of a shard. `mark_dirty` has a shard drained.
+
+        Without `checkpoints` the streams keep what they have noted themselves.
+        """
         self._wheel = wheel
         self._interval_ms = config[GROUP_AUDIT_OFFSETS_INTERVAL_MS]
         """The interval of the reports."""
@@ -138,7 +141,7 @@ class AuditSchedule:
                 self._write_held(now_ms)
             case AuditCheckpointFileKey():
                 self._file_timer_runs = False
-                self._checkpoints.write()
+                self._write_checkpoints()
 
     def request_snapshots(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
         """Have the groups of an active shard written again, so that the audit before these snapshots can be deleted."""
@@ -161,7 +164,11 @@ class AuditSchedule:
             shard.write_held(now_ms)
             if shard.is_active:
                 audit_of(shard).stream.note_checkpoint(audit_of(shard).checkpoint_offset)
-        self._checkpoints.write()
+        self._write_checkpoints()
+
+    def _write_checkpoints(self) -> None:
+        if self._checkpoints is not None:
+            self._checkpoints.write()
 
     def _write_held(self, now_ms: int) -> None:
         shards, self._holding = self._holding, []

@@ -25,6 +25,7 @@ from coordinator.deadlines import deadline_after
 from coordinator.groups.audit_schedule import AuditSchedule, WritesCheckpoints, audit_of
 from coordinator.groups.deleted_topics import DeletedTopics
 from coordinator.groups.sessions import SessionTable
+from coordinator.groups.shared_partitions import SharedPartitions
 from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.groups.timer_keys import (
     AuditCheckpointFileKey,
@@ -63,12 +64,17 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
         wheel: TimerWheel,
         timers: KeyTimers,
         *,
-        checkpoints: WritesCheckpoints,
+        checkpoints: WritesCheckpoints | None,
         request_iteration: Callable[[], None],
         start_steps: StartSteps | None = None,
+        shared: SharedPartitions | None = None,
+        keeps_offsets: bool = True,
         seconds: Callable[[], float] = perf_counter,
     ) -> None:
         """`start_steps` takes the steps of work beside the requests (`Slices.start`); None: it is done at once.
+
+        Without `shared` partitions this node alone leads them. `keeps_offsets`: committed offsets are in the logs of
+        the shards, so they are deleted here when they are too old.
 
         `seconds` is a clock for nothing but the length of slices.
         """
@@ -76,6 +82,9 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
         super().__init__(progress, wheel, timers, environment, request_iteration, seconds)
         self.sessions = sessions
         self._addresses = environment.addresses
+        self._shared = shared
+        self._keeps_offsets = keeps_offsets
+        self._on_loaded: list[Callable[[Shard[GroupStateMachine]], None]] = []
         self._deleted_topics = DeletedTopics(environment.topics.names)
         self._checks: dict[int, int] = {}
         """Partition → number on the wheel of its next check of the age of offsets."""
@@ -92,12 +101,28 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
 
     def load(self, partitions: Iterable[int], cause: Cause | None = None) -> None:
         partitions = tuple(partitions)
+        if self._shared is not None:
+            led = self._shared.may_lead
+            for partition in partitions:
+                if not led(partition):
+                    self.unload(partition)
+            partitions = tuple(filter(led, partitions))
         self._deleted_topics.load_begins(partitions)
         super().load(partitions, cause)
 
     def unload(self, partition: int) -> None:
+        if self._shared is None:
+            self._unload(partition)
+        else:
+            self._shared.unload(self.shards[partition], partial(self._unload, partition))
+
+    def _unload(self, partition: int) -> None:
         super().unload(partition)
         self._deleted_topics.unload(partition)
+
+    def on_loaded(self, listener: Callable[[Shard[GroupStateMachine]], None]) -> None:
+        """Call `listener` with each shard that is served from now on."""
+        self._on_loaded.append(listener)
 
     # ----------------------------------------------------------------------------------------------------- operations
 
@@ -126,7 +151,7 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
         self._enqueue_internal(operations.REPORT_OLD_CLIENT, group_id, old)
 
     def _drained(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
-        if shard.store.held:
+        if shard.local is not None and shard.local.held:
             self.audit.held(shard, now_ms)
         writes_snapshots = audit_of(shard).is_checkpoint_due or self.audit.writing
         if (writes_snapshots or self._deleted_topics.partitions) and shard.is_idle:
@@ -172,7 +197,7 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
     def _announce_to(self, shard: Shard[GroupStateMachine]) -> None:
         if self._announcement is not None and shard.partition not in self._announced_to:
             self._announced_to.add(shard.partition)
-            self._report(shard, self._announcement)
+            self.report_to(shard, self._announcement)
 
     def report(self, event: CoordinatorEvent, *, everywhere: bool = True) -> None:
         """Write an event about the coordinator to the partitions of the audit that are served here.
@@ -181,14 +206,16 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
         """
         for shard in self.shards if everywhere else self.shards[:1]:
             if shard.is_active:
-                self._report(shard, event)
+                self.report_to(shard, event)
 
-    def _report(self, shard: Shard[GroupStateMachine], event: CoordinatorEvent) -> None:
+    def report_to(self, shard: Shard[GroupStateMachine], event: CoordinatorEvent) -> None:
         """Partition 0 has all events about the coordinator, the others while there are groups whose readers want it."""
         if not shard.partition or shard.machine.groups:
-            self._write_about_coordinator(shard, event)
+            self.write_about_coordinator(shard, event)
 
-    def _write_about_coordinator(self, shard: Shard[GroupStateMachine], event: CoordinatorEvent) -> None:
+    def write_about_coordinator(self, shard: Shard[GroupStateMachine], event: CoordinatorEvent) -> None:
+        """Write an event to the audit of an active shard."""
+
         def write(groups: Mapping[str, Group[Any]], now_ms: int) -> None:
             audit_of(shard).add_about_coordinator(event, now_ms)
 
@@ -224,9 +251,12 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
                 if is_oversized(group, config):
                     self._enqueue_internal(operations.REBALANCE_OVERSIZED_GROUP, group.group_id)
         self.work.start_all()
-        self._check_later(shard, (), deadline_after(now_ms, self._check_interval_ms))
+        if self._keeps_offsets:
+            self._check_later(shard, (), deadline_after(now_ms, self._check_interval_ms))
         self.audit.loaded(shard, now_ms)
         self._announce_to(shard)
+        for listener in self._on_loaded:
+            listener(shard)
 
     @property
     def _check_interval_ms(self) -> int:

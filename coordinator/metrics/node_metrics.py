@@ -52,8 +52,11 @@ class Compaction(Protocol):
     uncleanable: int
 
 
-class Measured(msgspec.Struct, frozen=True):
-    """The parts of a node that are read at a scrape. `log_bytes` is of the log of a topic and partition."""
+class Measured(msgspec.Struct, frozen=True, kw_only=True):
+    """The parts of a node that are read at a scrape: those of any node, then those that only some have.
+
+    `log_bytes` is of the log of a topic and partition.
+    """
 
     coordinator: GroupCoordinator
     coordinator_epoch: int
@@ -62,20 +65,21 @@ class Measured(msgspec.Struct, frozen=True):
     pending: Mapping[int, Any]
     """Request id → receiver."""
     leads: Callable[[str, int], bool]
-    log_bytes: Callable[[str, int], int]
-    timestamp_at: Callable[[str, int, int], int | None]
-    """Topic, partition, offset → the timestamp of the first record from there on, if a few reads tell it."""
-    transactions: Callable[[], tuple[int, int, int, int]]
-    """Transactional ids, open transactions, those whose markers are being written, and how many timed out."""
-    oldest_transactions: Callable[[], Iterator[int | None]]
-    """`ProducerDirectory.oldest_transactions`."""
     now_ms: Callable[[], int]
     wall_ms: Callable[[], int]
     """The time of the records of users."""
-    compaction: Compaction
-    offline_log_directories: Callable[[], int]
     denials: Mapping[tuple[str, str], int]
     """Operation and type of resource → how often it was denied."""
+    log_bytes: Callable[[str, int], int] = lambda topic, partition: 0
+    timestamp_at: Callable[[str, int, int], int | None] = lambda topic, partition, offset: None
+    """Topic, partition, offset → the timestamp of the first record from there on, if a few reads tell it."""
+    transactions: Callable[[], tuple[int, int, int, int]] = lambda: (0, 0, 0, 0)
+    """Transactional ids, open transactions, those whose markers are being written, and how many timed out."""
+    oldest_transactions: Callable[[], Iterator[int | None]] = lambda: iter(())
+    """`ProducerDirectory.oldest_transactions`."""
+    compaction: Compaction | None = None
+    """None: no log is compacted here."""
+    offline_log_directories: Callable[[], int] = lambda: 0
     more: Callable[[], Iterable[tuple[Metric, Samples]]] = tuple
     """The values of metrics that only some nodes have."""
     not_ready_because: Callable[[], str] = str
@@ -225,6 +229,7 @@ class NodeMetrics:
         yield d.LOOP_LAG, [((), self.loop.lag_seconds.value)]
         yield d.LOADS, [((), runtime.load_seconds.value)]
         transactional_ids, transactions_open, transactions_ending, transactions_timed_out = node.transactions()
+        compaction = node.compaction
         versions = (__version__, platform.python_version())
         yield d.BUILD_INFO, [(versions, 1)]
         for metric, value in (
@@ -245,10 +250,10 @@ class NodeMetrics:
             (d.AUDIT_LOG_BYTES, audit_log_bytes),
             (d.AUDIT_SNAPSHOTS_WAITING, node.coordinator.audit.partitions_waiting),
             (d.LOG_LINES_DROPPED, self._log_lines_dropped()),
-            (d.COMPACTIONS, node.compaction.cleanings),
-            (d.COMPACTED_BYTES, node.compaction.bytes_before),
-            (d.COMPACTED_BYTES_KEPT, node.compaction.bytes_after),
-            (d.UNCLEANABLE_LOGS, node.compaction.uncleanable),
+            (d.COMPACTIONS, 0 if compaction is None else compaction.cleanings),
+            (d.COMPACTED_BYTES, 0 if compaction is None else compaction.bytes_before),
+            (d.COMPACTED_BYTES_KEPT, 0 if compaction is None else compaction.bytes_after),
+            (d.UNCLEANABLE_LOGS, 0 if compaction is None else compaction.uncleanable),
             (d.PARTITIONS_WITH_LATE_TRANSACTIONS, late.late_partitions),
             (d.OLDEST_TRANSACTION, late.oldest_seconds),
             (d.OFFLINE_LOG_DIRECTORIES, node.offline_log_directories()),

@@ -19,10 +19,10 @@ from coordinator.front.group_parts import GroupParts
 from coordinator.front.node_loop import NodeLoop
 from coordinator.internal_topics import TRANSACTIONS_TOPIC
 from coordinator.log.partition_log import PartitionLog
-from coordinator.node.coordinators import make_transaction_coordinator, unload_offline_transactions
 from coordinator.node.node_threads import NodeThreads
 from coordinator.node.offsets_completion import complete_offsets
 from coordinator.node.storage import Storage
+from coordinator.node.transactions import make_transaction_coordinator, unload_offline_transactions
 from coordinator.runtime.slices import Steps
 from coordinator.transactions.coordinator import TransactionCoordinator
 from coordinator.transactions.partition_adder import PartitionAdder
@@ -62,14 +62,7 @@ def make_data_plane(
     context = GroupContext(config=config, coordinator=groups.coordinator, pending=groups.pending)
     marker_writer = MarkerWriter(partitions, producers, notifier, wall_ms)
     transactions = make_transaction_coordinator(
-        partitions,
-        groups.environment,
-        notifier,
-        groups.pending,
-        loop,
-        marker_writer=marker_writer,
-        complete=partial(complete_offsets, context),
-        when_durable=storage.when_durable,
+        loop, storage, groups, marker_writer, partial(complete_offsets, context)
     )
     storage.failures.add_listener(partial(unload_offline_transactions, partitions, transactions))
     return DataPlane(

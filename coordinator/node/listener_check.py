@@ -6,7 +6,6 @@ from coordinator.config.settings import Config
 from coordinator.config.ssl_keys import SSL_PRINCIPAL_MAPPING_RULES
 from coordinator.extras import needs
 from coordinator.front.listener import Listener, parse_listeners
-from coordinator.metadata.image import MetadataImage
 from coordinator.node.sasl_mechanisms import SaslMechanisms
 
 
@@ -18,7 +17,7 @@ def make_listeners(config: Config) -> list[Listener]:
     """
     listeners = parse_listeners(config)
     passes_logins_on = bool(config[CLUSTER_BOOTSTRAP_SERVERS])
-    mechanisms = SaslMechanisms(MetadataImage(), lambda: 0)
+    mechanisms = SaslMechanisms({}, lambda: 0)
     for listener in listeners:
         if listener.security_protocol.has_tls:
             _make_tls(listener)

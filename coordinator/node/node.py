@@ -10,6 +10,7 @@ from coordinator.audit.schema import CoordinatorPaused, CoordinatorStopped
 from coordinator.config.metrics_keys import ADMIN_LISTENER
 from coordinator.config.server_keys import NODE_ID
 from coordinator.config.settings import Config
+from coordinator.front.front import Front, make_front
 from coordinator.front.group_parts import GroupParts
 from coordinator.front.metered import bind_admin
 from coordinator.front.node_loop import NodeLoop
@@ -23,7 +24,7 @@ from coordinator.node.data_plane import DataPlane, make_data_plane
 from coordinator.node.disk_host import DiskHost, this_disk_host
 from coordinator.node.groups import load_groups, make_groups, start_retention
 from coordinator.node.measured_node import measure_node
-from coordinator.node.node_front import Front, make_front
+from coordinator.node.node_front import front_home
 from coordinator.node.node_threads import NodeThreads
 from coordinator.node.storage import Storage, commit_metadata_in_threads, open_directories, open_storage
 
@@ -178,10 +179,9 @@ class Node:
             self._config,
             self._host,
             self.loop,
-            self.storage,
             self.groups,
-            data_plane=self.data_plane,
-            metrics=self._metrics,
+            front_home(self._config, self.loop, self.storage, self.groups, self.data_plane, self._metrics),
+            self._metrics,
         )
         commit_metadata_in_threads(self.loop, self.threads, self.storage.metadata)
         await self._load_before_listening()

@@ -1,6 +1,6 @@
 """Makes the mechanisms of a listener with a login, from its settings."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -21,7 +21,6 @@ from coordinator.config.sasl_keys import (
     SASL_OAUTHBEARER_SUB_CLAIM_NAME,
 )
 from coordinator.extras import needs
-from coordinator.metadata.image import MetadataImage
 from coordinator.security.sasl.exchange import Mechanism
 from coordinator.security.sasl.plain import Plain
 from coordinator.security.sasl.scram_credentials import ScramCredential, ScramMechanism
@@ -35,11 +34,15 @@ SCRAM_BY_NAME: Final = {mechanism.mechanism_name: mechanism for mechanism in Scr
 MECHANISMS: Final = (PLAIN, *SCRAM_BY_NAME, OAUTHBEARER)
 
 
+ScramCredentials = Mapping[str, Mapping[ScramMechanism, ScramCredential]]
+"""By user and mechanism; they may change."""
+
+
 class SaslMechanisms:
     """Makes the mechanisms of all listeners, and has the keys of tokens, which are read beside the event loop."""
 
-    def __init__(self, image: MetadataImage, wall_ms: Callable[[], int]) -> None:
-        self._image = image
+    def __init__(self, scram_credentials: ScramCredentials, wall_ms: Callable[[], int]) -> None:
+        self._scram_credentials = scram_credentials
         self._wall_ms = wall_ms
         self.signing_keys: Final[list[SigningKeys]] = []
 
@@ -71,7 +74,7 @@ class SaslMechanisms:
         from coordinator.security.sasl.scram import Scram
 
         def find(user: str) -> ScramCredential | None:
-            return self._image.scram_credentials.get(user, {}).get(mechanism)
+            return self._scram_credentials.get(user, {}).get(mechanism)
 
         return Scram(mechanism, find)
 

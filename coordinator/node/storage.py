@@ -127,13 +127,54 @@ def _open_logs(
     dynamic_configs: DynamicBrokerConfigs,
 ) -> Storage:
     """The logs, by the log directories that have them, and what is done when a directory fails."""
-    image, now_ms = metadata.image, loop.now_ms
+    image = metadata.image
     notifier = AppendNotifier(loop.scheduler.request_iteration)
+    assignment = _assignment(loop, directories, metadata)
+    leadership = assignment.leadership(leadership)
+    flusher = _flusher(config, loop, threads, directories, notifier, disk_errors)
+    opened, stop, call_soon, slices = flusher.opened, loop.fail, loop.call_soon, loop.slices
+    partitions = Partitions(directories, image, config, leadership, slices, disk_errors=disk_errors, on_open=opened)
+    failures = DirectoryFailures(
+        directories, partitions, assignment, slices, disk_errors=disk_errors, call_soon=call_soon, stop=stop
+    )
+    cleaner = _cleaner(config, loop, threads, directories, image, partitions)
+    return Storage(
+        directories=directories,
+        metadata=metadata,
+        producer_ids=ProducerIds(metadata),
+        leadership=leadership,
+        notifier=notifier,
+        partitions=partitions,
+        flusher=flusher,
+        failures=failures,
+        cleaner=cleaner,
+        replica_moves=_replica_moves(
+            config, loop, threads, directories, image, partitions, assignment, (flusher, cleaner)
+        ),
+        topics=Topics(metadata, partitions, config),
+        dynamic_configs=dynamic_configs,
+        authorizer=make_authorizer(config, metadata),
+    )
+
+
+def _assignment(loop: NodeLoop, directories: LogDirectories, metadata: MetadataStore) -> DirectoryAssignment:
+    """Which log lies where, after what was found in the directories."""
+    image = metadata.image
     assigned = AssignedDirectories(image.directory_id, lambda directory_id: directory_id in image.log_directories)
     directories.find_homes(partial(set_aside_if_stray, image), assigned)
     assignment = DirectoryAssignment(metadata, directories)
-    assignment.reconcile(now_ms())
-    leadership = assignment.leadership(leadership)
+    assignment.reconcile(loop.now_ms())
+    return assignment
+
+
+def _flusher(
+    config: Config,
+    loop: NodeLoop,
+    threads: NodeThreads,
+    directories: LogDirectories,
+    notifier: AppendNotifier,
+    disk_errors: DiskErrors,
+) -> LogFlusher:
     flusher = LogFlusher(
         config,
         directories,
@@ -141,21 +182,21 @@ def _open_logs(
         loop.scheduler,
         threads.disk,
         on_failure=loop.fail,
-        clock=now_ms,
+        clock=loop.now_ms,
         disk_errors=disk_errors,
     )
-    partitions = Partitions(
-        directories, image, config, leadership, loop.slices, disk_errors=disk_errors, on_open=flusher.opened
-    )
-    failures = DirectoryFailures(
-        directories,
-        partitions,
-        assignment,
-        loop.slices,
-        disk_errors=disk_errors,
-        call_soon=loop.call_soon,
-        stop=loop.fail,
-    )
+    loop.scheduler.on_due(flusher.due)
+    return flusher
+
+
+def _cleaner(
+    config: Config,
+    loop: NodeLoop,
+    threads: NodeThreads,
+    directories: LogDirectories,
+    image: MetadataImage,
+    partitions: Partitions,
+) -> LogCleaner:
     cleaner = LogCleaner(
         directories.files,
         image,
@@ -163,11 +204,27 @@ def _open_logs(
         config,
         loop.scheduler,
         checkpoint=directories.checkpoint(CLEANER_OFFSETS),
-        now_ms=now_ms,
+        now_ms=loop.now_ms,
         wall_ms=loop.wall_ms,
         thread=CleanerThread(loop.deliver) if threads.may_use_files else None,
         last_stable_offset=lambda log: log.last_stable_offset,
     )
+    loop.scheduler.on_due(cleaner.due)
+    return cleaner
+
+
+def _replica_moves(
+    config: Config,
+    loop: NodeLoop,
+    threads: NodeThreads,
+    directories: LogDirectories,
+    image: MetadataImage,
+    partitions: Partitions,
+    assignment: DirectoryAssignment,
+    care: tuple[LogFlusher, LogCleaner],
+) -> ReplicaMoves:
+    pace = REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND
+    flusher, cleaner = care
     moves = ReplicaMoves(
         image,
         directories,
@@ -179,29 +236,13 @@ def _open_logs(
         slices=loop.slices,
         timers=loop.scheduler,
         call_soon=loop.call_soon,
-        now_ms=now_ms,
-        bytes_per_second=config[REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND],
+        now_ms=loop.now_ms,
+        bytes_per_second=config[pace],
     )
-    pace = REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND
     config.when_changed([pace], lambda: moves.change_pace(config[pace]))
     config.when_changed(BROKER_SETTINGS, partitions.settings_changed)
-    for due in (moves.due, flusher.due, cleaner.due):
-        loop.scheduler.on_due(due)
-    return Storage(
-        directories=directories,
-        metadata=metadata,
-        producer_ids=ProducerIds(metadata),
-        leadership=leadership,
-        notifier=notifier,
-        partitions=partitions,
-        flusher=flusher,
-        failures=failures,
-        cleaner=cleaner,
-        replica_moves=moves,
-        topics=Topics(metadata, partitions, config),
-        dynamic_configs=dynamic_configs,
-        authorizer=make_authorizer(config, metadata),
-    )
+    loop.scheduler.on_due(moves.due)
+    return moves
 
 
 def _compact_metadata(

@@ -11,7 +11,7 @@ from coordinator.core.operation import Scope
 from coordinator.deadlines import deadline_after
 from coordinator.logger import logger
 from coordinator.runtime.batch import QueuedOperation
-from coordinator.runtime.interfaces import Responses, Store, StoreError
+from coordinator.runtime.interfaces import LocalStore, Responses, Store, StoreError
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.projection import Projection
 from coordinator.runtime.slices import Steps
@@ -57,6 +57,7 @@ class FailedKeys:
         timers: KeyTimers,
         responses: Responses,
         *,
+        local: LocalStore | None,
         answered: Callable[[], None],
     ) -> None:
         """`answered` is called when what a rebuild waits for is there."""
@@ -71,6 +72,7 @@ class FailedKeys:
         self._projection = projection
         self._timers = timers
         self._store = store
+        self._local = local
         self._responses = responses
         self._being_rebuilt: list[str] = []
         self._answered = answered
@@ -140,7 +142,8 @@ class FailedKeys:
             self._steps = WaitingSteps(self._rebuild(), self._answered)
         try:
             # The rebuild reads what the projection said last about each of these keys.
-            self._store.write_held(now_ms)
+            if self._local is not None:
+                self._local.write_held(now_ms)
             if not self._steps.run(is_time_over):
                 return False
             self.rebuilt = self._being_rebuilt

@@ -62,13 +62,6 @@ class Store(Protocol):
     def end_offset(self) -> int:
         """The offset that the next record of the state will get."""
 
-    @property
-    def has_files(self) -> bool:
-        """Whether all of the logs have files already, so that no append makes any."""
-
-    def makes_files(self, projected: Sequence[Any], stored: Sequence[Stored]) -> bool:
-        """Whether the append of this batch is the first one to one of the logs, which has no files before."""
-
     def append(
         self,
         projected: Sequence[Any],
@@ -79,10 +72,30 @@ class Store(Protocol):
         """Append the records of the projection first, then the state's; call `completed` once, now or later.
 
         `completed` gets None when the batch is stored, else why it is not. Until then nothing else is appended.
-
-        Records of the projection that come with nothing to store may be held back until the next append, or
-        `write_held`.
         """
+
+    def prepare(self) -> Steps[None]:
+        """Before a load: become the only one that appends to these logs. Raises StoreError."""
+
+    def replay(self, replay: Replay[Any], from_offset: int = 0) -> Steps[None]:
+        """Apply what is stored from an offset on, in steps, with what is appended meanwhile.
+
+        `from_offset` is 0, or an `end_offset` while nothing was in flight. Raises StoreError.
+        """
+
+
+class LocalStore(Store, Protocol):
+    """A store whose logs are files of this node.
+
+    Records of the projection that come with nothing to store may be held back until the next append, or `write_held`.
+    """
+
+    @property
+    def has_files(self) -> bool:
+        """Whether all of the logs have files already, so that no append makes any."""
+
+    def makes_files(self, projected: Sequence[Any], stored: Sequence[Stored]) -> bool:
+        """Whether the append of this batch is the first one to one of the logs, which has no files before."""
 
     @property
     def held(self) -> Sequence[Any]:
@@ -93,15 +106,6 @@ class Store(Protocol):
 
     def drop_held(self) -> None:
         """Forget what is held back: what it is about is forgotten, too."""
-
-    def prepare(self) -> Steps[None]:
-        """Before a load: become the only one that appends to these logs. Raises StoreError."""
-
-    def replay(self, replay: Replay[Any], from_offset: int = 0) -> Steps[None]:
-        """Apply what is stored from an offset on, in steps, with what is appended meanwhile.
-
-        `from_offset` is 0, or an `end_offset` while nothing was in flight. Raises StoreError.
-        """
 
 
 class Responses(Protocol):

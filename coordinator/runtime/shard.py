@@ -18,7 +18,7 @@ from coordinator.logger import logger
 from coordinator.runtime.batch import Batch, ProjectionWrite, QueuedOperation
 from coordinator.runtime.deciding import Decided, decide, with_records
 from coordinator.runtime.failed_keys import FailedKeys
-from coordinator.runtime.interfaces import Responses, Store, StoreError
+from coordinator.runtime.interfaces import LocalStore, Responses, Store, StoreError
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.operation_under_way import WEIGHT_OF_STEPS, OperationUnderWay
 from coordinator.runtime.projection import Projection
@@ -87,14 +87,19 @@ class Shard(Generic[Machine]):
         *,
         request_drain: "RequestDrain",
         projection: Projection | None = None,
+        local: LocalStore | None = None,
     ) -> None:
-        """`request_drain` is called when an append, or what a load waits for, completes outside of `drain`."""
+        """`request_drain` is called when an append, or what a load waits for, completes outside of `drain`.
+
+        `local` is the store, if its logs are files of this node.
+        """
         self.partition = partition
         self.machine = machine
         self.projection = projection
         self.state = ShardState.INACTIVE
         self.retry_ms = LOAD_RETRY_MS_AT_FIRST
         self.store = store
+        self.local: Final = local
         self._timers = timers
         self._responses = responses
         self._request_drain = request_drain
@@ -109,7 +114,7 @@ class Shard(Generic[Machine]):
         """Whether it failed and nobody has arranged yet that it is loaded again."""
         self._in_flight: Batch | None = None
         self._appended: Batch | None = None
-        self.has_files = False
+        self.has_files = local is None
         """Whether all logs are known to have files: an append makes none."""
         self.made_files = False
         """Whether the last batch made the files of a log."""
@@ -120,7 +125,7 @@ class Shard(Generic[Machine]):
         self._under_way: OperationUnderWay | None = None
         """The operation that is being applied in steps: it has left the queue, and comes before all that is in it."""
         self.failed_keys = FailedKeys(
-            partition, machine, projection, store, timers, responses, answered=partial(request_drain, self)
+            partition, machine, projection, store, timers, responses, local=local, answered=partial(request_drain, self)
         )
         self._failed = self.failed_keys.by_key
 
@@ -303,12 +308,15 @@ class Shard(Generic[Machine]):
             self._appended = batch
             return False
         if not self.has_files:
-            self.made_files = self.store.makes_files(projected, batch.stored)
+            assert self.local is not None
+            self.made_files = self.local.makes_files(projected, batch.stored)
         self._in_flight = batch
         self._is_appending = True
         self.store.append(projected, batch.stored, now_ms, partial(self._append_completed, batch))
         self._is_appending = False
-        self.has_files = self.has_files or self.store.has_files
+        if not self.has_files:
+            assert self.local is not None
+            self.has_files = self.local.has_files
         return True
 
     def _serve_rebuilt(self, now_ms: int) -> None:
@@ -321,10 +329,10 @@ class Shard(Generic[Machine]):
 
     def write_held(self, now_ms: int) -> None:
         """Append the records that the store holds back; when that fails, the partition is loaded again."""
-        if not self.is_active:
+        if self.local is None or not self.is_active:
             return
         try:
-            self.store.write_held(now_ms)
+            self.local.write_held(now_ms)
         except StoreError as problem:
             self._append_failed(self._in_flight or self._open_batch, problem)
 
@@ -496,7 +504,8 @@ class Shard(Generic[Machine]):
     def _fail_all(self, batch: Batch, error: ErrorCode) -> None:
         """Forget the state, and answer the requests of a batch, those that wait in it and those that are queued."""
         self.failed_keys.clear()
-        self.store.drop_held()
+        if self.local is not None:
+            self.local.drop_held()
         self._is_partial = False
         if self._under_way is not None:
             self._under_way.cancel()

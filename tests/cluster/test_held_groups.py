@@ -52,7 +52,7 @@ class World:
             shards=[self.shard],
             shard_of=lambda group_id: self.shard,
             partition_of=lambda group_id: 0,
-            report_held=lambda event: self.steps.append(("event", event)),
+            write_about_coordinator=lambda shard, event: self.steps.append(("event", event)),
         )
         ownership: Any = SimpleNamespace(
             is_owned=lambda group_id: group_id in self.owned,

@@ -9,7 +9,7 @@ from _wire.headers import encode_response
 from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from _wire.messages.produce import ProduceResponse
 from coordinator.cluster.brokers.connection import BrokerConnection
-from coordinator.cluster.dispatcher import ClusterDispatcher
+from coordinator.cluster.forwarded_requests import ForwardedRequests
 from coordinator.cluster.log.access import Appended, Refused
 from coordinator.cluster.log.produce_pipeline import ProducePipeline
 from coordinator.cluster.node import ClusterNode
@@ -18,11 +18,19 @@ from coordinator.cluster.nodes.lease import Lease
 
 def test_before_a_request_is_handled() -> None:
     calls: list[str] = []
-    dispatcher: Any = ClusterDispatcher.__new__(ClusterDispatcher)
-    dispatcher.served = {}
-    dispatcher._before_request = lambda: calls.append("lease")
+    nothing: Any = None
+    requests = ForwardedRequests(
+        {},
+        nothing,
+        nothing,
+        nothing,
+        nothing,
+        listed_id=0,
+        before_request=lambda: calls.append("lease"),
+        rights=nothing,
+    )
     connection: Any = SimpleNamespace(call=None, reject=lambda reason: calls.append("rejected"))
-    dispatcher._serve(connection, b"\x00\x03")
+    requests.passes_on.around(nothing)(connection, b"\x00\x03")
     assert calls == ["lease", "rejected"]
 
 

@@ -35,7 +35,7 @@ def sim() -> Lingering:
     simulation = Lingering()
     sync(simulation, {join(simulation, "a"): {"t": [0]}})
     simulation.advance(LINGER_MS)
-    assert not simulation.shard.store.held
+    assert simulation.shard.local is not None and not simulation.shard.local.held
     return simulation
 
 

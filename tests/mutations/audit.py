@@ -236,7 +236,7 @@ MUTANTS: Final = (
     Mutant(
         "checkpoints are not kept over a start",
         "AuditSchedule.due",
-        "self._checkpoints.write()",
+        "self._write_checkpoints()",
         "",
     ),
     Mutant(

@@ -7,7 +7,7 @@ from tests.mutations.mutant import Mutant
 LEASE_MUTANTS: Final = (
     Mutant(
         "the lease is not looked at before a request",
-        "ClusterDispatcher._serve",
+        "ForwardedRequests._serve",
         "self._before_request()",
         "pass",
     ),
@@ -197,7 +197,7 @@ SENTINEL_MUTANTS: Final = (
     ),
     Mutant(
         "a client of which nothing can be found out is denied",
-        "ClusterRights.find_out",
+        "RightsQuestions.find_out",
         "raise NoAnswer",
         "continue",
     ),
@@ -206,7 +206,7 @@ SENTINEL_MUTANTS: Final = (
 RIGHTS_MUTANTS: Final = (
     Mutant(
         "only what is not known of a request is asked for",
-        "ClusterRights._unknown",
+        "RightsQuestions._unknown",
         "return [] if is_known else needed",
         "return [each for each in needed if (question_of(*each[:2]), each[2]) not in known]",
     ),

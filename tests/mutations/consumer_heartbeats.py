@@ -44,7 +44,7 @@ MUTANTS: Final = (
     Mutant(
         "the wall clock is set, and sessions go on to answer members that wait",
         "make_groups",
-        "loop.wall.add_step_listener(lambda step_ms: sessions.close_all_heartbeats())",
+        "loop.wall.add_step_listener(lambda step_ms: close_heartbeats())",
         "",
     ),
     Mutant(

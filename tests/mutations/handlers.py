@@ -7,7 +7,7 @@ from tests.mutations.mutant import Mutant
 MUTANTS: Final = (
     Mutant(
         "a request about one group is not prepared",
-        "GroupHandlers._enqueue",
+        "GroupHandlers.enqueue",
         "operation.prepare(request, context)",
         "request",
     ),

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from coordinator.config.settings import Config
+from coordinator.front.front import make_front
 from coordinator.front.group_parts import GroupParts
 from coordinator.front.loop_scheduler import LoopScheduler
 from coordinator.front.node_loop import NodeLoop
@@ -11,7 +12,7 @@ from coordinator.log.disk_threads import DiskThreads, Done, InLine
 from coordinator.node.data_plane import DataPlane, make_data_plane
 from coordinator.node.disk_host import DiskHost
 from coordinator.node.node import Node
-from coordinator.node.node_front import make_front
+from coordinator.node.node_front import front_home
 from coordinator.node.storage import Storage, commit_metadata_in_threads
 from coordinator.runtime.delays import Delays
 from coordinator.runtime.shard import ShardState
@@ -120,13 +121,6 @@ class SimulatedNode(Node):
 
     async def _listen(self) -> None:
         """Everything but the sockets."""
-        self.front = make_front(
-            self._config,
-            self._host,
-            self.loop,
-            self.storage,
-            self.groups,
-            data_plane=self.data_plane,
-            metrics=None,
-        )
+        home = front_home(self._config, self.loop, self.storage, self.groups, self.data_plane, None)
+        self.front = make_front(self._config, self._host, self.loop, self.groups, home, None)
         commit_metadata_in_threads(self.loop, self.threads, self.storage.metadata)

@@ -222,7 +222,14 @@ class SimulatedServer:
         store, audit = self.make_store(partition, stream), self.make_audit(stream)
         machine = make_state_machine(self.sessions, audit, self.timers, environment, work)
         return Shard(
-            partition, machine, store, self.timers, self.pending, request_drain=request_drain, projection=audit
+            partition,
+            machine,
+            store,
+            self.timers,
+            self.pending,
+            request_drain=request_drain,
+            projection=audit,
+            local=store,
         )
 
     def make_audit_stream(self, partition: int) -> AuditStream:

@@ -221,7 +221,7 @@ class WorldServer(SimulatedServer):
         )
         audit = InstrumentedAudit(stream, loop.wall, twins, partitions)
         machine = make_state_machine(sessions, audit, timers, environment, work)
-        return Shard(index, machine, store, timers, pending, request_drain=request_drain, projection=audit)
+        return Shard(index, machine, store, timers, pending, request_drain=request_drain, projection=audit, local=store)
 
     def twins_of(self, group_id: str) -> ShardTwins:
         return self.twins[self.coordinator.shard_of(group_id).partition]

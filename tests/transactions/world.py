@@ -125,7 +125,7 @@ class World:
         assert self.environment.addresses is not None
         created = self.environment.addresses.transactional_ids
         machine = TransactionStateMachine(self.producer_ids, created, partial(getattr, store, "batch_bytes_max"))
-        return Shard(index, machine, store, self.timers, self.pending, request_drain=request_drain)
+        return Shard(index, machine, store, self.timers, self.pending, request_drain=request_drain, local=store)
 
     def _load(self) -> None:
         count = self.broker.metadata_store.image.partition_count(TRANSACTIONS_TOPIC)

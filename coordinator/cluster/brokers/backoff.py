@@ -1,9 +1,15 @@
-"""How long to wait before something is tried again."""
+"""How long to wait before something is tried again, and for how long that goes on."""
 
-from typing import Final
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, Final, TypeVar
+
+from coordinator.cluster.brokers.errors import BrokerError
 
 FIRST_SECONDS: Final = 0.02
 MAX_SECONDS: Final = 1.0
+
+T = TypeVar("T")
 
 
 class Backoff:
@@ -16,3 +22,17 @@ class Backoff:
         """How long to wait before the next try."""
         self.tries += 1
         return min(FIRST_SECONDS * float(1 << min(self.tries - 1, 10)), MAX_SECONDS)
+
+
+async def tried(ask: Callable[[], Coroutine[Any, Any, T]], failed: Callable[[BrokerError], T], seconds: float) -> T:
+    """The result of `ask`, which is tried again for a while where it raises BrokerError; `failed` says what that is."""
+    loop, backoff = asyncio.get_running_loop(), Backoff()
+    until = loop.time() + seconds
+    while True:
+        try:
+            return await ask()
+        except BrokerError as problem:
+            result = failed(problem)
+        if loop.time() >= until:
+            return result
+        await asyncio.sleep(backoff.next_seconds())

@@ -51,10 +51,3 @@ class ClusterAuditStream:
         if offset > self.log.log_start_offset and offset != self._store.notes.audit_checkpoint:
             self._store.note_audit_checkpoint(offset)
         return False
-
-
-class NoCheckpointFile:
-    """What there is in place of the file of a node with logs of its own."""
-
-    def write(self) -> None:
-        """Checkpoints are in the logs of the groups."""

@@ -5,17 +5,17 @@ what became of it, its sentinel commits nothing more: the next one takes its pla
 is refused. Otherwise it could be stored after those of a later generation.
 """
 
-import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from _wire.errors import ErrorCode
 from _wire.messages.offset_commit import OffsetCommitRequest
 from _wire.messages.txn_offset_commit import TxnOffsetCommitRequest
 from _wire.primitives import Message
-from coordinator.cluster.brokers.backoff import Backoff
+from coordinator.cluster.brokers.backoff import tried
 from coordinator.cluster.brokers.connection import LongResponse
-from coordinator.cluster.brokers.errors import BrokerError, ResponseTooLarge
+from coordinator.cluster.brokers.errors import BrokerError, ResponseTooLarge, RetriableAnswer
+from coordinator.cluster.brokers.tasks import Tasks
 from coordinator.cluster.handlers.merged_commits import Commit, MergedCommits
 from coordinator.cluster.sentinels.membership import INSTANCE_ID, Sentinel
 from coordinator.cluster.sentinels.sentinels import MOVED, SENTINEL_GONE, Sentinels
@@ -40,23 +40,21 @@ class Forwarder:
 
     def __init__(self, sentinels: Sentinels) -> None:
         self._sentinels = sentinels
-        self._loop = asyncio.get_running_loop()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks()
         self._commits = MergedCommits(self._commit)
 
     def stop(self) -> None:
-        for task in self._tasks:
-            task.cancel()
+        self._tasks.cancel()
 
     def commit(self, sentinel: Sentinel, request: Any, version: int, answered: Answered) -> None:
         """Commit offsets as the sentinel; `request` is an OffsetCommit or a TxnOffsetCommit."""
         name_sentinel(request, sentinel, version)
         if not isinstance(request, OffsetCommitRequest):
-            self._start(self._commit(sentinel, request, version), answered)
+            self._tasks.ask(self._commit(sentinel, request, version), answered)
             return
         sending = self._commits.add(Commit(sentinel, request, version, answered))
         if sending is not None:
-            self._spawn(sending)
+            self._tasks.start(sending)
 
     async def _commit(self, sentinel: Sentinel, request: Any, version: int) -> Any:
         group_id = sentinel.group_id
@@ -86,7 +84,7 @@ class Forwarder:
 
         The answer may be a `LongResponse`.
         """
-        self._start(self._fetch_offsets(group_id, request, version), answered)
+        self._tasks.ask(self._fetch_offsets(group_id, request, version), answered)
 
     async def _fetch_offsets(self, group_id: str, request: Any, version: int) -> Any:
         for group in request.groups:
@@ -96,7 +94,7 @@ class Forwarder:
 
     def without_sentinel(self, group_id: str, request: Any, version: int, answered: Answered) -> None:
         """Have the sentinel leave, and send a request that the cluster refuses for a group with members."""
-        self._start(self._without_sentinel(group_id, request, version), answered)
+        self._tasks.ask(self._without_sentinel(group_id, request, version), answered)
 
     async def _without_sentinel(self, group_id: str, request: Any, version: int) -> Any:
         error = await self._sentinels.leave(group_id)
@@ -106,40 +104,29 @@ class Forwarder:
 
     async def _asked(self, group_id: str, request: Message, version: int, *, may_be_long: bool = False) -> Any:
         """The response of the group's coordinator at the cluster, which may be moving."""
-        backoff, until = Backoff(), self._loop.time() + TRIED_SECONDS
-        while True:
+
+        async def ask() -> Any:
+            connection = await self._sentinels.connection_of(group_id, ASKED)
+            if not connection.serves(request, version):
+                return ErrorCode.UNSUPPORTED_VERSION
             try:
-                connection = await self._sentinels.connection_of(group_id, ASKED)
-                if not connection.serves(request, version):
-                    return ErrorCode.UNSUPPORTED_VERSION
                 response = await connection.request_in(request, version, may_be_long=may_be_long)
-                if isinstance(response, LongResponse):
-                    return response  # that a group has moved is short
-                error = _first_error(response)
-                if error not in MOVED:
-                    return response
-                self._sentinels.moved(group_id)
             except ResponseTooLarge as problem:
                 logger.warning("the cluster's answer about a group is too large", group=group_id, problem=str(problem))
                 return ErrorCode.UNKNOWN_SERVER_ERROR
-            except BrokerError as problem:
-                logger.debug("asking the cluster again", group=group_id, problem=str(problem))
-                error = ErrorCode.COORDINATOR_NOT_AVAILABLE
-                self._sentinels.moved(group_id)
-            if self._loop.time() >= until:
-                return error
-            await asyncio.sleep(backoff.next_seconds())
+            # That a group has moved is short.
+            if not isinstance(response, LongResponse) and (error := _first_error(response)) in MOVED:
+                raise RetriableAnswer(error)
+            return response
 
-    def _start(self, asking: Coroutine[Any, Any, Any], answered: Answered) -> None:
-        async def ask() -> None:
-            answered(await asking)
+        def failed(problem: BrokerError) -> ErrorCode:
+            self._sentinels.moved(group_id)
+            if isinstance(problem, RetriableAnswer):
+                return problem.error
+            logger.debug("asking the cluster again", group=group_id, problem=str(problem))
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
 
-        self._spawn(ask())
-
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        return await tried(ask, failed, TRIED_SECONDS)
 
 
 def name_sentinel(request: Any, sentinel: Sentinel, version: int) -> None:

@@ -12,14 +12,6 @@ from _wire.messages.offset_commit import OffsetCommitRequest
 from _wire.messages.offset_delete import OffsetDeleteResponse
 from coordinator.audit.schema import TOPICS_NAMED_MAX
 from coordinator.cluster.brokers.connection import LongResponse
-from coordinator.cluster.groups.commit_checks import (
-    CHECK_COMMIT,
-    CHECK_DELETE,
-    CHECK_TRANSACTIONAL_COMMIT,
-    MAY_COMMIT,
-    MayDelete,
-)
-from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
 from coordinator.cluster.groups.topics import ClusterTopics
 from coordinator.cluster.handlers.cluster_answers import ClusterAnswers
 from coordinator.cluster.handlers.forwarding import Forwarder
@@ -28,12 +20,13 @@ from coordinator.cluster.relay.consumer_heartbeats import refusal
 from coordinator.cluster.relay.responses import in_long_steps
 from coordinator.cluster.rights.named_topics import give_names
 from coordinator.cluster.rights.probes import Permission
-from coordinator.cluster.rights.rights import ClusterRights
+from coordinator.cluster.rights.rights import RightsQuestions
 from coordinator.cluster.sentinels.membership import Sentinel
 from coordinator.core.consumer_protocol import read_subscription
 from coordinator.core.groups import admin, operations
 from coordinator.core.offsets import commit as offset_commit
 from coordinator.core.offsets import fetch as offset_fetch
+from coordinator.core.offsets.checks import MAY_COMMIT, MayDelete
 from coordinator.core.operation import Operation
 from coordinator.front.dispatch import DEFERRED, DispatchTable
 from coordinator.front.group_context import GroupContext
@@ -60,22 +53,22 @@ NONE_KNOWN: Final = 0
 """The same, until the response is sent."""
 
 
-class ClusterGroupHandlers(GroupHandlers):
-    """As those of a node with logs of its own, but for joins, offsets and lists."""
+class ClusterGroupHandlers:
+    """Members are coordinated by the handlers of any node; joins, offsets and lists also ask the cluster."""
 
     def __init__(
         self,
         node: GroupContext,
-        coordinator: ClusterGroupCoordinator,
         ownership: GroupOwnership,
         topics: ClusterTopics,
         forwarder: Forwarder,
-        authorization: ClusterRights,
+        rights: RightsQuestions,
     ) -> None:
-        super().__init__(node)
-        self._authorization = authorization
+        self._enqueue = GroupHandlers(node).enqueue
+        self._pending = node.pending
+        self._rights = rights
         self._topics = topics
-        self._groups = coordinator
+        self._groups = node.coordinator
         self._ownership = ownership
         self._forwarder = forwarder
         self._cluster_answers = ClusterAnswers()
@@ -165,7 +158,7 @@ class ClusterGroupHandlers(GroupHandlers):
                 described.group_state = EMPTY_GROUP
                 described.authorized_operations = NONE_KNOWN if request.include_authorized_operations else NOT_ASKED
             if request.include_authorized_operations and described.error_code == ErrorCode.NONE:
-                yield from self._authorization.find_out(_all_operations(group_id), context)
+                yield from self._rights.find_out(_all_operations(group_id), context)
             responses.append(response)
         return admin.merge_described(responses)
 
@@ -174,7 +167,7 @@ class ClusterGroupHandlers(GroupHandlers):
     def _commit(self, request: Any, context: RequestContext) -> Steps[Any]:
         """Ids that no topic has are answered here: with nothing else in it, a commit is none to the group."""
         if context.api_version < offset_commit.TOPIC_ID_VERSION:
-            return (yield from self._checked_commit(CHECK_COMMIT, request, context))
+            return (yield from self._checked_commit(operations.OFFSET_COMMIT, request, context))
         unknown = OffsetCommitRequest(topics=[topic for topic in request.topics if not topic.name])
         rejected = yield from offset_commit.request_error.in_steps(
             unknown, ErrorCode.UNKNOWN_TOPIC_ID, context.api_version
@@ -182,21 +175,21 @@ class ClusterGroupHandlers(GroupHandlers):
         request.topics = [topic for topic in request.topics if topic.name]
         if rejected.topics and not request.topics:
             return rejected
-        response = yield from self._checked_commit(CHECK_COMMIT, request, context)
+        response = yield from self._checked_commit(operations.OFFSET_COMMIT, request, context)
         response.topics.extend(rejected.topics)
         return response
 
     def _commit_in_transaction(self, request: Any, context: RequestContext) -> Steps[Any]:
-        return self._checked_commit(CHECK_TRANSACTIONAL_COMMIT, request, context)
+        return self._checked_commit(operations.TXN_OFFSET_COMMIT, request, context)
 
-    def _checked_commit(self, check: Operation, request: Any, context: RequestContext) -> Steps[Any]:
+    def _checked_commit(self, operation: Operation, request: Any, context: RequestContext) -> Steps[Any]:
         """Check it as a commit to the group here, then commit it to the cluster as the sentinel."""
         failed = partial(context.route.error_response, request)
         sentinel: Sentinel | ErrorCode = yield from awaited(partial(self._ownership.own, request.group_id))
         if not isinstance(sentinel, Sentinel):
             return failed(sentinel, context.api_version)
         # Commits leave in the order in which they are checked.
-        ask = partial(self._ask, check, request.group_id, request, context)
+        ask = partial(self._check, operation, request, context)
         answer = yield from awaited(ask, is_urgent=True)
         if answer is not MAY_COMMIT:
             return answer
@@ -215,7 +208,7 @@ class ClusterGroupHandlers(GroupHandlers):
         merged = offset_fetch.merge(responses)
         everything = {group.group_id for group in request.groups if group.topics is None}
         found = {topic.name for group in merged.groups if group.group_id in everything for topic in group.topics}
-        yield from self._authorization.find_out(_to_describe(ResourceType.TOPIC, found), context)
+        yield from self._rights.find_out(_to_describe(ResourceType.TOPIC, found), context)
         return merged
 
     def _fetch_group(self, group_id: str, part: Any, context: RequestContext) -> Steps[Any]:
@@ -256,7 +249,7 @@ class ClusterGroupHandlers(GroupHandlers):
 
     def _delete_offsets(self, request: Any, context: RequestContext) -> Steps[Any]:
         """Offsets of topics that members read stay; the others are deleted while the sentinel is away."""
-        answer = yield from awaited(partial(self._ask, CHECK_DELETE, request.group_id, request, context))
+        answer = yield from awaited(partial(self._check, operations.OFFSET_DELETE, request, context))
         if not isinstance(answer, MayDelete):
             return answer
         if not answer.request.topics:
@@ -287,6 +280,13 @@ class ClusterGroupHandlers(GroupHandlers):
         yield from awaited(partial(self._ownership.disown, group_id))
         return deleted if error is ErrorCode.NONE else response
 
+    def _check(
+        self, operation: Operation, request: Any, context: RequestContext, answered: Callable[[Any], None]
+    ) -> None:
+        """Ask whether the operation may be done at the cluster."""
+        assert operation.check is not None, operation.name
+        self._ask(operation.check, request.group_id, request, context, answered)
+
     def _ask(
         self,
         operation: Operation,
@@ -299,17 +299,15 @@ class ClusterGroupHandlers(GroupHandlers):
             assert operation.error_response is not None
             return operation.error_response(request, error, context.api_version)
 
-        request_id = self._node.pending.register(ReplyTo(answered, failed))
+        request_id = self._pending.register(ReplyTo(answered, failed))
         self._groups.enqueue(operation, group_id, request, msgspec.structs.replace(context, request_id=request_id))
 
     # ---- lists
 
     def _list(self, request: Any, context: RequestContext) -> Steps[Any]:
         """The groups that this node owns: those without members are known from the notes alone."""
-        yield from self._authorization.find_out(
-            _to_describe(ResourceType.GROUP, self._ownership.owned_groups()), context
-        )
-        request_id = context.request_id = self._node.pending.register(context.connection)
+        yield from self._rights.find_out(_to_describe(ResourceType.GROUP, self._ownership.owned_groups()), context)
+        request_id = context.request_id = self._pending.register(context.connection)
         shards = self._groups.shards
 
         def merge(responses: Iterable[Any]) -> ListGroupsResponse:
@@ -322,7 +320,7 @@ class ClusterGroupHandlers(GroupHandlers):
             merged.groups.extend(self._without_members(request))
             return merged
 
-        part_ids = self._node.pending.fan_out(request_id, len(shards), merge)
+        part_ids = self._pending.fan_out(request_id, len(shards), merge)
         for part_id, shard in zip(part_ids, shards, strict=True):
             part = part_of(context, part_id)
             self._groups.enqueue_for_shard(operations.LIST_GROUPS, shard.partition, request, part)

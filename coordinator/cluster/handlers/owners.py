@@ -1,9 +1,7 @@
 """What `coordinator cluster` asks a node: which groups the nodes coordinate, and to change that."""
 
-import asyncio
-from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from _wire.errors import ErrorCode
 from _wire.messages.alter_group_owners import (
@@ -19,7 +17,7 @@ from _wire.messages.describe_group_owners import (
     LedPartition,
     OwnedGroup,
 )
-from coordinator.cluster.groups.coordinator import ClusterGroupCoordinator
+from coordinator.cluster.brokers.tasks import Tasks
 from coordinator.cluster.leads import PartitionLeads
 from coordinator.cluster.log.group_patterns import NAME_CHARACTERS_MAX
 from coordinator.cluster.log.notes import Rule
@@ -28,6 +26,7 @@ from coordinator.cluster.ownership_changes import OwnershipChanges
 from coordinator.cluster.sentinels.sentinels import Sentinels
 from coordinator.front.dispatch import DispatchTable
 from coordinator.front.request_context import RequestContext
+from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.runtime.slices import Steps, awaited
 
 CHANGES_MAX: Final = 100
@@ -39,7 +38,7 @@ class OwnerHandlers:
 
     def __init__(
         self,
-        coordinator: ClusterGroupCoordinator,
+        coordinator: GroupCoordinator,
         leads: PartitionLeads,
         ownership: GroupOwnership,
         changes: OwnershipChanges,
@@ -53,7 +52,7 @@ class OwnerHandlers:
         self._ownership = ownership
         self._changes = changes
         self._sentinels = sentinels
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks()
 
     def add_to(self, table: DispatchTable) -> None:
         table.add("DescribeGroupOwners", self._describe, versions=(0, 0))
@@ -93,16 +92,8 @@ class OwnerHandlers:
         results: list[GroupOwnerResult] = []
         for change in request.changes:
             ask = self._changes.would if request.validate_only else partial(self._changes.change, by)
-            results.append((yield from awaited(partial(self._start, ask(change.name, change.is_adopted)))))
+            results.append((yield from awaited(partial(self._tasks.ask, ask(change.name, change.is_adopted)))))
         return AlterGroupOwnersResponse(results=results)
-
-    def _start(self, changing: Coroutine[Any, Any, Any], answered: Callable[[Any], None]) -> None:
-        async def change() -> None:
-            answered(await changing)
-
-        task = asyncio.get_running_loop().create_task(change())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
 
 def _problem(request: AlterGroupOwnersRequest) -> str:

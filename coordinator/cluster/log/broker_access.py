@@ -1,6 +1,5 @@
 """The logs on real brokers (`access.py`)."""
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
@@ -8,10 +7,11 @@ from _wire.errors import ErrorCode
 from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from _wire.messages.init_producer_id import InitProducerIdRequest
 from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from coordinator.cluster.brokers.backoff import Backoff
+from coordinator.cluster.brokers.backoff import tried
 from coordinator.cluster.brokers.brokers import Brokers
 from coordinator.cluster.brokers.connection import BrokerConnection
-from coordinator.cluster.brokers.errors import BrokerError
+from coordinator.cluster.brokers.errors import BrokerError, RetriableAnswer
+from coordinator.cluster.brokers.tasks import Tasks
 from coordinator.cluster.log.access import (
     AppendAnswered,
     FetchAnswered,
@@ -46,13 +46,11 @@ class BrokerLogAccess:
         """`before_sending` is called before batches leave; what it abandons is not sent."""
         self._brokers = brokers
         self._pipeline = ProducePipeline(brokers, before_sending)
-        self._loop = asyncio.get_running_loop()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks()
 
     def close(self) -> None:
         self._pipeline.close()
-        for task in self._tasks:
-            task.cancel()
+        self._tasks.cancel()
 
     def append(self, topic: str, partition: int, batch: bytes, answered: AppendAnswered) -> None:
         self._pipeline.append(topic, partition, batch, answered)
@@ -61,35 +59,17 @@ class BrokerLogAccess:
         self._pipeline.abandon(topic, partition)
 
     def init_producer_id(self, transactional_id: str, answered: IdentityGiven) -> None:
-        self._start(self._tried(lambda: self._init_producer_id(transactional_id)), answered)
+        self._ask(lambda: self._init_producer_id(transactional_id), answered)
 
     def fetch(self, topic: str, partition: int, offset: int, bytes_max: int, answered: FetchAnswered) -> None:
-        self._start(self._tried(lambda: self._fetch(topic, partition, offset, bytes_max)), answered)
+        self._ask(lambda: self._fetch(topic, partition, offset, bytes_max), answered)
 
     def log_start_offset(self, topic: str, partition: int, answered: StartAnswered) -> None:
-        self._start(self._tried(lambda: self._log_start_offset(topic, partition)), answered)
+        self._ask(lambda: self._log_start_offset(topic, partition), answered)
 
-    def _start(self, asking: Coroutine[Any, Any, Any], answered: Callable[[Any], None]) -> None:
-        async def ask() -> None:
-            answered(await asking)
-
-        task = self._loop.create_task(ask())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _tried(self, ask: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
-        """The result of `ask`, or why the cluster refused it."""
-        backoff, until = Backoff(), self._loop.time() + TRIED_SECONDS
-        while True:
-            try:
-                return await ask()
-            except _TryAgain as failure:
-                refused = Refused(failure.error, failure.error.name)
-            except BrokerError as problem:
-                refused = Refused(ErrorCode.REQUEST_TIMED_OUT, str(problem))
-            if self._loop.time() >= until:
-                return refused
-            await asyncio.sleep(backoff.next_seconds())
+    def _ask(self, ask: Callable[[], Coroutine[Any, Any, Any]], answered: Callable[[Any], None]) -> None:
+        """Have `answered` called with the result of `ask`, or why the cluster refused it."""
+        self._tasks.ask(tried(ask, _refusal, TRIED_SECONDS), answered)
 
     async def _init_producer_id(self, transactional_id: str) -> ProducerIdentity | Refused:
         coordinator_id = await self._brokers.coordinator_of(transactional_id, TRANSACTION_KEY)
@@ -130,7 +110,7 @@ class BrokerLogAccess:
         found = response.topics[0].partitions[0]
         self._forget_leader_if_moved(topic, partition, found.error_code)
         if found.error_code != ErrorCode.NONE:
-            raise _TryAgain(ErrorCode(found.error_code))
+            raise RetriableAnswer(ErrorCode(found.error_code))
         return int(found.offset)
 
     async def _leader(self, topic: str, partition: int) -> BrokerConnection:
@@ -138,7 +118,7 @@ class BrokerLogAccess:
             await self._brokers.refresh([topic])
         leader = self._brokers.leader_of(topic, partition)
         if leader is None:
-            raise _TryAgain(ErrorCode.LEADER_NOT_AVAILABLE)
+            raise RetriableAnswer(ErrorCode.LEADER_NOT_AVAILABLE)
         try:
             return await self._brokers.connection(leader, "fetch")
         except BrokerError:
@@ -150,23 +130,21 @@ class BrokerLogAccess:
             self._brokers.forget_leader(topic, partition)
 
 
-class _TryAgain(Exception):
-    """A broker answered with an error that may end."""
-
-    def __init__(self, error: ErrorCode) -> None:
-        super().__init__(error.name)
-        self.error = error
+def _refusal(problem: BrokerError) -> Refused:
+    if isinstance(problem, RetriableAnswer):
+        return Refused(problem.error, problem.error.name)
+    return Refused(ErrorCode.REQUEST_TIMED_OUT, str(problem))
 
 
 def _refused(error_code: int) -> Refused | None:
     """The error with which a broker refused a request that is not tried again; None if it did what was asked.
 
     Raises:
-        _TryAgain: the error may end.
+        RetriableAnswer: the error may end.
     """
     error = ErrorCode(error_code)
     if error is ErrorCode.NONE:
         return None
     if error.retriable:
-        raise _TryAgain(error)
+        raise RetriableAnswer(error)
     return Refused(error, error.name)

@@ -42,9 +42,6 @@ class ClusterStore:
     So the audit may have events of a batch that then fails, but it never lacks events that are stored.
     """
 
-    held: Sequence[Any] = ()
-    has_files = True
-
     def __init__(
         self,
         access: LogAccess,
@@ -98,15 +95,6 @@ class ClusterStore:
     @property
     def end_offset(self) -> int:
         return self._groups.log_end_offset
-
-    def makes_files(self, projected: Sequence[Any], stored: Sequence[Stored]) -> bool:
-        return False
-
-    def write_held(self, now_ms: int) -> None:
-        """Nothing is held back: each event is appended with the batch that it came in."""
-
-    def drop_held(self) -> None:
-        """As `write_held`."""
 
     def append(
         self,

@@ -140,64 +140,15 @@ class KnownRights:
         self._on_change.append(changed)
 
 
-class ClusterRights:
-    """The step of the chain: asks the cluster for what is not known, then decides as for any authorizer."""
+class RightsQuestions:
+    """Asks the cluster what clients may do."""
 
-    def __init__(
-        self,
-        rights: KnownRights,
-        upstream: Upstream,
-        topic_ids: Ids,
-        denials: ReportsDenials,
-        sessions: KnowsHeartbeats,
-    ) -> None:
-        self._decide = AuthorizationStep(
-            rights,
-            denials,
-            sessions,
-            GROUP_ROWS,
-            topic_name=_named_before,
-            creates_topic=_creates_none,
-            find_out=self._find_out_for,
-        )
-        self._topic_ids = topic_ids
+    def __init__(self, rights: KnownRights, upstream: Upstream) -> None:
         self._rights = rights
         self._upstream = upstream
         self._correlation_id = FIRST_CORRELATION_ID
 
-    def __call__(self, route: Route, proceed: Handler) -> Handler:
-        handle = partial(self._handle, self._decide(route, proceed))
-        return partial(self._by_name, handle) if route.api.name in TOPICS_BY_ID else handle
-
-    def _by_name(self, handle: Handler, request: Any, call: RequestContext) -> Any:
-        """Topics that the request names by id get their names first, by which they are authorized and handled."""
-        first_version, topics_of = TOPICS_BY_ID[call.route.api.name]
-        if call.api_version < first_version:
-            return handle(request, call)
-        return self._with_names(topics_of(request), handle, request, call)
-
-    def _with_names(self, topics: Iterable[Any], handle: Handler, request: Any, call: RequestContext) -> Steps[Any]:
-        if not (yield from give_names(topics, self._topic_ids)):
-            return (yield from refused_in_steps(call, ErrorCode.COORDINATOR_NOT_AVAILABLE))
-        response = handle(request, call)
-        return (yield from response) if type(response) is GeneratorType else response
-
-    def _handle(self, authorized: Handler, request: Any, call: RequestContext) -> Any:
-        response = authorized(request, call)
-        return self._closing(response, call) if type(response) is GeneratorType else response
-
-    def _closing(self, steps: Steps[Any], call: RequestContext) -> Steps[Any]:
-        """The steps; the connection of the client is closed when the broker behind it does not answer.
-
-        Clients connect and ask again, while a denial ends them.
-        """
-        try:
-            return (yield from steps)
-        except NoAnswer:
-            call.connection.close()
-            return DEFERRED
-
-    def _find_out_for(self, route: Route, request: Any, call: RequestContext) -> Steps[None] | None:
+    def find_out_for(self, route: Route, request: Any, call: RequestContext) -> Steps[None] | None:
         unknown = self._unknown(route, request, call)
         return self.find_out(unknown, call) if unknown else None
 
@@ -240,6 +191,61 @@ class ClusterRights:
 
         frame = encode_request(correlation_id, call.client_id, request, probe.version)
         self._upstream.ask(call, frame[LENGTH_BYTES:], read)
+
+
+class ClusterRights:
+    """The step of the chain: asks the cluster for what is not known, then decides as for any authorizer."""
+
+    def __init__(
+        self,
+        rights: KnownRights,
+        questions: RightsQuestions,
+        topic_ids: Ids,
+        denials: ReportsDenials,
+        sessions: KnowsHeartbeats,
+    ) -> None:
+        self._decide = AuthorizationStep(
+            rights,
+            denials,
+            sessions,
+            GROUP_ROWS,
+            topic_name=_named_before,
+            creates_topic=_creates_none,
+            find_out=questions.find_out_for,
+        )
+        self._topic_ids = topic_ids
+
+    def __call__(self, route: Route, proceed: Handler) -> Handler:
+        handle = partial(self._handle, self._decide(route, proceed))
+        return partial(self._by_name, handle) if route.api.name in TOPICS_BY_ID else handle
+
+    def _by_name(self, handle: Handler, request: Any, call: RequestContext) -> Any:
+        """Topics that the request names by id get their names first, by which they are authorized and handled."""
+        first_version, topics_of = TOPICS_BY_ID[call.route.api.name]
+        if call.api_version < first_version:
+            return handle(request, call)
+        return self._with_names(topics_of(request), handle, request, call)
+
+    def _with_names(self, topics: Iterable[Any], handle: Handler, request: Any, call: RequestContext) -> Steps[Any]:
+        if not (yield from give_names(topics, self._topic_ids)):
+            return (yield from refused_in_steps(call, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+        response = handle(request, call)
+        return (yield from response) if type(response) is GeneratorType else response
+
+    def _handle(self, authorized: Handler, request: Any, call: RequestContext) -> Any:
+        response = authorized(request, call)
+        return self._closing(response, call) if type(response) is GeneratorType else response
+
+    def _closing(self, steps: Steps[Any], call: RequestContext) -> Steps[Any]:
+        """The steps; the connection of the client is closed when the broker behind it does not answer.
+
+        Clients connect and ask again, while a denial ends them.
+        """
+        try:
+            return (yield from steps)
+        except NoAnswer:
+            call.connection.close()
+            return DEFERRED
 
 
 def _named_before(topic_id: bytes) -> None:

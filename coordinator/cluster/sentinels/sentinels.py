@@ -2,15 +2,16 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 from zlib import crc32
 
 from _wire.errors import ErrorCode
 from _wire.messages.heartbeat import HeartbeatRequest
-from coordinator.cluster.brokers.backoff import Backoff
+from coordinator.cluster.brokers.backoff import tried
 from coordinator.cluster.brokers.brokers import Brokers
 from coordinator.cluster.brokers.connection import BrokerConnection
-from coordinator.cluster.brokers.errors import BrokerError
+from coordinator.cluster.brokers.errors import BrokerError, RetriableAnswer
+from coordinator.cluster.brokers.tasks import Tasks
 from coordinator.cluster.sentinels import membership
 from coordinator.cluster.sentinels.described import DescribedGroup, describe
 from coordinator.cluster.sentinels.membership import INSTANCE_ID, Sentinel
@@ -38,6 +39,8 @@ MOVED: Final = frozenset(
 
 Opened: TypeAlias = Callable[[Sentinel | ErrorCode], None]
 
+T = TypeVar("T")
+
 
 class Sentinels:
     """One for each group."""
@@ -52,19 +55,13 @@ class Sentinels:
         self._last_heartbeat: dict[str, float] = {}
         self._joining: dict[int, asyncio.Semaphore] = {}
         self._join_number = 0
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks = Tasks()
 
     def start(self) -> None:
-        self._spawn(self._keep_alive())
+        self._tasks.start(self._keep_alive())
 
     def stop(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-
-    def _spawn(self, work: Coroutine[Any, Any, Any]) -> None:
-        task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks.cancel()
 
     # ---- which there are
 
@@ -96,7 +93,7 @@ class Sentinels:
             self._opening[group_id].append(opened)
         else:
             self._opening[group_id] = [opened]
-            self._spawn(self._join(group_id))
+            self._tasks.start(self._join(group_id))
 
     async def _join(self, group_id: str) -> None:
         result = await self._tried(lambda: self._join_once(group_id))
@@ -117,20 +114,16 @@ class Sentinels:
             connection = await self._brokers.connection(broker_id, f"sentinel joins {self._join_number}")
             return await membership.join(connection, group_id, broker_id)
 
-    async def _tried(self, ask: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    async def _tried(self, ask: Callable[[], Coroutine[Any, Any, T | ErrorCode]]) -> T | ErrorCode:
         """The result of `ask`; it is tried again for a while where that may help."""
-        backoff, until = Backoff(), self._loop.time() + TRIED_SECONDS
-        while True:
-            try:
-                result = await ask()
-                if not (isinstance(result, ErrorCode) and result.retriable):
-                    return result
-            except BrokerError as problem:
-                logger.debug("asking the cluster again", problem=str(problem))
-                result = ErrorCode.COORDINATOR_NOT_AVAILABLE
-            if self._loop.time() >= until:
-                return result
-            await asyncio.sleep(backoff.next_seconds())
+
+        async def ask_once() -> T | ErrorCode:
+            result = await ask()
+            if isinstance(result, ErrorCode) and result.retriable:
+                raise RetriableAnswer(result)
+            return result
+
+        return await tried(ask_once, _error_of, TRIED_SECONDS)
 
     # ---- leaving
 
@@ -212,6 +205,13 @@ class Sentinels:
             self.forget([sentinel.group_id])
             if ErrorCode(response.error_code) not in SENTINEL_GONE:
                 self.open(sentinel.group_id, _ignore)
+
+
+def _error_of(problem: BrokerError) -> ErrorCode:
+    if isinstance(problem, RetriableAnswer):
+        return problem.error
+    logger.debug("asking the cluster again", problem=str(problem))
+    return ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
 def _ignore(result: Sentinel | ErrorCode) -> None:

@@ -12,9 +12,10 @@ from coordinator.core.classic import joining, members
 from coordinator.core.classic.kind import CLASSIC
 from coordinator.core.consumer import conversion, describe, heartbeat_requests
 from coordinator.core.consumer.kind import CONSUMER
-from coordinator.core.groups import admin, old_clients, rejections
+from coordinator.core.groups import admin, old_clients, rejections, release
 from coordinator.core.groups.kinds import KINDS, by_kind, failed_by_kind, too_large_by_kind
 from coordinator.core.groups.session_expiry import expiry_failed
+from coordinator.core.offsets import checks as offset_checks
 from coordinator.core.offsets import commit as offset_commit
 from coordinator.core.offsets import delete as offset_delete
 from coordinator.core.offsets import expiry as offset_expiry
@@ -52,13 +53,27 @@ CONSUMER_GROUP_DESCRIBE: Final = Operation(
 )
 
 OFFSET_COMMIT: Final = Operation(
-    "OffsetCommit", offset_commit.commit, offset_commit.error_response, offset_commit.prepare
+    "OffsetCommit",
+    offset_commit.commit,
+    offset_commit.error_response,
+    offset_commit.prepare,
+    check=Operation("check OffsetCommit", offset_checks.check_commit, offset_commit.request_error),
 )
 TXN_OFFSET_COMMIT: Final = Operation(
-    "TxnOffsetCommit", transactional_offsets.commit, transactional_offsets.error_response
+    "TxnOffsetCommit",
+    transactional_offsets.commit,
+    transactional_offsets.error_response,
+    check=Operation(
+        "check TxnOffsetCommit", offset_checks.check_transactional_commit, transactional_offsets.error_response
+    ),
 )
 OFFSET_FETCH: Final = Operation("OffsetFetch", offset_fetch.fetch, offset_fetch.error_response, offset_fetch.prepare)
-OFFSET_DELETE: Final = Operation("OffsetDelete", offset_delete.delete, offset_delete.error_response)
+OFFSET_DELETE: Final = Operation(
+    "OffsetDelete",
+    offset_delete.delete,
+    offset_delete.error_response,
+    check=Operation("check OffsetDelete", offset_checks.check_delete, offset_delete.error_response),
+)
 
 DESCRIBE_GROUPS: Final = Operation("DescribeGroups", by_kind("DescribeGroups", CLASSIC), admin.describe_error)
 LIST_GROUPS: Final = Operation("ListGroups", admin.list_groups, admin.list_error, scope=Scope.SHARD)
@@ -70,6 +85,7 @@ EXPIRE_OFFSETS: Final = Operation("expire offsets", offset_expiry.expire)
 REBALANCE_OVERSIZED_GROUP: Final = Operation("rebalance oversized group", by_kind("rebalance oversized group", CLASSIC))
 TAKE_INSTANCE: Final = Operation("take instance", by_kind("take instance", CLASSIC), joining.take_instance_error)
 FORCE_REBALANCE: Final = Operation("force rebalance", by_kind("force rebalance", CLASSIC))
+RELEASE_GROUP: Final = Operation("release group", release.release, release.error_response)
 REPORT_REJECTION: Final = Operation("report rejection", rejections.report)
 REPORT_OLD_CLIENT: Final = Operation("report old client", old_clients.report)
 FORGET_TOPICS: Final = Operation("forget topics", offset_delete.forget_topics, scope=Scope.SHARD)

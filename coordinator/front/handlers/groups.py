@@ -93,7 +93,7 @@ class GroupHandlers:
     def add_to(self, table: DispatchTable) -> None:
         for api in (*ONE_GROUP, *MANY_GROUPS):
             operation = api.operation
-            handler = partial(self._enqueue, api) if isinstance(api, OneGroup) else partial(self._enqueue_parts, api)
+            handler = partial(self.enqueue, api) if isinstance(api, OneGroup) else partial(self._enqueue_parts, api)
             table.add(
                 operation.name,
                 handler,
@@ -103,7 +103,8 @@ class GroupHandlers:
             )
         table.add("ListGroups", self._list, operations.LIST_GROUPS.error_response, versions=(0, 5))
 
-    def _enqueue(self, api: OneGroup, request: Any, context: RequestContext) -> Any:
+    def enqueue(self, api: OneGroup, request: Any, context: RequestContext) -> Any:
+        """Queue a request for the group that it names."""
         operation = api.operation
         prepared = request if operation.prepare is None else operation.prepare(request, context)
         if type(prepared) is GeneratorType:

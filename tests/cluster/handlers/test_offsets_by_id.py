@@ -17,11 +17,11 @@ from _wire.messages.offset_fetch import (
     OffsetFetchResponsePartitions,
     OffsetFetchResponseTopics,
 )
-from coordinator.cluster.groups.commit_checks import MAY_COMMIT
 from coordinator.cluster.handlers.groups import ClusterGroupHandlers
 from coordinator.cluster.rights.named_topics import give_names
 from coordinator.cluster.sentinels.membership import Sentinel
 from coordinator.core.offsets import commit as offset_commit
+from coordinator.core.offsets.checks import MAY_COMMIT
 from coordinator.runtime.slices import at_once
 from coordinator.security.acls.model import AclOperation, ResourceType
 from tests.cluster.rights.at_a_node import Topics
@@ -59,11 +59,11 @@ class Node:
         forwarder: Any = self.cluster
         self.asked: list[Any] = []
         self.topics = Topics({KNOWN: "orders"})
-        ownership, groups, authorization = MagicMock(), MagicMock(), MagicMock()
+        ownership, authorization = MagicMock(), MagicMock()
         ownership.own = lambda group_id, answered: answered(Sentinel("g", "sentinel", 1, 0, 1))
         authorization.find_out = self._find_out
         self.handlers = ClusterGroupHandlers(
-            MagicMock(), groups, ownership, MagicMock(ids=self.topics), forwarder, authorization
+            MagicMock(), ownership, MagicMock(ids=self.topics), forwarder, authorization
         )
         self.handlers._ask = lambda *asked: asked[-1](MAY_COMMIT)  # type: ignore[method-assign]
 

@@ -19,7 +19,7 @@ from coordinator.cluster.handlers.owners import OwnerHandlers
 from coordinator.cluster.requirements import CLUSTER_REQUIREMENTS
 from coordinator.cluster.rights.clients import ClientOfCluster
 from coordinator.cluster.rights.probes import Permission
-from coordinator.cluster.rights.rights import ClusterRights, KnownRights
+from coordinator.cluster.rights.rights import ClusterRights, KnownRights, RightsQuestions
 from coordinator.front.dispatch import DispatchTable, Route
 from coordinator.runtime.slices import at_once
 from coordinator.security.acls.model import CLUSTER_NAME, AclOperation, ResourceType, as_bits
@@ -108,7 +108,7 @@ def node_routes() -> dict[str, Route]:
     """What a node answers itself, by the name of the API."""
     table, nothing = DispatchTable(CLUSTER_REQUIREMENTS), MagicMock()
     OwnerHandlers(nothing, nothing, nothing, nothing, nothing).add_to(table)
-    ClusterGroupHandlers(nothing, nothing, nothing, nothing, nothing, nothing).add_to(table)
+    ClusterGroupHandlers(nothing, nothing, nothing, nothing, nothing).add_to(table)
     return {route.api.name: route for route in table.routes.values()}
 
 
@@ -121,7 +121,7 @@ class AuthorizedRoute:
         self._known = KnownRights()
         # Learning starts a timer of the loop; these rights do not expire.
         self._known._expiry = MagicMock()
-        step = ClusterRights(self._known, acls, topics, NotedDenials(), MagicMock())
+        step = ClusterRights(self._known, RightsQuestions(self._known, acls), topics, NotedDenials(), MagicMock())
         self._handle = step(route, self._take)
 
     def _take(self, request: Any, call: Any) -> Any:

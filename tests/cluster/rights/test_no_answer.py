@@ -7,7 +7,7 @@ from typing import Any
 from _wire.apis import APIS
 from _wire.headers import decode_request_header
 from coordinator.cluster.rights.probes import Permission
-from coordinator.cluster.rights.rights import ClusterRights, KnownRights
+from coordinator.cluster.rights.rights import ClusterRights, KnownRights, RightsQuestions
 from coordinator.front.dispatch import DEFERRED
 from coordinator.runtime.slices import at_once
 from coordinator.security.acls.model import AclOperation, ResourceType, question_of
@@ -38,7 +38,7 @@ class LateUpstream:
 def test_all_that_a_request_needs_is_asked_for_again_when_a_part_has_expired() -> None:
     rights, upstream = KnownRights(), LateUpstream()
     rights._known[ANONYMOUS] = {(question_of(AclOperation.READ, ResourceType.GROUP), "g"): True}
-    authorization = ClusterRights(rights, upstream, NO_TOPICS, NOTHING, NOTHING)
+    authorization = RightsQuestions(rights, upstream)
     needs = [
         SimpleNamespace(
             operation=AclOperation.READ, resource_type=kind, names=lambda request, version, name=name: [name]
@@ -47,7 +47,7 @@ def test_all_that_a_request_needs_is_asked_for_again_when_a_part_has_expired() -
     ]
     route: Any = SimpleNamespace(requirements=needs)
     call: Any = SimpleNamespace(principal=ANONYMOUS, client_id="c", client_host="/h", api_version=1)
-    finding_out = authorization._find_out_for(route, None, call)
+    finding_out = authorization.find_out_for(route, None, call)
     assert finding_out is not None
     next(finding_out)
     assert sorted(upstream.asked) == ["Heartbeat", "Metadata"]
@@ -57,8 +57,10 @@ def test_it_is_disconnected_and_not_denied() -> None:
     closed: list[bool] = []
     connection = SimpleNamespace(close=lambda: closed.append(True))
     call: Any = SimpleNamespace(connection=connection, client_id="c", principal=None)
-    authorization = ClusterRights(KnownRights(), LostUpstream(), NO_TOPICS, NOTHING, NOTHING)
+    rights = KnownRights()
+    questions = RightsQuestions(rights, LostUpstream())
+    step = ClusterRights(rights, questions, NO_TOPICS, NOTHING, NOTHING)
     read = Permission(AclOperation.READ, ResourceType.GROUP, "g")
-    steps = authorization._closing(authorization.find_out([read], call), call)
+    steps = step._closing(questions.find_out([read], call), call)
     assert at_once(steps) is DEFERRED
     assert closed == [True]

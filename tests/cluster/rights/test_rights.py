@@ -18,15 +18,12 @@ from coordinator.cluster.rights.rights import (
     DECISIONS_OF_ONE_MAX,
     NAMES_BYTES_MAX,
     NAMES_MAX,
-    ClusterRights,
     KnownRights,
+    RightsQuestions,
     _bounded,
 )
 from coordinator.runtime.waiting_steps import WaitingSteps
 from coordinator.security.acls.model import AclOperation, ResourceType
-from tests.cluster.rights.at_a_node import NO_TOPICS
-
-NOTHING: Any = None
 
 DENIED = "denied"
 
@@ -60,7 +57,7 @@ def test_more_rights_than_requests_may_wait_are_found_out():
 
     async def story() -> list[bool]:
         broker, known = Broker(), KnownRights()
-        authorization = ClusterRights(known, broker, NO_TOPICS, NOTHING, NOTHING)
+        authorization = RightsQuestions(known, broker)
         call: Any = SimpleNamespace(principal=client, client_id="c")
         steps = WaitingSteps(authorization.find_out(asked, call), lambda: None)
         while not steps.run(lambda: False):

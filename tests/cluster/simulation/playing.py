@@ -102,7 +102,7 @@ def check_commits(world: World, before: dict[str, int]) -> None:
         partition = partition_for(group_id, PARTITIONS)
         (leader,) = (process for process in world.nodes if partition in process.led())
         assert leader.node is not None
-        if not leader.node.groups.ownership.is_owned(group_id):
+        if not leader.node.home.ownership.is_owned(group_id):
             raise RuleBroken(f"{group_id} has a sentinel, and no note of it")
 
 

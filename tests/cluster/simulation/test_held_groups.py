@@ -103,7 +103,7 @@ def test_a_group_that_stays_with_the_cluster_is_told_by_each_node_until_it_is_ta
     assert (len(told(world)), over.member_count) == (3, 0)
     node = world.nodes[1].node
     assert node is not None
-    assert not node.groups.ownership.notes_of(partition_for(GROUP, PARTITIONS)).held
+    assert not node.home.ownership.notes_of(partition_for(GROUP, PARTITIONS)).held
 
 
 def test_a_node_that_was_away_tells_again_what_another_one_may_have_told_otherwise(world: World) -> None:
@@ -120,7 +120,7 @@ def test_a_group_that_is_with_the_cluster_already_is_given_back(world: World) ->
     join_at_cluster(world, "billing-1")
     node = world.nodes[0].node
     assert node is not None
-    changes = node.groups.changes
+    changes = node.home.changes
     answers = []
     for asked in (lambda: changes.would(GROUP, False), lambda: changes.change("ops", GROUP, False)):
         task = world.nodes[0].loop.create_task(asked())

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from coordinator.cluster.groups.coordinator import TRANSACTIONAL_ID_PREFIX
+from coordinator.cluster.parts import TRANSACTIONAL_ID_PREFIX
 from tests.cluster.simulation.brokers import ModelBroker
 from tests.cluster.simulation.clients import SimulatedClient
 from tests.cluster.simulation.cluster import BROKERS, PARTITIONS, Cluster

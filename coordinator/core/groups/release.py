@@ -1,14 +1,14 @@
-"""A group that is given back to the cluster: nothing of it stays here. Its committed offsets are there already."""
+"""A group that is given to another coordinator: nothing of it stays here. Its committed offsets are there already."""
 
-from typing import Any, Final
+from typing import Any
 
+from _wire.errors import ErrorCode
 from coordinator.core.causes import Cause
 from coordinator.core.decision import Decision, OperationContext, replying
 from coordinator.core.groups.events import GroupRemoved
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.states import EMPTY
 from coordinator.core.offsets.expiry import ended_sessions
-from coordinator.core.operation import Operation
 
 
 def release(group: Group[Any] | None, cause: Cause, context: OperationContext) -> Decision:
@@ -21,4 +21,6 @@ def release(group: Group[Any] | None, cause: Cause, context: OperationContext) -
     return replying(context, True, removed, effects=ended_sessions(group))
 
 
-RELEASE_GROUP: Final = Operation("release group", release, lambda request, error, version: False)
+def error_response(request: Cause, error: ErrorCode, api_version: int) -> bool:
+    """It is not known to be gone."""
+    return False

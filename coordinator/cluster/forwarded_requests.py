@@ -3,9 +3,10 @@
 A client has one connection to a broker behind its own. Logins are forwarded on it like everything else.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from hmac import compare_digest
-from typing import Any, Final
+from typing import Final
 
 from _wire.apis import APIS
 from _wire.errors import ErrorCode, MalformedMessage
@@ -29,9 +30,10 @@ from coordinator.cluster.relay.responses import (
 )
 from coordinator.cluster.rights.clients import ClientOfCluster
 from coordinator.cluster.rights.rights import KnownRights
-from coordinator.front.api_versions import has_valid_software
+from coordinator.front.api_versions import has_valid_software, software_of
 from coordinator.front.connection import Connection
-from coordinator.front.request_dispatcher import RequestDispatcher
+from coordinator.front.dispatch import ServedApi
+from coordinator.front.request_dispatcher import PassesOn, Serve
 from coordinator.runtime.slices import Slices
 from coordinator.security.principal import ANONYMOUS
 
@@ -42,67 +44,91 @@ be held whole, of up to 50 MiB for each client."""
 API_VERSIONS: Final = ApiVersionsRequest.API_KEY
 
 
-class ClusterDispatcher(RequestDispatcher):
-    """The dispatcher of a node in front of a cluster."""
+class PeerAnswers:
+    """Tells other nodes which groups this one owns."""
+
+    def __init__(self, ownership: GroupOwnership, *, peers_log_in: bool, peer_token: str) -> None:
+        """`peers_log_in`: other nodes are answered after a login. `peer_token` is what they show with a secret."""
+        self._ownership = ownership
+        self._peers_log_in = peers_log_in
+        self._peer_token = peer_token
+
+    def answer(self, connection: Connection, frame: bytes, request: ForwardedRequest) -> None:
+        """Answer whether this node owns a group."""
+        header, _ = decode_request_header(frame)
+
+        def answered(owns: bool | ErrorCode) -> None:
+            error = owns if isinstance(owns, ErrorCode) else ErrorCode.NONE if owns else ErrorCode.GROUP_ID_NOT_FOUND
+            response = FindCoordinatorResponse(error_code=error)
+            connection.send_frame(encode_response(header.correlation_id, response, header.api_version))
+
+        is_known = not self._peer_token or compare_digest(
+            (header.client_id or "").encode(), peer_client_id(self._peer_token).encode()
+        )
+        if (self._peers_log_in and connection.principal.name == ANONYMOUS.name) or not is_known:
+            connection.reject("asks as another node, and is not known as one")
+        elif request.version >= 4 or not request.keys:
+            connection.reject("a node asks for one group at a time")
+        else:
+            self._ownership.find(request.keys[0], answered)
+
+
+class ForwardedRequests:
+    """What a node's own port does with requests: it passes on what its table does not have."""
 
     def __init__(
         self,
-        *args: Any,
-        listed_id: int,
-        peers_log_in: bool,
-        peer_token: str,
-        directory: Directory,
-        ownership: GroupOwnership,
+        served: Mapping[int, ServedApi],
         upstreams: ClientUpstreams,
+        directory: Directory,
+        rewriting: Slices,
+        peers: PeerAnswers,
+        *,
+        listed_id: int,
         before_request: Callable[[], None],
         rights: KnownRights,
-        slices: Slices,
-        **kwargs: Any,
     ) -> None:
-        """`before_request` is called before each request is handled. The rest is as for any node.
-
-        `listed_id` is the id by which clients know this node. `peers_log_in`: other nodes are answered after a login.
-        `peer_token` is what they show, if they share a secret.
-        """
-        super().__init__(*args, slices=slices, **kwargs)
-        self._listed_id = listed_id
-        self._peers_log_in = peers_log_in
-        self._peer_token = peer_token
-        self._directory = directory
-        self._ownership = ownership
+        """`before_request` is called before each request is handled. `listed_id` is the id by which clients know this
+        node. `served` are the APIs that are answered here."""
+        self._served = served
         self._upstreams = upstreams
+        self._directory = directory
+        self._rewriting = rewriting
+        self._peers = peers
+        self._listed_id = listed_id
         self._before_request = before_request
-        self._rewriting = slices
         self._rights = rights
+        self.passes_on: Final = PassesOn(opened=self._opened, closed=self._closed, around=self._around)
 
-    def opened(self, connection: Connection) -> None:
+    def _opened(self, connection: Connection) -> None:
         connection.principal = ClientOfCluster(connection.serial)
-        super().opened(connection)
 
-    def closed(self, connection: Connection) -> None:
-        super().closed(connection)
+    def _closed(self, connection: Connection) -> None:
         self._rights.forget(connection.principal)
         self._upstreams.closed(connection)
 
-    def _serve(self, connection: Connection, frame: bytes) -> None:
+    def _around(self, serve: Serve) -> Serve:
+        return partial(self._serve, serve)
+
+    def _serve(self, serve: Serve, connection: Connection, frame: bytes) -> None:
         self._before_request()
-        if int.from_bytes(frame[:INT16_BYTES], "big") in self.served:
-            super()._serve(connection, frame)
+        if int.from_bytes(frame[:INT16_BYTES], "big") in self._served:
+            serve(connection, frame)
             return
         connection.call = None
         try:
             request = forwarded_request(frame)
             if request.key_type == OWNED_KEY_TYPE:
-                self._answer_peer(connection, frame, request)
+                self._peers.answer(connection, frame, request)
                 return
             if request.api_key in OF_PARTITIONS:
                 name = APIS[request.api_key].name
                 connection.reject(f"a {name} was sent to a node: it has no partitions of topics")
                 return
-            self._note_software(connection, frame, request)
+            _note_software(connection, frame, request)
             own = own_response(request.api_key, frame, self._listed_id)
         except InvalidRequest as problem:
-            self._reject_version(connection, frame, str(problem))
+            _reject_version(connection, frame, str(problem))
             return
         except MalformedMessage as problem:
             connection.reject(str(problem))
@@ -150,38 +176,21 @@ class ClusterDispatcher(RequestDispatcher):
         if work is not None:
             connection.on_close = work.cancel
 
-    def _answer_peer(self, connection: Connection, frame: bytes, request: ForwardedRequest) -> None:
-        """Answer another node whether this one owns a group."""
-        header, _ = decode_request_header(frame)
 
-        def answered(owns: bool | ErrorCode) -> None:
-            error = owns if isinstance(owns, ErrorCode) else ErrorCode.NONE if owns else ErrorCode.GROUP_ID_NOT_FOUND
-            response = FindCoordinatorResponse(error_code=error)
-            connection.send_frame(encode_response(header.correlation_id, response, header.api_version))
+def _note_software(connection: Connection, frame: bytes, request: ForwardedRequest) -> None:
+    """Remember name and version of the client's library (KIP-511), which the audit tells."""
+    if request.api_key != API_VERSIONS:
+        return
+    _, body_start = decode_request_header(frame)
+    said = ApiVersionsRequest.decode(frame, request.version, body_start, False)
+    if has_valid_software(said, request.version):
+        connection.software = software_of(said)
 
-        is_known = not self._peer_token or compare_digest(
-            (header.client_id or "").encode(), peer_client_id(self._peer_token).encode()
-        )
-        if (self._peers_log_in and connection.principal.name == ANONYMOUS.name) or not is_known:
-            connection.reject("asks as another node, and is not known as one")
-        elif request.version >= 4 or not request.keys:
-            connection.reject("a node asks for one group at a time")
-        else:
-            self._ownership.find(request.keys[0], answered)
 
-    def _note_software(self, connection: Connection, frame: bytes, request: ForwardedRequest) -> None:
-        """Remember name and version of the client's library (KIP-511), which the audit tells."""
-        if request.api_key != API_VERSIONS:
-            return
-        _, body_start = decode_request_header(frame)
-        said = ApiVersionsRequest.decode(frame, request.version, body_start, False)
-        if has_valid_software(said, request.version):
-            connection.software = (said.client_software_name[:100], said.client_software_version[:100])
-
-    def _reject_version(self, connection: Connection, frame: bytes, reason: str) -> None:
-        """Close the connection; but answer ApiVersions of a newer client with the version that is served."""
-        header, _ = decode_request_header(frame)
-        if header.api_key == API_VERSIONS:
-            connection.send_frame(unsupported_api_versions(header.correlation_id))
-        else:
-            connection.reject(reason)
+def _reject_version(connection: Connection, frame: bytes, reason: str) -> None:
+    """Close the connection; but answer ApiVersions of a newer client with the version that is served."""
+    header, _ = decode_request_header(frame)
+    if header.api_key == API_VERSIONS:
+        connection.send_frame(unsupported_api_versions(header.correlation_id))
+    else:
+        connection.reject(reason)

@@ -1,4 +1,4 @@
-"""Whether a commit may be forwarded to the cluster: decided as if it were stored here, and nothing of it is.
+"""Whether offsets may be committed or deleted that are kept elsewhere: decided as here, and nothing of it is stored.
 
 Counterpart in Kafka: the checks of `OffsetMetadataManager.commitOffset` and `commitTransactionalOffset`.
 """
@@ -21,10 +21,9 @@ from coordinator.core.groups.rejections import rejecting, rejection
 from coordinator.core.offsets import commit as offset_commit
 from coordinator.core.offsets import delete as offset_delete
 from coordinator.core.offsets import transactional as transactional_offsets
-from coordinator.core.operation import Operation
 
 MAY_COMMIT: Final = object()
-"""What is answered in place of a response when the commit may be forwarded."""
+"""What is answered in place of a response when the commit may be done elsewhere."""
 
 
 def check_commit(group: Group[Any] | None, request: OffsetCommitRequest, context: OperationContext) -> Decision:
@@ -69,14 +68,14 @@ def _may_commit(group: Group[Any] | None, member_id: str, context: OperationCont
 
 
 class MayDelete(msgspec.Struct, frozen=True):
-    """What of an OffsetDelete may be forwarded, and the answers for the rest."""
+    """What of an OffsetDelete may be done elsewhere, and the answers for the rest."""
 
     request: OffsetDeleteRequest
     rejected: list[OffsetDeleteResponseTopic]
 
 
 def check_delete(group: Group[Any] | None, request: OffsetDeleteRequest, context: OperationContext) -> Decision:
-    """As `offset_delete.delete`; a group that has no members here is the cluster's to judge."""
+    """As `offset_delete.delete`; a group that has no members here is for others to judge."""
     if group is None:
         return replying(context, MayDelete(request, []))
     error = group.kind.offsets.validate_delete(group.membership)
@@ -98,10 +97,3 @@ def check_delete(group: Group[Any] | None, request: OffsetDeleteRequest, context
     ]
     allowed = [topic for topic in request.topics if topic.name not in topics_read]
     return replying(context, MayDelete(OffsetDeleteRequest(group_id=request.group_id, topics=allowed), rejected))
-
-
-CHECK_COMMIT: Final = Operation("check OffsetCommit", check_commit, offset_commit.request_error)
-CHECK_DELETE: Final = Operation("check OffsetDelete", check_delete, offset_delete.error_response)
-CHECK_TRANSACTIONAL_COMMIT: Final = Operation(
-    "check TxnOffsetCommit", check_transactional_commit, transactional_offsets.error_response
-)
