@@ -166,9 +166,9 @@ class FoldedGroup:
     def joining(self) -> Generation | None:
         """The generation whose join phase is in progress; a group epoch has none: each change raises it again."""
         latest = self.latest
-        if latest is None or latest.is_epoch or not latest.is_open or latest.generation_started_ms is not None:
+        if latest is None or not latest.is_open or latest.generation_started_ms is not None:
             return None
-        return latest
+        return latest if latest.protocol.joins_again else None
 
     @property
     def pending(self) -> Changes:

@@ -99,8 +99,7 @@ class GroupWork:
         """Begin with what was started since the last call."""
         started, self.started = self.started, []
         for each in started:
-            if each.is_needed:
-                self.start(each)
+            self.start(each)
 
     def start(self, started: StartedWork) -> None:
         """Begin with one; its operation is queued at its end, perhaps before this returns."""

@@ -108,6 +108,42 @@ MUTANTS: Final = (
         "while True:",
     ),
     Mutant(
+        "the result of work gets to another group of the name",
+        "GroupWork.bring_back",
+        "if started.is_needed:",
+        "if True:",
+    ),
+    Mutant(
+        "work is begun again after each batch",
+        "GroupWork.start_all",
+        "started, self.started = self.started, []",
+        "started = self.started",
+    ),
+    Mutant(
+        "work goes on for a group that was rebuilt",
+        "StartedWork.is_needed",
+        "return group is not None and group.membership is self.membership",
+        "return group is not None",
+    ),
+    Mutant(
+        "the topics of a regular expression are asked for, and not found",
+        "MemberUpdate._start",
+        "self._work = (*self._work, StartWork(work, started, self._context.client_host))",
+        "pass",
+    ),
+    Mutant(
+        "who takes the place of a static member keeps its own",
+        "replacing",
+        "Displaces(holder, displaced)",
+        "Replaces(holder)",
+    ),
+    Mutant(
+        "a due timer goes to all handlers",
+        "gets_keys",
+        "owned is None or key_type in owned",
+        "True",
+    ),
+    Mutant(
         "a resolution that failed is never told to its group",
         "GroupWork.start.failed",
         "self.bring_back(started, worker.failed(request, problem))",

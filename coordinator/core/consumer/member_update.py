@@ -105,9 +105,9 @@ class MemberUpdate:
         """
         self._group = group
         self._context = context
-        self._topics = context.topics
+        self._topics = context.environment.topics
         times = settings_of(context.environment).of(group.group_id)
-        self._timeout_ms, self.heartbeat_interval_ms, self._assignment_interval_ms = times
+        timeout_ms, self.heartbeat_interval_ms, self._assignment_interval_ms = times
         self._member_id = member_id
         self._owned = owned
         self._sender = identified
@@ -125,6 +125,9 @@ class MemberUpdate:
         if names is not names_before and not self._names_changed:
             # So that nothing compares them again.
             self.metadata = msgspec.structs.replace(self.metadata, topics=names_before)
+        classic = self.metadata.classic
+        self._session_timeout_ms = timeout_ms if classic is None else classic.session_timeout_ms
+        self._has_patterns = bool(self.metadata.pattern or group.pattern_subscribers)
         self.events: list[Event] = []
         self.group_epoch = group.epoch
         self._target_epoch = group.target_epoch
@@ -147,7 +150,7 @@ class MemberUpdate:
             return rejection
         self._update_member()
         if self._joins_as_others and not keeps_target:
-            self._raise_epoch(self._group.subscribed_hash, self._cause)
+            self._raise_epoch(self._group.subscribed_hash, CAUSES[type(self._sender)])
             self._update_target()
             return self._reconcile(has_subscription_changed=True)
         pattern_changed = self.metadata.pattern != self._before.pattern
@@ -237,13 +240,6 @@ class MemberUpdate:
             )
             self.events.append(updated)
 
-    @property
-    def _session_timeout_ms(self) -> int:
-        classic = self.metadata.classic
-        if classic is not None:
-            return classic.session_timeout_ms
-        return self._timeout_ms
-
     # ----------------------------------------------------------------------------------------------- the subscriptions
 
     def _subscriptions(self) -> Subscriptions:
@@ -300,7 +296,7 @@ class MemberUpdate:
         is_compared = bump or self._have_topics_changed(version)
         found_hash = after.hash_of_topics(topics)
         if bump or (is_compared and found_hash != group.metadata_hash):
-            self._raise_epoch(found_hash, self._cause if bump else Cause.TOPICS_CHANGED)
+            self._raise_epoch(found_hash, CAUSES[type(self._sender)] if bump else Cause.TOPICS_CHANGED)
         else:
             checked = TopicsChecked(
                 group_id=group.group_id,
@@ -336,10 +332,6 @@ class MemberUpdate:
         if group.checked_version in (version, UNCHECKED):
             return group.checked_version == UNCHECKED
         return current_subscriptions(group).hash_of_topics(self._topics) != group.subscribed_hash
-
-    @property
-    def _cause(self) -> Cause:
-        return CAUSES[type(self._sender)]
 
     def _update_target(self, is_homogeneous: bool | None = None) -> None:
         """Compute the target of the group epoch, unless the last one is too recent. None: as the group has it."""
@@ -482,10 +474,6 @@ class MemberUpdate:
         is_waiting = self._group.epoch > self._group.target_epoch
         allowed = EVENTS_OF_WAITING_GROUP if is_waiting else EVENTS_OF_ONE_MEMBER
         return allowed.issuperset(map(type, self.events))
-
-    @property
-    def _has_patterns(self) -> bool:
-        return bool(self.metadata.pattern or self._group.pattern_subscribers)
 
     def effects(self) -> tuple[Effect, ...]:
         """The sessions that begin, go on or end, and the work that is to be done beside the requests."""

@@ -167,7 +167,7 @@ def _consumed_ms(history: FoldedGroup, removal: Removal) -> int | None:
 def _answered_ms(history: FoldedGroup, member_id: str) -> int | None:
     for generation in reversed(history.generations):
         if generation.generation_started_ms is not None:
-            is_its_own = not generation.is_epoch and member_id in generation.members
+            is_its_own = generation.protocol.joins_again and member_id in generation.members
             return generation.generation_started_ms if is_its_own else None
     return None
 

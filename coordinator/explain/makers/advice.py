@@ -151,7 +151,7 @@ def _kept_place_ms(removal: Removal, back: Back, context: Context) -> int | None
     """
     if removal.last_heard_ms is None:
         return None
-    limit_ms = None if context.generation.is_epoch else removal.rebalance_timeout_ms
+    limit_ms = removal.rebalance_timeout_ms if context.generation.protocol.joins_again else None
     since_ms = min(removal.last_heard_ms, context.generation.disturbed_ms)
     above_ms = back.back_ms - removal.last_heard_ms
     is_known = above_ms > (removal.session_timeout_ms or 0) and (limit_ms is None or back.back_ms - since_ms < limit_ms)
@@ -196,9 +196,9 @@ def _for_silence(removal: Removal, context: Context, because: list[Claim]) -> Ad
 def _for_lateness(removal: Removal, context: Context, because: list[Claim]) -> Advice:
     member = removal.member
     joins_in_poll = all_are([member], JOIN_IN_POLL)
-    is_epoch = context.generation.is_epoch
-    kind = Try.SHORTER_POLL if is_epoch or joins_in_poll else Try.LATE_TO_REJOIN
-    return _advice(kind, because, member=member, joins_in_poll=joins_in_poll, is_epoch=is_epoch)
+    generation = context.generation
+    kind = Try.LATE_TO_REJOIN if generation.protocol.joins_again and not joins_in_poll else Try.SHORTER_POLL
+    return _advice(kind, because, member=member, joins_in_poll=joins_in_poll, is_epoch=generation.is_epoch)
 
 
 def _for_leave(removal: Removal, context: Context, because: list[Claim]) -> Advice | None:
@@ -210,7 +210,7 @@ def _for_leave(removal: Removal, context: Context, because: list[Claim]) -> Advi
     if leaving.by_poll_timeout:
         return _advice(Try.LONGER_POLL_INTERVAL, because, member=member, joins_in_poll=joins_in_poll)
     # A member of a consumer group joins once, so the time since then says nothing.
-    idle_ms = None if context.generation.is_epoch else leaving.unanswered_ms
+    idle_ms = leaving.unanswered_ms if context.generation.protocol.joins_again else None
     limit_ms = removal.rebalance_timeout_ms
     if leaving.is_unknown and sends_poll_interval(member) and idle_ms and limit_ms and idle_ms >= limit_ms:
         return _advice(

@@ -292,7 +292,8 @@ def _committed_since(removal: Removal) -> int | None:
 def _was_revoking(removal: Removal, missing: Missing, context: Context) -> bool:
     """Brokers log what a member of another Kafka's consumer group did not do in time."""
     history = context.history
-    is_logged = history.is_observed and context.generation.is_epoch and missing is Missing.REJOIN
+    joins_again = context.generation.protocol.joins_again
+    is_logged = history.is_observed and not joins_again and missing is Missing.REJOIN
     return removal.was_revoking or (is_logged and removal.member.member_id not in history.late_to_rejoin)
 
 

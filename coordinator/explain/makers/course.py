@@ -34,12 +34,12 @@ def course_claims(context: Context) -> Iterator[Claim]:
             waited_for_more=_waited_for_more(generation),
             evidence=seen(generation.last_seq),
         )
-    if generation.is_epoch:
+    if generation.protocol.joins_again:
+        yield from _join_delays(context)
+        yield from _sync_delays(generation)
+    else:
         yield from _earlier_target(generation)
         yield from _gave_up_late(generation)
-        return
-    yield from _join_delays(context)
-    yield from _sync_delays(generation)
 
 
 def _join_delays(context: Context) -> Iterator[Claim]:
@@ -69,7 +69,7 @@ def _never_joined(context: Context) -> tuple[str, ...]:
 
 def _waited_for_more(generation: Generation) -> bool:
     """Whether the join phase was the time that an empty group waits for further members: nobody held it up."""
-    if not generation.is_from_empty or generation.has_gap or generation.is_epoch:
+    if not generation.is_from_empty or generation.has_gap or not generation.protocol.joins_again:
         return False
     return bool(generation.join_ms) and not generation.late_members and not generation.pending_members
 

@@ -43,7 +43,7 @@ def _superseded(context: Context) -> Claim:
         is_epoch=generation.is_epoch,
         had_target=generation.has_gap if started_ms is None else not is_later,
         target_later_ms=(started_ms or 0) - (ended_ms or 0) if is_later else None,
-        never_synced=() if generation.is_epoch else tuple(generation.never_synced),
+        never_synced=tuple(generation.never_synced) if generation.protocol.joins_again else (),
         evidence=evidence,
     )
 
@@ -70,14 +70,13 @@ def _in_progress(context: Context) -> Claim:
     has_started = generation.generation_started_ms is not None
     if (
         history.is_observed
-        and generation.is_epoch
+        and not generation.protocol.joins_again
         and not any(each.is_assigned for each in generation.members.values())
     ):
         return EndUnknown(evidence=unknown(generation.last_seq))  # lines do not tell what members hold
-    if generation.is_epoch or has_started or history.last_ms is None or history.is_observed:
-        return InProgress(
-            is_epoch=generation.is_epoch, has_started=has_started or not generation.is_epoch, evidence=evidence
-        )
+    joins_again = generation.protocol.joins_again
+    if not joins_again or has_started or history.last_ms is None or history.is_observed:
+        return InProgress(is_epoch=generation.is_epoch, has_started=has_started or joins_again, evidence=evidence)
     came = {each for each, part in generation.members.items() if part.join_ms is not None}
     missing = tuple(each.member for each in history.members.values() if each.member.member_id not in came)
     return InProgress(waits_for=missing, evidence=evidence)

@@ -69,7 +69,7 @@ def unowned(context: Context) -> Iterator[Claim]:
         # What the generation before revoked, for this one to assign, is part of the same cooperative rebalance.
         (since if each.is_revoked or each.stopped_ms >= generation.disturbed_ms else earlier).append(each)
     # When members of another Kafka's classic group gave up what they had for the rebalance is not seen.
-    if since and (generation.is_epoch or not context.history.is_observed):
+    if since and not (generation.protocol.joins_again and context.history.is_observed):
         yield _unowned_since(context, since)
     if earlier:
         yield _unowned_before(context, earlier)

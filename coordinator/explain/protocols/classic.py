@@ -37,6 +37,7 @@ def _in_progress(claim: InProgress, names: Names) -> str:
 CLASSIC: Final = Protocol(
     name="classic",
     has_epochs=False,
+    joins_again=True,
     stores_steps=False,
     gives_reasons=True,
     has_client_assignors=True,

@@ -47,6 +47,7 @@ def _cannot_share(offered: str) -> str:
 CONSUMER: Final = Protocol(
     name="consumer",
     has_epochs=True,
+    joins_again=False,
     stores_steps=True,
     gives_reasons=False,
     has_client_assignors=False,

@@ -28,7 +28,9 @@ class Protocol(msgspec.Struct, frozen=True):
 
     has_epochs: bool
     """A generation is a group epoch: it rises when the rebalance begins, and members get to its target one by one, and
-    keep until then what they have. Otherwise all members join again, and the generation begins when they have."""
+    keep until then what they have. Otherwise a generation begins when its members are known."""
+    joins_again: bool
+    """All members send JoinGroup in each rebalance, which waits for them."""
     stores_steps: bool
     """A rebalance goes on after a load of its group."""
     gives_reasons: bool

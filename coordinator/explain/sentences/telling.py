@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from coordinator.explain.claims.claim import Claim
-from coordinator.explain.protocols.classic import CLASSIC
 from coordinator.explain.protocols.protocol import Protocol
+from coordinator.explain.protocols.table import PROTOCOLS
 from coordinator.explain.words import Clock, Names
 
 
@@ -17,7 +17,7 @@ class Telling(msgspec.Struct, frozen=True):
 
     names: Names
     clock: Clock
-    protocol: Protocol = CLASSIC
+    protocol: Protocol = PROTOCOLS["classic"]
     """That of the group in the generation."""
 
 
