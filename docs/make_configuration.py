@@ -7,7 +7,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from coordinator.broker.broker_configs import can_change  # noqa: E402
+from coordinator.broker.configs.broker_configs import can_change  # noqa: E402
 from coordinator.config.cleaner_keys import LOG_CLEANER_THREADS  # noqa: E402
 from coordinator.config.key import DOUBLE_MAX, INT16_MAX, INT32_MAX, INT64_MAX, ConfigKey, Scope  # noqa: E402
 from coordinator.config.settings import ALL_KEYS  # noqa: E402

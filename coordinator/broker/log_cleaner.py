@@ -13,9 +13,9 @@ from weakref import WeakKeyDictionary, WeakSet
 import msgspec
 
 from coordinator.broker.cleaner_thread import CleanerThread, Pace
+from coordinator.broker.configs.topic_config_keys import CLEANUP_POLICY
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.retention import NEXT_TURN_MS, TURN_SECONDS, RemovalKey
-from coordinator.broker.topic_config_keys import CLEANUP_POLICY
 from coordinator.config.cleaner_keys import (
     LOG_CLEANER_BACKOFF_MS,
     LOG_CLEANER_DEDUPE_BUFFER_SIZE,
@@ -38,7 +38,7 @@ from coordinator.log.compaction.cleaner import (
 )
 from coordinator.log.data_dirs.split_checkpoint import SplitCheckpoint
 from coordinator.log.files import FileSystem
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage, Topic
 from coordinator.runtime import slices

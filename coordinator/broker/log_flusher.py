@@ -14,16 +14,16 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from coordinator.broker.append_notifier import AppendNotifier
-from coordinator.broker.disk_errors import DiskErrors
+from coordinator.broker.data.append_notifier import AppendNotifier
+from coordinator.broker.directories.disk_errors import DiskErrors
 from coordinator.config.log_keys import LOG_FLUSH_OFFSET_CHECKPOINT_INTERVAL_MS, LOG_FLUSH_POLICY
 from coordinator.config.settings import Config
 from coordinator.deadlines import deadline_after
 from coordinator.log.data_dirs.directories import LogDirectories
 from coordinator.log.disk_threads import DiskThreads, InLine
 from coordinator.log.errors import LogFlushError
-from coordinator.log.flush import Flush, work_of
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.flush import Flush, work_of
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.logger import logger
 
 ALWAYS: Final = "always"

@@ -8,9 +8,9 @@ from typing import Final
 import msgspec
 
 from _wire.errors import ErrorCode, MalformedMessage
-from coordinator.broker.disk_errors import DiskErrors
-from coordinator.broker.storage_errors import StorageErrors
-from coordinator.broker.topic_configs import log_config
+from coordinator.broker.configs.topic_configs import log_config
+from coordinator.broker.directories.disk_errors import DiskErrors
+from coordinator.broker.directories.storage_errors import StorageErrors
 from coordinator.config.server_keys import NODE_ID
 from coordinator.config.settings import Config
 from coordinator.log.config import LogConfig
@@ -19,7 +19,7 @@ from coordinator.log.data_dirs.directory import LogDirectory
 from coordinator.log.errors import OUT_OF_DESCRIPTORS, LogFlushError, OfflineDirectory
 from coordinator.log.files import FileSystem
 from coordinator.log.names import folder_name
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.log.recovery.damage import DamagedOffsets
 from coordinator.log.segments.markers import data_end_offset
 from coordinator.log.segments.stored_segments import StoredSegments

@@ -16,8 +16,8 @@ from coordinator.config.settings import Config
 from coordinator.deadlines import deadline_after
 from coordinator.internal_topics import AUDIT_TOPIC, INTERNAL_TOPICS
 from coordinator.log.config import LogConfig
-from coordinator.log.partition_log import PartitionLog
-from coordinator.log.retention import retained_from
+from coordinator.log.partition.partition_log import PartitionLog
+from coordinator.log.partition.retention import retained_from
 from coordinator.log.segments.stored_segments import StoredSegments
 from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage, Topic

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from _wire.errors import ErrorCode
+from coordinator.broker.configs.resource_config_key import InvalidResourceConfig
+from coordinator.broker.configs.topic_configs import valid_configs, validate
 from coordinator.broker.partitions import Partitions
-from coordinator.broker.resource_config_key import InvalidResourceConfig
-from coordinator.broker.topic_configs import valid_configs, validate
 from coordinator.config.group_keys import OFFSETS_TOPIC_NUM_PARTITIONS
 from coordinator.config.server_keys import MAX_BROKER_PARTITIONS, NUM_PARTITIONS
 from coordinator.config.settings import Config

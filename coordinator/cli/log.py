@@ -24,7 +24,7 @@ from coordinator.log.data_dirs.meta_properties import META_PROPERTIES, parse_pro
 from coordinator.log.errors import LogError
 from coordinator.log.files import DiskFileSystem, FileSystem
 from coordinator.log.names import METADATA_LOG, folder_name
-from coordinator.log.read_only import ReadOnlyFileSystem
+from coordinator.log.partition.read_only import ReadOnlyFileSystem
 from coordinator.log.recovery.damage import Damage, offsets_between, scan
 from coordinator.log.recovery.last_stop import CLEAN_SHUTDOWN
 from coordinator.log.recovery.repair import Repaired, rebuild, remove_indexes, repair_log, wrong_indexes

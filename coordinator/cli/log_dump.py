@@ -18,7 +18,7 @@ from coordinator.config.key import INT64_MAX
 from coordinator.config.password import HIDDEN
 from coordinator.log.config import LogConfig
 from coordinator.log.names import METADATA_LOG, folder_name
-from coordinator.log.read_only import ReadOnlyFileSystem
+from coordinator.log.partition.read_only import ReadOnlyFileSystem
 from coordinator.log.recovery.damage import Damage, scan
 from coordinator.log.recovery.verify import stored_partitions
 from coordinator.log.segments.files import base_offsets as base_offsets_of

@@ -7,10 +7,10 @@ from typing import Final
 
 import click
 
-from coordinator.broker.broker_configs import check_broker_configs
-from coordinator.broker.group_config_keys import GROUP_KEYS_BY_NAME
-from coordinator.broker.resource_config_key import InvalidResourceConfig
-from coordinator.broker.topic_configs import validate
+from coordinator.broker.configs.broker_configs import check_broker_configs
+from coordinator.broker.configs.group_config_keys import GROUP_KEYS_BY_NAME
+from coordinator.broker.configs.resource_config_key import InvalidResourceConfig
+from coordinator.broker.configs.topic_configs import validate
 from coordinator.broker.topics import TopicError
 from coordinator.cli.error_lines import ErrorLines
 from coordinator.config.server_keys import NODE_ID

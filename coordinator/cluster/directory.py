@@ -5,6 +5,7 @@ from functools import partial
 
 from _wire.errors import ErrorCode
 from coordinator.cluster.brokers.brokers import Brokers
+from coordinator.cluster.brokers.found import Finding, Found, NotFound, Unknown
 from coordinator.cluster.leads import PartitionLeads
 from coordinator.cluster.nodes.messages import NodeAddress
 from coordinator.cluster.ownership import GroupOwnership
@@ -62,11 +63,14 @@ class NodeDirectory:
         else:
             self._peers.find(leader, group_id, found)
 
-    def _found(self, leader: NodeAddress, answered: Callable[[Owner], None], owns: bool | ErrorCode) -> None:
-        if isinstance(owns, ErrorCode):
-            answered(owns)
-        else:
-            answered(self._as_coordinator(leader) if owns else None)
+    def _found(self, leader: NodeAddress, answered: Callable[[Owner], None], owned: Finding) -> None:
+        match owned:
+            case Found():
+                answered(self._as_coordinator(leader))
+            case NotFound():
+                answered(None)
+            case Unknown(error):
+                answered(error)
 
     def owned_groups(self, answered: Callable[[frozenset[str] | None], None]) -> None:
         others = [node for node in self._leads.nodes if node != self._leads.node]

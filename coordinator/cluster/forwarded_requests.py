@@ -15,6 +15,7 @@ from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.messages.fetch import FetchRequest
 from _wire.messages.find_coordinator import FindCoordinatorResponse
 from _wire.messages.produce import ProduceRequest
+from coordinator.cluster.brokers.found import Finding, Found, NotFound, Unknown
 from coordinator.cluster.client_upstreams import ClientUpstreams
 from coordinator.cluster.handlers.own_node import own_response
 from coordinator.cluster.ownership import GroupOwnership
@@ -57,8 +58,14 @@ class PeerAnswers:
         """Answer whether this node owns a group."""
         header, _ = decode_request_header(frame)
 
-        def answered(owns: bool | ErrorCode) -> None:
-            error = owns if isinstance(owns, ErrorCode) else ErrorCode.NONE if owns else ErrorCode.GROUP_ID_NOT_FOUND
+        def answered(owned: Finding) -> None:
+            match owned:
+                case Found():
+                    error = ErrorCode.NONE
+                case NotFound():
+                    error = ErrorCode.GROUP_ID_NOT_FOUND
+                case Unknown(unknown):
+                    error = unknown
             response = FindCoordinatorResponse(error_code=error)
             connection.send_frame(encode_response(header.correlation_id, response, header.api_version))
 

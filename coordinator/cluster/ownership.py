@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
 from _wire.errors import ErrorCode
+from coordinator.cluster.brokers.found import FOUND, NOT_FOUND, Finding, Unknown
 from coordinator.cluster.brokers.tasks import Tasks
 from coordinator.cluster.log.group_patterns import NAME_CHARACTERS_MAX, GroupPattern
 from coordinator.cluster.log.notes import Notes, owned_record
@@ -103,23 +104,26 @@ class GroupOwnership:
 
     # ---- finding out, and taking
 
-    def find(self, group_id: str, answered: Callable[[bool | ErrorCode], None]) -> None:
+    def find(self, group_id: str, answered: Callable[[Finding], None]) -> None:
         """Whether the group is the nodes', or would be with its first member. Nothing is changed."""
         shard = self._coordinator.shard_of(group_id)
         if not shard.is_active:
-            answered(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+            answered(Unknown(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
         elif self.is_owned(group_id):
-            answered(True)
+            answered(FOUND)
         elif not self.is_adopted(group_id):
-            answered(False)
+            answered(NOT_FOUND)
         else:
-            self._tasks.start(self._find(group_id, answered))
+            self._tasks.ask(self._find(group_id), answered)
 
-    async def _find(self, group_id: str, answered: Callable[[bool | ErrorCode], None]) -> None:
+    async def _find(self, group_id: str) -> Finding:
         is_free = await self._sentinels.is_free(group_id)
-        if is_free is False:
-            self._is_held(group_id)
-        answered(is_free)
+        if isinstance(is_free, Unknown):
+            return is_free
+        if is_free:
+            return FOUND
+        self._is_held(group_id)
+        return NOT_FOUND
 
     def own(self, group_id: str, answered: Owns) -> None:
         """Have the sentinel of the group joined, and the note written. `answered` may be called at once.

@@ -12,6 +12,7 @@ from coordinator.client.security import ClientSecurity
 from coordinator.cluster.brokers.connecting import connect
 from coordinator.cluster.brokers.connection import BrokerConnection
 from coordinator.cluster.brokers.errors import BrokerError
+from coordinator.cluster.brokers.found import FOUND, NOT_FOUND, Finding, Unknown
 from coordinator.cluster.brokers.tasks import Tasks
 from coordinator.cluster.nodes.messages import NodeAddress
 from coordinator.logger import logger
@@ -24,7 +25,7 @@ FIND_COORDINATOR_VERSION: Final = 3
 LIST_GROUPS_VERSION_MAX: Final = 3
 TIMEOUT_SECONDS: Final = 5
 
-Found: TypeAlias = Callable[[bool | ErrorCode], None]
+Answered: TypeAlias = Callable[[Finding], None]
 Listed: TypeAlias = Callable[[list[str] | None], None]
 
 
@@ -54,20 +55,20 @@ class Peers:
                 connection.close()
             connecting.cancel()
 
-    def find(self, node: NodeAddress, group_id: str, answered: Found) -> None:
-        """Whether that node owns a group, or would; an error code if that is not known now."""
+    def find(self, node: NodeAddress, group_id: str, answered: Answered) -> None:
+        """Whether that node owns a group, or would."""
         self._tasks.ask(self._find(node, group_id), answered)
 
-    async def _find(self, node: NodeAddress, group_id: str) -> bool | ErrorCode:
+    async def _find(self, node: NodeAddress, group_id: str) -> Finding:
         request = FindCoordinatorRequest(key=group_id, key_type=OWNED_KEY_TYPE)
         try:
             response = await (await self._connection(node)).request_in(request, FIND_COORDINATOR_VERSION)
         except BrokerError:
-            return ErrorCode.COORDINATOR_NOT_AVAILABLE
+            return Unknown(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         error = ErrorCode(response.error_code)
         if error is ErrorCode.GROUP_ID_NOT_FOUND:
-            return False
-        return True if error is ErrorCode.NONE else error
+            return NOT_FOUND
+        return FOUND if error is ErrorCode.NONE else Unknown(error)
 
     def list_owned(self, node: NodeAddress, answered: Listed) -> None:
         """The groups that a node owns; None if it does not answer."""

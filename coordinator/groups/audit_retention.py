@@ -8,8 +8,8 @@ from typing import Final
 
 from coordinator.groups.audit_schedule import audit_of
 from coordinator.groups.state_machine import GroupStateMachine
-from coordinator.log.partition_log import PartitionLog
-from coordinator.log.retention import retained_from
+from coordinator.log.partition.partition_log import PartitionLog
+from coordinator.log.partition.retention import retained_from
 from coordinator.runtime.shard import Shard
 
 SEGMENTS_PER_RETENTION: Final = 4

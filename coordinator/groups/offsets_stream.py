@@ -9,7 +9,7 @@ from _wire.records import build_batch
 from coordinator.core.groups.batch_replay import BatchReplay
 from coordinator.core.groups.stored import StoredGroups
 from coordinator.core.stored import Producer, Stored, StoredRecord, TransactionMarker
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.log.segments.segment_file import PrebuiltBatch
 from coordinator.runtime.interfaces import ReplayedLog, StoreError
 from coordinator.runtime.slices import Steps

@@ -46,7 +46,7 @@ from coordinator.log.data_dirs.partition_metadata import PartitionMetadataDamage
 from coordinator.log.errors import DataDirectoryError
 from coordinator.log.files import DiskFileSystem, read_file, write_file
 from coordinator.log.names import METADATA_LOG, parse_folder_name
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.log.recovery.last_stop import BOOT_ID
 from coordinator.log.recovery.verify import DAMAGED_FOLDER
 from coordinator.metadata.features import HIGHEST_LEVELS, levels

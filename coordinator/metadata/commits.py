@@ -13,8 +13,8 @@ import msgspec
 
 from coordinator.log.disk_threads import DiskThreads, InLine
 from coordinator.log.errors import LogFlushError
-from coordinator.log.flush import Flush
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.flush import Flush
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.logger import logger
 from coordinator.metadata.records import MetadataRecord
 

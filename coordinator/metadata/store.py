@@ -20,7 +20,7 @@ from coordinator.log.compaction.rewrite import batches_of
 from coordinator.log.disk_threads import DiskThreads, InLine
 from coordinator.log.errors import LogAppendError, LogFlushError
 from coordinator.log.names import METADATA_LOG, check_topic_name
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.metadata.commits import CallSoon, MetadataCommits
 from coordinator.metadata.image import MetadataImage, Topic
 from coordinator.metadata.records import (

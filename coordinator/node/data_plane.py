@@ -5,20 +5,20 @@ from functools import partial
 
 import msgspec
 
-from coordinator.broker.fetch import FetchService, FetchTimeoutKey
+from coordinator.broker.data.fetch import FetchService, FetchTimeoutKey
+from coordinator.broker.data.produce import ProduceService
+from coordinator.broker.data.producer_directory import ProducerDirectory
+from coordinator.broker.data.producers import ProducerStates
+from coordinator.broker.data.recompression_threads import RecompressionThreads
+from coordinator.broker.data.transaction_markers import MarkerWriter
 from coordinator.broker.partitions import Partitions
-from coordinator.broker.produce import ProduceService
-from coordinator.broker.producer_directory import ProducerDirectory
-from coordinator.broker.producers import ProducerStates
-from coordinator.broker.recompression_threads import RecompressionThreads
-from coordinator.broker.transaction_markers import MarkerWriter
 from coordinator.config.server_keys import FETCH_MAX_BYTES
 from coordinator.config.settings import Config
 from coordinator.front.group_context import GroupContext
 from coordinator.front.group_parts import GroupParts
 from coordinator.front.node_loop import NodeLoop
 from coordinator.internal_topics import TRANSACTIONS_TOPIC
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.node.node_threads import NodeThreads
 from coordinator.node.offsets_completion import complete_offsets
 from coordinator.node.storage import Storage

@@ -22,8 +22,8 @@ from _wire.messages.describe_topic_partitions import (
 from _wire.messages.fetch import FetchableTopicResponse
 from _wire.messages.metadata import MetadataResponseTopic
 from _wire.messages.produce import TopicProduceResponse
-from coordinator.broker.fetch import failed_partition
-from coordinator.broker.produce import rejected_partition as rejected_produce
+from coordinator.broker.data.fetch import failed_partition
+from coordinator.broker.data.produce import rejected_partition as rejected_produce
 from coordinator.front.denied_elements import (
     ELEMENTS_AT_ONCE,
     TAF,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from _wire.errors import ErrorCode
-from coordinator.broker.storage_errors import StorageErrors
+from coordinator.broker.directories.storage_errors import StorageErrors
 from coordinator.front.request_context import RequestContext
 from coordinator.log.errors import LogAppendError, LogFlushError
 

@@ -4,7 +4,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from _wire.compression import COMPRESSIONS
-from coordinator.broker.group_configs import current_group_settings
+from coordinator.broker.configs.group_configs import current_group_settings
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.retention import Retention
 from coordinator.config.audit_keys import AUDIT_CHAIN, AUDIT_COMPRESSION_TYPE, GROUP_AUDIT_LINGER_MS

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
+from coordinator.broker.data.produce import ProduceService
+from coordinator.broker.data.producers import ProducerStates
+from coordinator.broker.data.transaction_markers import MarkerWriter
 from coordinator.broker.partitions import Partitions
-from coordinator.broker.produce import ProduceService
-from coordinator.broker.producers import ProducerStates
-from coordinator.broker.transaction_markers import MarkerWriter
 from coordinator.front.group_context import GroupContext
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.metadata.producer_ids import ProducerIds
 from coordinator.metadata.store import MetadataStore
 from coordinator.runtime.slices import Steps

@@ -1,6 +1,6 @@
 """The threads that work beside the event loop of a node with logs of its own."""
 
-from coordinator.broker.recompression_threads import RUNNING_MAX
+from coordinator.broker.data.recompression_threads import RUNNING_MAX
 from coordinator.front.node_loop import NodeLoop
 from coordinator.log.disk_threads import DiskThreads, InLine
 

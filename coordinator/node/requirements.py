@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from coordinator.broker.produce import has_transactional_batch
+from coordinator.broker.data.produce import has_transactional_batch
 from coordinator.front.authorization import NOTHING, Names, Permission, Requirement, WhenDenied
 from coordinator.front.protocol_types import (
     COORDINATOR_KEYS_VERSION,

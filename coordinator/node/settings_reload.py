@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from coordinator.broker.broker_config_keys import broker_config_keys
-from coordinator.broker.broker_configs import can_change
+from coordinator.broker.configs.broker_config_keys import broker_config_keys
+from coordinator.broker.configs.broker_configs import can_change
 from coordinator.config.connection_overrides import parse_overrides
 from coordinator.config.key import ConfigKey
 from coordinator.config.network_keys import MAX_CONNECTIONS_PER_IP_OVERRIDES

@@ -8,18 +8,18 @@ from typing import Any
 
 import msgspec
 
-from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.cleaner_thread import CleanerThread
-from coordinator.broker.directory_assignment import DirectoryAssignment, place
-from coordinator.broker.directory_failures import DirectoryFailures
-from coordinator.broker.disk_errors import DiskErrors
-from coordinator.broker.dynamic_configs import DynamicBrokerConfigs
+from coordinator.broker.configs.dynamic_configs import DynamicBrokerConfigs
+from coordinator.broker.configs.topic_configs import BROKER_SETTINGS
+from coordinator.broker.data.append_notifier import AppendNotifier
+from coordinator.broker.directories.directory_assignment import DirectoryAssignment, place
+from coordinator.broker.directories.directory_failures import DirectoryFailures
+from coordinator.broker.directories.disk_errors import DiskErrors
+from coordinator.broker.directories.replica_moves import ReplicaMoves
+from coordinator.broker.directories.strays import set_aside_if_stray
 from coordinator.broker.log_cleaner import LogCleaner
 from coordinator.broker.log_flusher import LogFlusher
 from coordinator.broker.partitions import Partitions
-from coordinator.broker.replica_moves import ReplicaMoves
-from coordinator.broker.strays import set_aside_if_stray
-from coordinator.broker.topic_configs import BROKER_SETTINGS
 from coordinator.broker.topics import Topics
 from coordinator.config.log_keys import REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND
 from coordinator.config.server_keys import (

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from functools import partial
 
 from _wire.errors import ErrorCode
+from coordinator.broker.data.transaction_markers import MarkerWriter
 from coordinator.broker.partitions import Partitions
-from coordinator.broker.transaction_markers import MarkerWriter
 from coordinator.config.transaction_keys import TRANSACTION_STATE_LOG_LOAD_BUFFER_SIZE
 from coordinator.core.decision import Environment
 from coordinator.core.stored import TransactionMarker

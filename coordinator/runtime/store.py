@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 from _wire.errors import MalformedMessage
 from coordinator.core.stored import Stored
 from coordinator.log.errors import LogAppendError, RecordListTooLarge
-from coordinator.log.partition_log import REPLAY_BYTES, PartitionLog
+from coordinator.log.partition.partition_log import REPLAY_BYTES, PartitionLog
 from coordinator.log.segments.segment_file import PrebuiltBatch
 from coordinator.runtime.interfaces import AppendMeter, Replay, StoreError
 from coordinator.runtime.slices import Steps

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from _wire.errors import ErrorCode
-from coordinator.broker.producers import Marker
+from coordinator.broker.data.producers import Marker
 from coordinator.core.stored import Producer, TransactionMarker
 from coordinator.core.topic_partition import TopicPartition
 from coordinator.core.transactions.states import PREPARE_COMMIT

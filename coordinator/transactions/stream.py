@@ -9,7 +9,7 @@ from _wire.records import build_batch, parse_records
 from coordinator.core.stored import Stored
 from coordinator.core.stored_batch import StoredBatch
 from coordinator.core.transactions.stored import StoredTransactions
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.log.segments.segment_file import PrebuiltBatch
 from coordinator.runtime.slices import Steps
 

@@ -16,8 +16,8 @@ from coordinator.config.settings import Config
 from coordinator.front.wall_clock import WallClockWatch
 from coordinator.internal_topics import AUDIT_TOPIC
 from coordinator.log.errors import LogError
-from coordinator.log.partition_log import PartitionLog
-from coordinator.log.retention import retained_from
+from coordinator.log.partition.partition_log import PartitionLog
+from coordinator.log.partition.retention import retained_from
 from coordinator.log.segments.segment_file import PrebuiltBatch
 from coordinator.metrics.top_groups import TopGroups
 from coordinator.node.disk_host import this_disk_host

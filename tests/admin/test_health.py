@@ -9,7 +9,7 @@ from _wire.errors import ErrorCode
 from coordinator.core.partitioning import partition_for
 from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.log.errors import LogAppendError
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.runtime.interfaces import StoreError
 from tests.admin.http_client import Scrape, get, with_node
 from tests.waiting import wait_for

@@ -44,7 +44,7 @@ from coordinator.core.partitioning import partition_for  # noqa: E402
 from coordinator.internal_topics import OFFSETS_TOPIC  # noqa: E402
 from coordinator.log.config import LogConfig  # noqa: E402
 from coordinator.log.data_dirs.directory import LogDirectory  # noqa: E402
-from coordinator.log.partition_log import PartitionLog  # noqa: E402
+from coordinator.log.partition.partition_log import PartitionLog  # noqa: E402
 from coordinator.log.segments.segment_file import PrebuiltBatch  # noqa: E402
 from tests.differential.kafka import RunningKafka  # noqa: E402
 

@@ -9,17 +9,17 @@ from msgspec.structs import replace
 
 from _wire.errors import ErrorCode
 from _wire.records import parse_records
-from coordinator.broker.append_notifier import AppendNotifier
+from coordinator.broker.data.append_notifier import AppendNotifier
+from coordinator.broker.directories.replica_moves import FutureReplica, ReplicaMoves
 from coordinator.broker.log_flusher import LogFlusher
-from coordinator.broker.replica_moves import FutureReplica, ReplicaMoves
 from coordinator.config.key import INT64_MAX
 from coordinator.config.settings import Config
 from coordinator.log import memory_files
 from coordinator.log.errors import LogFlushError
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.runtime.slices import Slices
 from coordinator.timers.wheel import TimerWheel
-from tests.broker.test_directory_assignment import NOW_MS, A, B, Broker, C
+from tests.broker.directories.test_directory_assignment import NOW_MS, A, B, Broker, C
 from tests.broker.test_log_flusher import ManualThreads
 from tests.log.batches import batch
 from tests.log.compaction.crashing_files import CrashingFile, CrashingFiles, Names

@@ -4,10 +4,10 @@ import pytest
 
 from _wire.errors import ErrorCode
 from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from coordinator.broker.fetch import READ_FIRST_BYTES_MAX
-from coordinator.broker.list_offsets import list_offsets
-from coordinator.broker.producers import Marker
-from coordinator.broker.transaction_markers import MarkerWriter
+from coordinator.broker.data.fetch import READ_FIRST_BYTES_MAX
+from coordinator.broker.data.list_offsets import list_offsets
+from coordinator.broker.data.producers import Marker
+from coordinator.broker.data.transaction_markers import MarkerWriter
 from coordinator.metadata.records import LeaderEpochRecord
 from coordinator.runtime.slices import at_once
 from tests.broker.virtual_broker import START_MS, VirtualBroker, batch

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from _wire.records import parse_records
-from coordinator.broker.append_notifier import AppendNotifier
+from coordinator.broker.data.append_notifier import AppendNotifier
 from coordinator.broker.log_flusher import LogFlusher
 from coordinator.config.settings import Config
 from coordinator.log.config import LogConfig
@@ -17,7 +17,7 @@ from coordinator.log.data_dirs.checkpoints import RECOVERY_POINTS, read_checkpoi
 from coordinator.log.data_dirs.directories import LogDirectories
 from coordinator.log.disk_threads import Done, InLine
 from coordinator.log.errors import LogFlushError
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.timers.clock import VirtualClock
 from coordinator.timers.wheel import TimerWheel
 from tests.log.batches import START_MS, batch

@@ -8,7 +8,7 @@ from _wire.errors import ErrorCode
 from coordinator.broker.topics import PARTITIONS_AT_MOST, TopicError
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.log.errors import LogAppendError
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.runtime import slices
 from tests.broker.virtual_broker import DATA, VirtualBroker, batch
 

@@ -9,19 +9,19 @@ from typing import Any, Final, TypeVar
 from _wire.messages.fetch import FetchResponse
 from _wire.messages.produce import PartitionProduceData, PartitionProduceResponse, ProduceRequest, TopicProduceData
 from _wire.records import build_batch, parse_records
-from coordinator.broker.append_notifier import AppendNotifier
-from coordinator.broker.fetch import DelayedFetch, FetchService, FetchTimeoutKey
+from coordinator.broker.data.append_notifier import AppendNotifier
+from coordinator.broker.data.fetch import DelayedFetch, FetchService, FetchTimeoutKey
+from coordinator.broker.data.produce import ProduceService, ProduceSteps
+from coordinator.broker.data.producer_directory import ProducerDirectory
+from coordinator.broker.data.producers import ProducerStates
+from coordinator.broker.directories.strays import set_aside_if_stray
 from coordinator.broker.partitions import Partitions
-from coordinator.broker.produce import ProduceService, ProduceSteps
-from coordinator.broker.producer_directory import ProducerDirectory
-from coordinator.broker.producers import ProducerStates
-from coordinator.broker.strays import set_aside_if_stray
 from coordinator.broker.topics import Topics
 from coordinator.config.server_keys import FETCH_MAX_BYTES, LOG_DIRS, NODE_ID
 from coordinator.config.settings import Config
 from coordinator.log.config import LogConfig
 from coordinator.log.data_dirs.directories import LogDirectories
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.metadata.leadership import SingleNode
 from coordinator.metadata.store import MetadataStore
 from coordinator.runtime.slices import Slices, Steps, at_once

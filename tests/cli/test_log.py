@@ -20,7 +20,7 @@ from _wire.records import build_batch
 from coordinator.cli.log import command
 from coordinator.cli.log_kafka import accept_configs
 from coordinator.log.data_dirs.directory import LogDirectory
-from coordinator.log.read_only import ReadOnlyFileSystem
+from coordinator.log.partition.read_only import ReadOnlyFileSystem
 from coordinator.log.recovery.verify import Problem, Verifier
 from tests.log.recovery.damaged_folders import CONFIG, RECORDS, ROOT, written
 from tests.servers import RunningServer

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from _wire.errors import ErrorCode
 from coordinator.client.security import ClientSecurity
+from coordinator.cluster.brokers.found import Finding, Unknown
 from coordinator.cluster.nodes.messages import NodeAddress
 from coordinator.cluster.peers import Peers
 from tests.certificates import server_identity
@@ -19,7 +20,7 @@ def ask(security: ClientSecurity, context: ssl.SSLContext | None) -> LogLines:
 
     async def story() -> None:
         peers = Peers(security, lambda: None)
-        answers: asyncio.Queue[bool | ErrorCode] = asyncio.Queue()
+        answers: asyncio.Queue[Finding] = asyncio.Queue()
 
         def close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             writer.close()
@@ -30,7 +31,7 @@ def ask(security: ClientSecurity, context: ssl.SSLContext | None) -> LogLines:
             for _ in range(ASKED):
                 peers.find(node, "group", answers.put_nowait)
                 async with asyncio.timeout(10):
-                    assert await answers.get() is ErrorCode.COORDINATOR_NOT_AVAILABLE
+                    assert await answers.get() == Unknown(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         peers.close()
 
     with log_lines() as lines:

@@ -4,7 +4,7 @@ from typing import Final
 import pytest
 
 import coordinator.config as config_package
-from coordinator.broker.resource_config_key import ConfigType
+from coordinator.broker.configs.resource_config_key import ConfigType
 from coordinator.config.cleaner_keys import LOG_CLEANER_IO_MAX_BYTES_PER_SECOND, LOG_CLEANER_MIN_CLEANABLE_RATIO
 from coordinator.config.consumer_group_keys import GROUP_CONSUMER_ASSIGNORS, GROUP_CONSUMER_MIGRATION_POLICY
 from coordinator.config.group_keys import GROUP_MAX_SIZE, GROUP_MIN_SESSION_TIMEOUT_MS, OFFSETS_RETENTION_MINUTES

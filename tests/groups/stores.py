@@ -6,7 +6,7 @@ from typing import Any
 from coordinator.groups.audit_checkpoints import AuditCheckpoints
 from coordinator.groups.audit_stream import AuditStream
 from coordinator.groups.offsets_stream import OffsetsStream
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.runtime.store import LogStore
 
 

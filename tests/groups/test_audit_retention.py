@@ -11,7 +11,7 @@ from coordinator.audit.schema import decode_event
 from coordinator.groups.audit_retention import AuditRetention
 from coordinator.groups.audit_stream import AuditStream
 from coordinator.log.config import LogConfig
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from tests.audit.stories import created, removed, subscription, sync
 from tests.simulation.simulation import GROUP_ID, Simulation
 

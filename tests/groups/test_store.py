@@ -20,7 +20,7 @@ from coordinator.groups.audit_stream import AuditStream
 from coordinator.groups.offsets_stream import GroupReplay, OffsetsStream
 from coordinator.log.config import LogConfig
 from coordinator.log.data_dirs.checkpoints import GROUP_AUDIT, CheckpointFile
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.runtime.interfaces import StoreError
 from coordinator.runtime.store import LogStore
 from tests.groups.stores import group_store

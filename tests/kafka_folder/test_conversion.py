@@ -36,7 +36,7 @@ from coordinator.log.data_dirs.meta_properties import parse_properties
 from coordinator.log.errors import DataDirectoryError, LogError
 from coordinator.log.files import DiskFileSystem, OpenFile
 from coordinator.log.names import METADATA_LOG
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.records import QuotaRecord
 from coordinator.metadata.store import MetadataError, MetadataStore

@@ -1,7 +1,7 @@
 """Batches for logs of tests."""
 
 from _wire.records import Record, build_batch, parse_records
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 
 START_MS = 1_700_000_000_000
 

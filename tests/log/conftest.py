@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from coordinator.log.config import LogConfig
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from tests.log.faulty_files import FaultyFileSystem
 
 OpenLog = Callable[..., PartitionLog]

@@ -6,7 +6,7 @@ import pytest
 
 from coordinator.log.config import LogConfig
 from coordinator.log.errors import OffsetOutOfRange
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from tests.log.batches import everything, filled
 from tests.model.memory_files import MemoryFileSystem, ProcessKilled
 

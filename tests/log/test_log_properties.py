@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from _wire.records import Record, batch_headers, build_batch, parse_records
 from coordinator.log.config import LogConfig
 from coordinator.log.errors import LogAppendError
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.log.segments.reads import position_of
 from coordinator.log.segments.timestamps import max_timestamp, offset_for_timestamp
 from tests.examples import examples

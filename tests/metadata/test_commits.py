@@ -246,7 +246,7 @@ def test_without_threads_a_failed_flush_is_raised(monkeypatch):
         raise LogFlushError("the medium is gone")
 
     store = Disk().start()
-    monkeypatch.setattr("coordinator.log.flush.Flush.run", fail)
+    monkeypatch.setattr("coordinator.log.partition.flush.Flush.run", fail)
     with pytest.raises(LogFlushError):
         store.create_topic("orders", 1, {}, NOW_MS)
     assert names(store.image) == []
@@ -275,7 +275,7 @@ def test_a_stop_is_not_clean_when_a_flush_has_failed_that_was_not_reported_yet(r
 
     running.create("orders")
     with monkeypatch.context() as context, pytest.raises(LogFlushError):
-        context.setattr("coordinator.log.flush.Flush.run", fail)
+        context.setattr("coordinator.log.partition.flush.Flush.run", fail)
         running.threads.work()
     with pytest.raises(LogFlushError, match="the medium is gone"):
         running.store.finish()

@@ -13,7 +13,7 @@ from _wire.records import build_batch
 from coordinator.log.config import METADATA_LOG_CONFIG
 from coordinator.log.errors import LogAppendError, LogFlushError
 from coordinator.log.names import METADATA_LOG
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.metadata.records import AclBinding, QuotaRecord
 from coordinator.metadata.store import ChangeTooLarge, MetadataError, MetadataStore
 from tests.metadata.held_threads import HeldThreads

@@ -8,7 +8,7 @@ from coordinator.core.groups.group import Group
 from coordinator.core.groups.stored import StoredGroups
 from coordinator.core.stored import Producer, Stored, TransactionMarker
 from coordinator.core.stored_batch import StoredBatch
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 
 
 def stored_in(log: PartitionLog) -> list[Stored]:

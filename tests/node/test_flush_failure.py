@@ -17,7 +17,7 @@ def test_the_node_reports_a_failed_flush(tmp_path, monkeypatch):
         def fail(flush, without=()):
             raise LogFlushError("the medium is gone")
 
-        monkeypatch.setattr("coordinator.log.flush.Flush.run", fail)
+        monkeypatch.setattr("coordinator.log.partition.flush.Flush.run", fail)
         asking = asyncio.get_running_loop().run_in_executor(None, ask_for_a_topic, node.bootstrap)
         try:
             return await asyncio.wait_for(node.failure, 10)

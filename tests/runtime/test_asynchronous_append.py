@@ -10,7 +10,7 @@ from coordinator.core.groups.states import GroupState
 from coordinator.core.stored import Stored
 from coordinator.groups.audit_stream import AuditStream
 from coordinator.groups.offsets_stream import OffsetsStream
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.runtime.interfaces import StoreError
 from coordinator.runtime.shard import ShardState
 from coordinator.runtime.store import LogStore

@@ -8,7 +8,7 @@ from _wire.errors import ErrorCode
 from coordinator.core.groups.states import GroupState
 from coordinator.groups.audit_stream import AuditStream
 from coordinator.groups.offsets_stream import OffsetsStream
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.runtime.interfaces import Replay
 from coordinator.runtime.shard import ShardState
 from coordinator.runtime.slices import Steps, awaited

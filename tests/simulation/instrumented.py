@@ -23,7 +23,7 @@ from coordinator.groups.audit_checkpoints import AuditCheckpoints
 from coordinator.groups.audit_projection import AuditProjection
 from coordinator.groups.audit_stream import AuditStream
 from coordinator.groups.offsets_stream import OffsetsStream
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.logger import logger, raised_of
 from coordinator.runtime.interfaces import Replay, StoreError
 from coordinator.runtime.slices import Steps, at_once

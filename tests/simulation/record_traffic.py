@@ -5,7 +5,7 @@ from typing import Final
 
 from _wire.errors import ErrorCode
 from coordinator.core.topic_partition import TopicPartition
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from tests.simulation.calls import Ask, Call
 from tests.simulation.clients import Client
 from tests.simulation.consumers import partitions_of

@@ -34,7 +34,7 @@ from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.groups.work import GroupWork
 from coordinator.log.config import LogConfig
 from coordinator.log.data_dirs.checkpoints import GROUP_AUDIT, CheckpointFile
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.runtime.coordinator_runtime import LOAD_SECONDS_AT_ONCE
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.shard import RequestDrain, Shard, ShardState

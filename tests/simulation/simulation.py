@@ -38,7 +38,7 @@ from coordinator.groups.audit_projection import AuditProjection
 from coordinator.groups.audit_stream import AuditStream
 from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.log.config import LogConfig
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.runtime.shard import Shard
 from coordinator.wall_time import WallTime
 from tests.simulation.clients import error_of

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, Final
 
 from coordinator.audit.schema import CoordinatorStarted
-from coordinator.broker.group_configs import current_group_settings
+from coordinator.broker.configs.group_configs import current_group_settings
 from coordinator.config.settings import Config
 from coordinator.core.address_limits import AddressLimits
 from coordinator.core.decision import Environment
@@ -23,7 +23,7 @@ from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.groups.work import GroupWork
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.log.data_dirs.checkpoints import GROUP_AUDIT
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.metadata.image import MetadataImage
 from coordinator.node.disk_host import DiskHost
 from coordinator.node.storage import Storage

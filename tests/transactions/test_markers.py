@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from _wire.errors import ErrorCode
-from coordinator.broker.producers import Marker
+from coordinator.broker.data.producers import Marker
 from coordinator.core.topic_partition import TopicPartition
 from coordinator.core.transactions.admin import Filter
 from coordinator.core.transactions.states import TransactionState

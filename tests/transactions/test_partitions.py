@@ -8,8 +8,8 @@ from _wire.errors import ErrorCode
 from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from _wire.records import batch_headers
-from coordinator.broker.list_offsets import list_offsets
-from coordinator.broker.producers import REFUSED_REMEMBERED, Marker
+from coordinator.broker.data.list_offsets import list_offsets
+from coordinator.broker.data.producers import REFUSED_REMEMBERED, Marker
 from coordinator.runtime.slices import at_once
 from tests.broker.virtual_broker import batch
 from tests.transactions.world import TOPIC, World, offsets, orders

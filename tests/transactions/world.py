@@ -11,10 +11,10 @@ from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from _wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from _wire.records import batch_headers, build_batch, parse_batch
+from coordinator.broker.data.produce import Verified
+from coordinator.broker.data.producers import Marker
+from coordinator.broker.data.transaction_markers import MarkerWriter
 from coordinator.broker.partitions import LEADER_EPOCH
-from coordinator.broker.produce import Verified
-from coordinator.broker.producers import Marker
-from coordinator.broker.transaction_markers import MarkerWriter
 from coordinator.config.server_keys import LOG_DIRS
 from coordinator.config.settings import Config
 from coordinator.core.address_limits import AddressLimits

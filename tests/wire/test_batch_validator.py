@@ -1,6 +1,6 @@
 """What validate_batch accepts from the builders of clients, and its limits.
 
-tests/broker/test_produce_rules.py has its rules.
+tests/broker/data/test_produce_rules.py has its rules.
 """
 
 import time

@@ -11,6 +11,7 @@ from coordinator.cluster.brokers.backoff import tried
 from coordinator.cluster.brokers.brokers import Brokers
 from coordinator.cluster.brokers.connection import BrokerConnection
 from coordinator.cluster.brokers.errors import BrokerError, RetriableAnswer
+from coordinator.cluster.brokers.found import Unknown
 from coordinator.cluster.brokers.tasks import Tasks
 from coordinator.cluster.sentinels import membership
 from coordinator.cluster.sentinels.described import DescribedGroup, describe
@@ -140,12 +141,12 @@ class Sentinels:
 
     # ---- the group at the cluster
 
-    async def is_free(self, group_id: str) -> bool | ErrorCode:
-        """Whether nobody but a sentinel is in the group at the cluster; an error code: that cannot be found out."""
+    async def is_free(self, group_id: str) -> bool | Unknown:
+        """Whether nobody but a sentinel is in the group at the cluster."""
         if group_id in self._open:
             return True
         described = await self.describe(group_id)
-        return described if isinstance(described, ErrorCode) else not described.has_members
+        return Unknown(described) if isinstance(described, ErrorCode) else not described.has_members
 
     async def describe(self, group_id: str) -> DescribedGroup | ErrorCode:
         """The group at the cluster, without its sentinel."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.log.segments.segment import Segment
 
 

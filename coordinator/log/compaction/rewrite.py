@@ -11,7 +11,7 @@ from _wire.records import build_batch, place_batches
 from coordinator.config.key import INT32_MAX
 from coordinator.log.compaction.cleaned_segment import complete_cleaned
 from coordinator.log.files import FileSystem
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.log.segments.files import CLEANED_SUFFIX, SWAP_SUFFIX, remove_segment_files
 from coordinator.log.segments.segment import Segment
 

@@ -22,9 +22,9 @@ from coordinator.log.data_dirs.works import all_of, naming
 from coordinator.log.disk_threads import Run, run_in_turn
 from coordinator.log.errors import DataDirectoryError, OfflineDirectory, UnusableDirectory
 from coordinator.log.files import DiskFileSystem, FileSystem, OpenFile
-from coordinator.log.future_log import FutureLog
 from coordinator.log.names import METADATA_LOG, folder_name
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.future_log import FutureLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.log.segments.stored_segments import StoredSegments
 from coordinator.logger import logger
 

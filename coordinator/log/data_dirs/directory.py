@@ -35,7 +35,7 @@ from coordinator.log.names import (
     parse_future_folder_name,
     renamed_folder,
 )
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.log.recovery.clean_stop import finish_logs
 from coordinator.log.recovery.last_stop import KILLED, POWER_LOST, consume_note, mark_clean, read_boot_id
 from coordinator.log.recovery.load import Recovery

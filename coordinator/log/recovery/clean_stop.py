@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from coordinator.log.disk_threads import Run
-from coordinator.log.flush import Finish, work_of
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.flush import Finish, work_of
+from coordinator.log.partition.partition_log import PartitionLog
 
 
 def finish_logs(logs: Iterable[PartitionLog], run: Run) -> None:

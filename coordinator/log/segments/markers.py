@@ -3,7 +3,7 @@
 from typing import Final
 
 from _wire.batch_times import HEAD_BYTES, placed_batches
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.log.segments.reads import position_of
 
 MARKERS_READ: Final = 16

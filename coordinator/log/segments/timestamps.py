@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from _wire.batch_times import HEAD_BYTES, batch_timestamp
 from _wire.records import find_max_timestamp, find_timestamp
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.log.segments.reads import offset_before, position_of
 from coordinator.log.segments.segment import Segment
 from coordinator.log.segments.segment_file import NO_TIMESTAMP

@@ -6,8 +6,8 @@ from operator import itemgetter
 from typing import Any, Final
 
 from _wire.messages.describe_configs import DescribeConfigsResourceResult, DescribeConfigsSynonym
-from coordinator.broker.broker_config_keys import broker_config_keys
-from coordinator.broker.broker_configs import (
+from coordinator.broker.configs.broker_config_keys import broker_config_keys
+from coordinator.broker.configs.broker_configs import (
     CLUSTER,
     BrokerConfigs,
     base_name,
@@ -15,7 +15,7 @@ from coordinator.broker.broker_configs import (
     setting_of_listener,
     source_of,
 )
-from coordinator.broker.resource_config_key import ConfigType, split_list
+from coordinator.broker.configs.resource_config_key import ConfigType, split_list
 from coordinator.config.kafka_broker_configs import kafka_broker_configs
 from coordinator.config.key import ConfigKey
 from coordinator.config.log_keys import (

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from coordinator.broker.config_changes import OperationType
+from coordinator.broker.configs.config_changes import OperationType
 from coordinator.runtime.slices import Steps, awaited
 
 if TYPE_CHECKING:

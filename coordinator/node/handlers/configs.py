@@ -16,14 +16,14 @@ from _wire.messages.describe_configs import (
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
-from coordinator.broker.broker_configs import CLUSTER, check_broker_configs, incremental_change
-from coordinator.broker.config_changes import Operation, changed, replaced
-from coordinator.broker.dynamic_configs import DynamicBrokerConfigs
-from coordinator.broker.group_config_keys import GROUP_KEYS_BY_NAME
-from coordinator.broker.group_configs import group_config_change
-from coordinator.broker.resource_config_key import ResourceConfigKey
-from coordinator.broker.topic_config_keys import ALL_KEYS, KEYS_BY_NAME
-from coordinator.broker.topic_configs import Origin, origins, valid_configs
+from coordinator.broker.configs.broker_configs import CLUSTER, check_broker_configs, incremental_change
+from coordinator.broker.configs.config_changes import Operation, changed, replaced
+from coordinator.broker.configs.dynamic_configs import DynamicBrokerConfigs
+from coordinator.broker.configs.group_config_keys import GROUP_KEYS_BY_NAME
+from coordinator.broker.configs.group_configs import group_config_change
+from coordinator.broker.configs.resource_config_key import ResourceConfigKey
+from coordinator.broker.configs.topic_config_keys import ALL_KEYS, KEYS_BY_NAME
+from coordinator.broker.configs.topic_configs import Origin, origins, valid_configs
 from coordinator.broker.topics import TopicError, Topics
 from coordinator.config.kafka_broker_configs import kafka_broker_configs
 from coordinator.config.server_keys import NODE_ID

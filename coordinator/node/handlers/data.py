@@ -22,19 +22,19 @@ from _wire.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from coordinator.broker.fetch import TOPIC_ID_VERSION, DelayedFetch, FetchService, failed_partition
-from coordinator.broker.leader_epochs import NO_EPOCH, epoch_error
-from coordinator.broker.list_offsets import list_offsets
-from coordinator.broker.list_offsets import rejected_partition as rejected_list_offsets
+from coordinator.broker.data.fetch import TOPIC_ID_VERSION, DelayedFetch, FetchService, failed_partition
+from coordinator.broker.data.leader_epochs import NO_EPOCH, epoch_error
+from coordinator.broker.data.list_offsets import list_offsets
+from coordinator.broker.data.list_offsets import rejected_partition as rejected_list_offsets
+from coordinator.broker.data.produce import NOTHING_VERIFIED
+from coordinator.broker.data.produce import rejected_partition as rejected_produce
+from coordinator.broker.data.recompression import Recompression
+from coordinator.broker.data.recompression_threads import RecompressionThreads
 from coordinator.broker.log_flusher import LogFlusher
-from coordinator.broker.produce import NOTHING_VERIFIED
-from coordinator.broker.produce import rejected_partition as rejected_produce
-from coordinator.broker.recompression import Recompression
-from coordinator.broker.recompression_threads import RecompressionThreads
 from coordinator.core.error_responses import ErrorForEachPartition
 from coordinator.front.dispatch import DEFERRED, NO_RESPONSE, DispatchTable, without_response
 from coordinator.front.request_context import RequestContext
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.metadata.image import MetadataImage
 from coordinator.node.handlers.each_partition import answer_each_partition
 from coordinator.node.handlers.partition_verification import PartitionVerification

@@ -9,15 +9,15 @@ from _wire.messages.delete_records import (
     DeleteRecordsResponse,
     DeleteRecordsTopicResult,
 )
+from coordinator.broker.directories.storage_errors import StorageErrors
 from coordinator.broker.log_flusher import LogFlusher
 from coordinator.broker.partitions import Partitions
-from coordinator.broker.storage_errors import StorageErrors
 from coordinator.core.error_responses import ErrorForEachPartition
 from coordinator.front.dispatch import DEFERRED, DispatchTable
 from coordinator.front.request_context import RequestContext
 from coordinator.internal_topics import READ_ONLY_TOPICS
 from coordinator.log.errors import OffsetOutOfRange
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.node.handlers.each_partition import answer_each_partition
 from coordinator.runtime.slices import Steps
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 
 from _wire.messages.describe_configs import DescribeConfigsResourceResult, DescribeConfigsSynonym
-from coordinator.broker.group_config_keys import ALL_GROUP_KEYS
-from coordinator.broker.group_configs import group_origins
+from coordinator.broker.configs.group_config_keys import ALL_GROUP_KEYS
+from coordinator.broker.configs.group_configs import group_origins
 from coordinator.config.settings import Config
 from coordinator.config.source import ConfigSource
 

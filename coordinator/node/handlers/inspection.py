@@ -26,9 +26,9 @@ from _wire.messages.list_config_resources import (
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,
 )
+from coordinator.broker.directories.replica_moves import FutureReplica, ReplicaMoves
+from coordinator.broker.directories.storage_errors import StorageErrors
 from coordinator.broker.partitions import LEADER_EPOCH, Partitions
-from coordinator.broker.replica_moves import FutureReplica, ReplicaMoves
-from coordinator.broker.storage_errors import StorageErrors
 from coordinator.front.dispatch import DispatchTable
 from coordinator.front.protocol_types import ConfigResourceType
 from coordinator.front.request_context import RequestContext

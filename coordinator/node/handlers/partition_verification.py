@@ -10,7 +10,7 @@ from typing import Final
 
 from _wire.errors import NONE, ErrorCode
 from _wire.messages.produce import ProduceRequest
-from coordinator.broker.produce import ToVerify, Verified
+from coordinator.broker.data.produce import ToVerify, Verified
 from coordinator.core.topic_partition import TopicPartition
 from coordinator.core.transactions.partitions import PartitionErrors, PartitionsRequest
 from coordinator.core.transactions.transaction import EPOCH_BUMP_VERSION

@@ -7,7 +7,7 @@ from _wire.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirsResponse,
     AlterReplicaLogDirTopicResult,
 )
-from coordinator.broker.replica_moves import ReplicaMoves
+from coordinator.broker.directories.replica_moves import ReplicaMoves
 from coordinator.front.dispatch import DispatchTable
 from coordinator.front.request_context import RequestContext
 from coordinator.node.handlers.each_partition import answer_each_partition

@@ -25,8 +25,8 @@ from _wire.messages.delete_topics import (
     DeleteTopicsResponse,
     DeleteTopicState,
 )
-from coordinator.broker.topic_config_keys import ALL_KEYS
-from coordinator.broker.topic_configs import origins
+from coordinator.broker.configs.topic_config_keys import ALL_KEYS
+from coordinator.broker.configs.topic_configs import origins
 from coordinator.broker.topics import DEFAULT_COUNT, Plan, TopicError, Topics
 from coordinator.config.server_keys import NODE_ID
 from coordinator.config.settings import Config

@@ -30,7 +30,7 @@ from _wire.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-from coordinator.broker.producers import Marker, ProducerStates
+from coordinator.broker.data.producers import Marker, ProducerStates
 from coordinator.config.network_keys import SOCKET_REQUEST_MAX_BYTES
 from coordinator.config.transaction_keys import WRITE_TXN_MARKERS_ENABLE
 from coordinator.core.decision import OperationContext
@@ -46,7 +46,7 @@ from coordinator.front.request_context import RequestContext
 from coordinator.internal_topics import OFFSETS_TOPIC
 from coordinator.log.errors import InvalidTopicName
 from coordinator.log.names import check_legal_name
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.node.node_context import NodeContext
 from coordinator.node.offsets_completion import complete_offsets
 from coordinator.runtime.reply_to import ReplyTo

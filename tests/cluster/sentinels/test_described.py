@@ -15,6 +15,7 @@ from _wire.messages.consumer_group_describe import (
 from _wire.messages.consumer_group_describe import DescribedGroup as ConsumerGroup
 from _wire.messages.describe_groups import DescribedGroup as Answer
 from _wire.messages.describe_groups import DescribedGroupMember, DescribeGroupsRequest, DescribeGroupsResponse
+from coordinator.cluster.brokers.found import Unknown
 from coordinator.cluster.sentinels.described import DescribedGroup
 from coordinator.cluster.sentinels.membership import INSTANCE_ID
 from coordinator.cluster.sentinels.sentinels import Sentinels
@@ -26,7 +27,7 @@ SENTINEL = DescribedGroupMember(member_id="s-1", client_id="node", group_instanc
 
 def described(
     answer: Answer, of_consumers: ConsumerGroup | None = NO_CONSUMER_GROUP
-) -> tuple[DescribedGroup | ErrorCode, bool | ErrorCode]:
+) -> tuple[DescribedGroup | ErrorCode, bool | Unknown]:
     """The group, and whether it is free for the nodes. `of_consumers` None: the brokers do not know KIP-848."""
     versions = {} if of_consumers is None else {ConsumerGroupDescribeRequest.API_KEY: (0, 1)}
 
@@ -42,7 +43,7 @@ def described(
         assert of_consumers is not None, "a broker that does not know the API closes the connection"
         return ConsumerGroupDescribeResponse(groups=[of_consumers])
 
-    async def ask() -> tuple[DescribedGroup | ErrorCode, bool | ErrorCode]:
+    async def ask() -> tuple[DescribedGroup | ErrorCode, bool | Unknown]:
         brokers: Any = SimpleNamespace(coordinator_of=coordinator_of, connection=connection)
         sentinels = Sentinels(brokers)
         return await sentinels.describe("g"), await sentinels.is_free("g")
@@ -72,7 +73,7 @@ def test_members_other_than_the_sentinel_hold_a_group(answer: Answer, group: Des
 
 def test_a_refusal_is_not_taken_for_a_group_without_members() -> None:
     refusal = ErrorCode.GROUP_AUTHORIZATION_FAILED
-    assert described(Answer(error_code=refusal)) == (refusal, refusal)
+    assert described(Answer(error_code=refusal)) == (refusal, Unknown(refusal))
 
 
 @pytest.mark.parametrize("answer", [Answer(error_code=ErrorCode.GROUP_ID_NOT_FOUND), Answer(group_state="Dead")])
@@ -89,4 +90,4 @@ def test_members_of_the_consumer_protocol_hold_a_group_too(answer: Answer) -> No
     )
     assert described(answer, None) == (DescribedGroup("Dead", []), True)
     refusal = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-    assert described(answer, ConsumerGroup(error_code=refusal)) == (refusal, refusal)
+    assert described(answer, ConsumerGroup(error_code=refusal)) == (refusal, Unknown(refusal))

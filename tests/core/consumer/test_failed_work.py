@@ -21,7 +21,7 @@ from coordinator.core.groups.session_expiry import RETRY_MS
 from coordinator.core.groups.work import Worker, WorkSteps
 from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.log.errors import LogAppendError
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.log.segments.segment_file import PrebuiltBatch
 from coordinator.runtime.batch import Batch
 from coordinator.runtime.failed_keys import REBUILD_RETRY_MS_AT_FIRST

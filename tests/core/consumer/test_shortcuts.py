@@ -12,7 +12,7 @@ from coordinator.core.consumer.member_update import MemberUpdate
 from coordinator.core.consumer.target import TargetInput, compute_target
 from coordinator.core.consumer.topic_partitions import TopicPartitions
 from coordinator.core.decision import Topics
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from tests.core.consumer.world import World
 from tests.examples import examples
 

@@ -10,7 +10,7 @@ from coordinator.log.compaction.cleanable import cleanable_log
 from coordinator.log.compaction.cleaner import CleanerSettings, CleaningStats, clean
 from coordinator.log.config import LogConfig
 from coordinator.log.files import FileSystem
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.log.segments.segment_file import PrebuiltBatch
 from tests.model.compaction import ModelBatch, parsed
 from tests.model.memory_files import MemoryFileSystem

@@ -15,7 +15,7 @@ from coordinator.log.compaction.cleaner import (
     groups,
 )
 from coordinator.log.config import LogConfig
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.log.segments.segment_file import PrebuiltBatch
 from coordinator.log.segments.timestamps import offset_for_timestamp
 from tests.log.compaction.cleaning import (

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from coordinator.log.compaction.cleaner import CleanerSettings
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.log.segments.timestamps import offset_for_timestamp
 from tests.examples import examples
 from tests.log.compaction.cleaning import (

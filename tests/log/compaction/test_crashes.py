@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from coordinator.log.compaction.swap import complete_swaps
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.log.segments.files import CLEANED_SUFFIX, DELETED_SUFFIX, SWAP_SUFFIX
 from tests.log.compaction.cleaning import (
     CONFIG,

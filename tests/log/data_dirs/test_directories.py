@@ -12,7 +12,7 @@ from coordinator.log.data_dirs.directory import LogDirectory
 from coordinator.log.errors import DataDirectoryError, LogAppendError, OfflineDirectory, UnusableDirectory
 from coordinator.log.files import DiskFileSystem
 from coordinator.log.memory_files import MemoryFileSystem
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.log.recovery.last_stop import BOOT_ID, read_boot_id
 from tests.captured_logs import capture_logs
 from tests.log.batches import batch

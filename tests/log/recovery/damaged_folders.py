@@ -11,7 +11,7 @@ from coordinator.log.config import LogConfig
 from coordinator.log.data_dirs.coordinator_epoch import next_coordinator_epoch
 from coordinator.log.data_dirs.directory import LogDirectory
 from coordinator.log.errors import DataDirectoryError, OffsetOutOfRange
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.metadata.store import MetadataError, MetadataStore
 from tests.captured_logs import capture_logs
 from tests.log.batches import START_MS

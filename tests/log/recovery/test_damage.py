@@ -14,7 +14,7 @@ from _wire.errors import MalformedMessage
 from _wire.records import BATCH_HEADER_BYTES, CorruptBatch, Record, batch_headers, build_batch, parse_records
 from coordinator.log.config import LogConfig
 from coordinator.log.errors import OffsetOutOfRange
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.log.segments.index import OFFSET_ENTRY
 from coordinator.log.segments.timestamps import max_timestamp, offset_for_timestamp
 from tests.captured_logs import capture_logs

@@ -8,7 +8,7 @@ import pytest
 from _wire.records import CorruptBatch, parse_records
 from coordinator.log.config import LogConfig
 from coordinator.log.errors import LogAppendError
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.log.segments.reads import position_of
 from coordinator.log.segments.timestamps import max_timestamp, offset_for_timestamp
 from tests.captured_logs import capture_logs

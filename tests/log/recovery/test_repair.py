@@ -6,7 +6,7 @@ import pytest
 
 from coordinator.log.config import LogConfig
 from coordinator.log.files import FileSystem
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.log.recovery import repair
 from coordinator.log.recovery.damage import Scanned, scan
 from coordinator.log.segments.files import base_offsets

@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 
 from coordinator.log.config import LogConfig
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.log.segments.files import segment_path
 from coordinator.log.segments.producer_snapshot import DamagedSnapshot, SnapshotEntry, decode, encode
 from coordinator.log.segments.transaction_index import AbortedTransaction, TransactionIndex

@@ -10,7 +10,7 @@ from _wire.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLog
 from _wire.messages.describe_producers import DescribeProducersRequest, TopicRequest
 from _wire.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from coordinator.broker.fetch import READ_FIRST_BYTES_MAX
+from coordinator.broker.data.fetch import READ_FIRST_BYTES_MAX
 from tests.broker.virtual_broker import batch
 from tests.node.handlers.inspecting import client_of
 from tests.node.handlers.test_configs import ConfigClient

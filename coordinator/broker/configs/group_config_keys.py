@@ -1,0 +1,195 @@
+"""The configs of groups, each declared here once (GroupConfig.java).
+
+Those of share and streams groups are stored, and have no effect.
+"""
+
+import re
+from typing import Final, NamedTuple
+
+from coordinator.broker.configs.resource_config_key import (
+    BrokerDefault,
+    ConfigType,
+    InvalidResourceConfig,
+    ResourceConfigKey,
+)
+from coordinator.config.consumer_group_keys import (
+    GROUP_CONSUMER_ASSIGNMENT_INTERVAL_MS,
+    GROUP_CONSUMER_HEARTBEAT_INTERVAL_MS,
+    GROUP_CONSUMER_SESSION_TIMEOUT_MS,
+)
+from coordinator.metadata.features import GROUP_VERSION
+
+BOOLEAN, STRING, INT = ConfigType.BOOLEAN, ConfigType.STRING, ConfigType.INT
+NO_SHARE_GROUPS: Final = " Without effect: there are no share groups."
+NO_STREAMS_GROUPS: Final = " Without effect: there are no streams groups."
+
+BY_DURATION: Final = "by_duration:"
+NUMBER: Final = "([+-]?[0-9]{1,18})"
+DURATION: Final = re.compile(
+    rf"([+-]?)P(?!$)(?:{NUMBER}D)?(?:T(?!$)(?:{NUMBER}H)?(?:{NUMBER}M)?(?:{NUMBER}(?:[.,]([0-9]{{0,9}}))?S)?)?",
+    re.IGNORECASE,
+)
+"""A duration of ISO 8601, as java.time.Duration reads it: sign, days, hours, minutes, seconds and their fraction."""
+
+
+def _is_duration(text: str) -> bool:
+    """Whether it is a duration, and not a negative one."""
+    match = DURATION.fullmatch(text)
+    if match is None:
+        return False
+    sign, days, hours, minutes, seconds, fraction = match.groups()
+    whole = ((int(days or 0) * 24 + int(hours or 0)) * 60 + int(minutes or 0)) * 60 + int(seconds or 0)
+    nanos = int((fraction or "").ljust(9, "0")) * (-1 if (seconds or "").startswith("-") else 1)
+    return (whole * 10**9 + nanos) * (-1 if sign == "-" else 1) >= 0
+
+
+def _offset_reset(name: str, text: str) -> None:
+    """`earliest`, `latest` or `by_duration:` and a duration (KIP-932)."""
+    is_by_duration = text.startswith(BY_DURATION) and _is_duration(text.removeprefix(BY_DURATION))
+    if text not in ("earliest", "latest") and not is_by_duration:
+        raise InvalidResourceConfig(
+            f"Invalid value {text} for configuration {name}: Invalid value `{text}` for configuration {name}. "
+            "The value must be either 'earliest', 'latest' or of the format 'by_duration:<PnDTnHnMn.nS>'."
+        )
+
+
+CONSUMER_SESSION_TIMEOUT_MS = ResourceConfigKey(
+    "consumer.session.timeout.ms",
+    INT,
+    "45000",
+    "The time in ms after which a member of this consumer group is removed if it sends no heartbeat.",
+    at_least=1,
+    broker=(BrokerDefault(GROUP_CONSUMER_SESSION_TIMEOUT_MS),),
+)
+CONSUMER_HEARTBEAT_INTERVAL_MS = ResourceConfigKey(
+    "consumer.heartbeat.interval.ms",
+    INT,
+    "5000",
+    "The interval in ms at which members of this consumer group are told to send heartbeats.",
+    at_least=1,
+    broker=(BrokerDefault(GROUP_CONSUMER_HEARTBEAT_INTERVAL_MS),),
+)
+CONSUMER_ASSIGNMENT_INTERVAL_MS = ResourceConfigKey(
+    "consumer.assignment.interval.ms",
+    INT,
+    "1000",
+    "The least time in ms between two target assignments of this consumer group.",
+    at_least=0,
+    broker=(BrokerDefault(GROUP_CONSUMER_ASSIGNMENT_INTERVAL_MS),),
+)
+SHARE_SESSION_TIMEOUT_MS = ResourceConfigKey(
+    "share.session.timeout.ms", INT, "45000", "The session timeout of members." + NO_SHARE_GROUPS, at_least=1
+)
+SHARE_HEARTBEAT_INTERVAL_MS = ResourceConfigKey(
+    "share.heartbeat.interval.ms", INT, "5000", "The heartbeat interval of members." + NO_SHARE_GROUPS, at_least=1
+)
+SHARE_RECORD_LOCK_DURATION_MS = ResourceConfigKey(
+    "share.record.lock.duration.ms",
+    INT,
+    "30000",
+    "How long records are acquired by a member." + NO_SHARE_GROUPS,
+    at_least=1000,
+)
+SHARE_DELIVERY_COUNT_LIMIT = ResourceConfigKey(
+    "share.delivery.count.limit", INT, "5", "How often a record is delivered at most." + NO_SHARE_GROUPS, at_least=2
+)
+SHARE_PARTITION_MAX_RECORD_LOCKS = ResourceConfigKey(
+    "share.partition.max.record.locks",
+    INT,
+    "2000",
+    "How many records of a partition are acquired at most." + NO_SHARE_GROUPS,
+    at_least=100,
+)
+SHARE_AUTO_OFFSET_RESET = ResourceConfigKey(
+    "share.auto.offset.reset",
+    STRING,
+    "latest",
+    "Where a partition is read from first: `earliest`, `latest`, or `by_duration:` and a duration." + NO_SHARE_GROUPS,
+    check=_offset_reset,
+)
+SHARE_ISOLATION_LEVEL = ResourceConfigKey(
+    "share.isolation.level",
+    STRING,
+    "read_uncommitted",
+    "Whether records of transactions that have not ended or were aborted are delivered." + NO_SHARE_GROUPS,
+    one_of=("read_committed", "read_uncommitted"),
+)
+SHARE_RENEW_ACKNOWLEDGE_ENABLE = ResourceConfigKey(
+    "share.renew.acknowledge.enable",
+    BOOLEAN,
+    "true",
+    "Whether members may keep records for longer (KIP-1222)." + NO_SHARE_GROUPS,
+)
+SHARE_ASSIGNMENT_INTERVAL_MS = ResourceConfigKey(
+    "share.assignment.interval.ms",
+    INT,
+    "1000",
+    "The least time between two target assignments." + NO_SHARE_GROUPS,
+    at_least=0,
+)
+STREAMS_SESSION_TIMEOUT_MS = ResourceConfigKey(
+    "streams.session.timeout.ms", INT, "45000", "The session timeout of members." + NO_STREAMS_GROUPS, at_least=1
+)
+STREAMS_HEARTBEAT_INTERVAL_MS = ResourceConfigKey(
+    "streams.heartbeat.interval.ms", INT, "5000", "The heartbeat interval of members." + NO_STREAMS_GROUPS, at_least=1
+)
+STREAMS_NUM_STANDBY_REPLICAS = ResourceConfigKey(
+    "streams.num.standby.replicas", INT, "0", "The standby replicas of each task." + NO_STREAMS_GROUPS, at_least=0
+)
+STREAMS_INITIAL_REBALANCE_DELAY_MS = ResourceConfigKey(
+    "streams.initial.rebalance.delay.ms",
+    INT,
+    "3000",
+    "How long the first rebalance waits for more members." + NO_STREAMS_GROUPS,
+    at_least=0,
+)
+STREAMS_ASSIGNMENT_INTERVAL_MS = ResourceConfigKey(
+    "streams.assignment.interval.ms",
+    INT,
+    "1000",
+    "The least time between two target assignments." + NO_STREAMS_GROUPS,
+    at_least=0,
+)
+
+ALL_GROUP_KEYS: Final[tuple[ResourceConfigKey, ...]] = tuple(
+    value for value in list(vars().values()) if isinstance(value, ResourceConfigKey)
+)
+GROUP_KEYS_BY_NAME: Final = {key.name: key for key in ALL_GROUP_KEYS}
+_IN_A_RANGE: Final = (
+    *(CONSUMER_HEARTBEAT_INTERVAL_MS, CONSUMER_SESSION_TIMEOUT_MS, CONSUMER_ASSIGNMENT_INTERVAL_MS),
+    *(SHARE_HEARTBEAT_INTERVAL_MS, SHARE_SESSION_TIMEOUT_MS, SHARE_RECORD_LOCK_DURATION_MS),
+    *(SHARE_DELIVERY_COUNT_LIMIT, SHARE_PARTITION_MAX_RECORD_LOCKS, SHARE_ASSIGNMENT_INTERVAL_MS),
+    *(STREAMS_HEARTBEAT_INTERVAL_MS, STREAMS_SESSION_TIMEOUT_MS, STREAMS_ASSIGNMENT_INTERVAL_MS),
+)
+RANGES: Final[dict[ResourceConfigKey, tuple[str | None, str]]] = {
+    key: (f"group.{protocol}.min.{rest}", f"group.{protocol}.max.{rest}")
+    for key in _IN_A_RANGE
+    for protocol, _, rest in [key.name.partition(".")]
+} | {STREAMS_NUM_STANDBY_REPLICAS: (None, "group.streams.max.standby.replicas")}
+"""Config → the settings of the broker that its value must be within, in the order in which Kafka checks them."""
+LONGER: Final = (
+    (CONSUMER_SESSION_TIMEOUT_MS, CONSUMER_HEARTBEAT_INTERVAL_MS),
+    (SHARE_SESSION_TIMEOUT_MS, SHARE_HEARTBEAT_INTERVAL_MS),
+    (STREAMS_SESSION_TIMEOUT_MS, STREAMS_HEARTBEAT_INTERVAL_MS),
+)
+"""Pairs of configs of which the first one must be greater than the second one."""
+
+
+class KindConfigs(NamedTuple):
+    """What the broker says of the groups of one kind."""
+
+    kind: str
+    """Its name, which is that of the protocol in `group.coordinator.rebalance.protocols`, too."""
+    feature: str
+    """Without this feature groups of the kind are not served."""
+    values: tuple[ResourceConfigKey, ...]
+    """The numbers that may differ from group to group, in the order in which the kind has them."""
+
+
+CONSUMER_GROUPS: Final = KindConfigs(
+    "consumer",
+    GROUP_VERSION,
+    (CONSUMER_SESSION_TIMEOUT_MS, CONSUMER_HEARTBEAT_INTERVAL_MS, CONSUMER_ASSIGNMENT_INTERVAL_MS),
+)
+ALL_KINDS: Final = (CONSUMER_GROUPS,)
+"""The kinds of groups that have such values."""

@@ -1,0 +1,1 @@
+"""What clients write and read: Produce, Fetch, ListOffsets, producers and their transactions."""
