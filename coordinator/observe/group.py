@@ -206,6 +206,8 @@ class GroupObserver:
     # ---- records
 
     def _take_record(self, place: Place, record: GroupRecord) -> None:
+        if self._known.polled is not None:  # records may be read by now, and count otherwise than polls do
+            self._known = KnownGroup(seq=self._known.seq)
         if isinstance(record, ClassicGroup):
             self._take_classic(place, record)
             return

@@ -85,7 +85,7 @@ def test_a_rebalance_that_the_move_cut_short():
 
 
 def test_a_recorded_group_that_moved_and_came_back(tmp_path: Path):
-    paths = []
+    paths: list[str] = []
     for recording in recordings():
         if recording.name.startswith("m_coordinator_moved/3.9.1-classic."):
             path = tmp_path / f"{len(paths)}.log"

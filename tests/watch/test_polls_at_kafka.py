@@ -78,7 +78,7 @@ def told(watch: Watching, group: str, kind: str, number: int = 1) -> list[dict[s
 
     def is_told() -> bool:
         found[:] = watch.events().get(group, [])
-        return sum(each["kind"] == kind for each in found) >= number
+        return len([each for each in found if each["kind"] == kind]) >= number
 
     wait_for(is_told, SECONDS, f"{number} × {kind} of {group}", every_ms=300)
     return found
@@ -92,7 +92,7 @@ def wait_for_metrics(watch: Watching, *samples: str) -> None:
     page = f"http://{watch.wait()['admin']}/metrics"
 
     def are_there() -> bool:
-        lines = urlopen(page).read().decode().splitlines()
+        lines = str(urlopen(page).read(), "utf-8").splitlines()
         return all(each in lines for each in samples)
 
     wait_for(are_there, SECONDS, f"{samples}", every_ms=300)
@@ -138,7 +138,7 @@ def test_a_share_group_and_a_streams_group_are_told_by_polls(
         def have_lag() -> bool:
             """Both have read something: a share group begins with what comes after it."""
             produce(kafka, PARTITIONS)
-            text = urlopen(page).read().decode()
+            text = str(urlopen(page).read(), "utf-8")
             return all(f'coordinator_group_lag{{group="{each}"}} ' in text for each in ("shared", "copying"))
 
         wait_for(have_lag, SECONDS, "the lag of both", every_ms=500)
