@@ -3,11 +3,15 @@
 from collections.abc import Sequence
 from typing import Final
 
+import msgspec
 import pytest
 
 from coordinator.audit.schema import TAGS, TopicPartitions
 from coordinator.client.group_members import DescribedMember
+from coordinator.explain.claims.notes import Loaded
 from coordinator.explain.makers.generation import claims_of
+from coordinator.explain.makers.notes import note_claims
+from coordinator.explain.sentences.notes import note
 from coordinator.explain.story import story_of
 from coordinator.observe.evidence import ObservedEvent
 from coordinator.observe.group_stream import GroupStream, LoggedStatement, PollOfGroup
@@ -182,6 +186,20 @@ def test_a_group_of_an_earlier_epoch_is_another_one_and_one_of_another_protocol_
     assert polls.poll(present(1, member("b", 0), kind="consumer", epoch=2))[:2] == ["group.removed", "group.created"]
     assert polls.poll(present(2, member("b", 0)))[0] == "group.converted"
     assert polls.history.group_type == "classic"
+
+
+def test_another_broker_coordinates_the_group_than_at_the_poll_before():
+    polls = Polls()
+    polls.poll(present(0, member("a", 0, 1)))
+    moved = present(1, member("a", 0, 1))
+    moved.place = msgspec.structs.replace(moved.place, broker_id=2)
+    assert polls.poll(moved) == ["group.loaded"]
+    again = present(2, member("a", 0, 1))
+    again.place = msgspec.structs.replace(again.place, broker_id=2)
+    assert polls.poll(again) == []
+    (claim,) = [each for each in note_claims(polls.history) if isinstance(each, Loaded)]
+    assert note(claim) == "the group moved from broker 1 to broker 2"
+    assert [str(each.outcome) for each in polls.history.generations] == ["stable"]
 
 
 def test_a_classic_group_in_the_middle_of_a_rebalance_is_told_when_it_is_stable():
