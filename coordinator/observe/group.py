@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from coordinator.observe.poll import PresentGroup
 
 GONE_AT_ONCE_MS: Final = 1_000
+WITHOUT_RECORDS: Final = frozenset({"share", "streams"})
 REBALANCE_BEGINS_MS: Final = 60_000
 """So long after a line about a member of a classic group a rebalance may follow that it is part of."""
 
@@ -202,7 +203,7 @@ class GroupObserver:
         if isinstance(statement, (said.GroupLoaded, said.GroupUnloaded)):
             self._take_move(statement)
             return
-        if not self._has_records:
+        if not self._is_of_records(statement):
             self._known.has_lines = True
         # A group that becomes a classic one prepares a rebalance before its records say so.
         is_epochs = self._known.protocol in OF_EPOCHS and not isinstance(statement, _OF_CLASSIC_GROUPS)
@@ -219,6 +220,11 @@ class GroupObserver:
             (self._waiting if current is None or current.is_complete else current.changes).append(statement)
         elif isinstance(statement, said.GroupDied):
             self._deleted(statement, Cause.NO_OFFSETS)
+
+    def _is_of_records(self, statement: Statement) -> bool:
+        """Whether records tell what the line says: those of share and streams groups are not read."""
+        kinds = {self._known.protocol, getattr(statement, "protocol", None)}
+        return self._has_records and not kinds & WITHOUT_RECORDS
 
     def _take_move(self, statement: said.GroupLoaded | said.GroupUnloaded) -> None:
         """A broker gave the group up, or took it: a broker that did not have it last gives up nothing."""
@@ -265,7 +271,7 @@ class GroupObserver:
 
     def _deleted(self, statement: Statement, cause: Cause) -> None:
         """The group is gone. Where its records can be seen, one of them says so then, and the line why."""
-        if self._has_records:
+        if self._is_of_records(statement):
             self._gone = statement.place, cause
             return
         self._finish(statement.place)
@@ -318,7 +324,7 @@ class GroupObserver:
         if how is not None:
             self._explained[getattr(statement, "member_id", "")] = how
         self._lines.note(statement)
-        if not self._has_records:
+        if not self._is_of_records(statement):
             telling = self._telling(statement.place)
             self._lines.tell(telling, statement, self._members)
             self._keep(telling, is_inferred=False)
