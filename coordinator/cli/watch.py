@@ -119,10 +119,11 @@ def command(
 ) -> None:
     """Watch the groups of a Kafka that others run, and append what happens to a log, until SIGTERM or Ctrl-C.
 
-    It follows the records of __consumer_offsets before they are compacted, and the logs of the brokers through their
-    rotation. What it appends is read as the audit of a coordinator is: `coordinator groups why GROUP --bootstrap
-    127.0.0.1:9192`. It needs READ on __consumer_offsets alone, joins no group and commits nothing. Killed and started
-    again, it goes on where it was.
+    It follows the records of __consumer_offsets before they are compacted, and the logs of brokers and clients through
+    their rotation, and polls members and lag of all groups. What it appends is read as the audit of a coordinator is:
+    `coordinator groups why GROUP --bootstrap 127.0.0.1:9192`. It needs READ on __consumer_offsets, and DESCRIBE on
+    groups and topics for what it polls; it joins no group and commits nothing. Killed and started again, it goes on
+    where it was.
     """
     from coordinator.cli.log_writer import logging_to_stderr
     from coordinator.observe.logs.unwrapping import FORMATS

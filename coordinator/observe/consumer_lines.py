@@ -20,7 +20,7 @@ from coordinator.observe.consumer import (
 )
 from coordinator.observe.known import CLASSIC, CONSUMER, Event, Removed, Telling, trigger
 from coordinator.observe.logs import statements as said
-from coordinator.observe.logs.statements import OfGroup
+from coordinator.observe.logs.statements import OfGroup, Statement
 from coordinator.observe.places import Place
 from coordinator.observe.records.stored import GroupEpoch, TargetEpoch
 
@@ -74,7 +74,7 @@ class ConsumerLines:
                 telling.replace(statement.old_member_id, replacing)
             case said.SessionExpired() | said.MemberLeft() | said.ConsumerLate():
                 _known(telling, members, statement.member_id)
-                add_trigger(telling, telling.leave(statement.member_id, _how(statement)))
+                add_trigger(telling, telling.leave(statement.member_id, removed_by(statement) or Removed()))
             case said.EpochBumped():
                 self._bump(telling, statement)
             case said.MemberReconciled():
@@ -113,6 +113,21 @@ class ConsumerLines:
             telling.tell("generation.stable", members=len(known.members), partitions=None, rebalance_ms=since(telling))
 
 
+def removed_by(statement: Statement) -> Removed | None:
+    """How a member of a consumer group went, by a line; None: the line tells of no member that goes."""
+    match statement:
+        case said.SessionExpired():
+            return Removed(Cause.SESSION_EXPIRED)
+        case said.ConsumerLate(missing="sync"):
+            return Removed(Cause.SYNC_TIMEOUT)
+        case said.ConsumerLate():
+            return Removed(Cause.REBALANCE_TIMEOUT)
+        case said.MemberLeft():
+            text = statement.client_reason
+            return Removed(Cause.MEMBER_LEFT, None if text == "not provided" else text)
+    return None
+
+
 def end_epoch(telling: Telling, group_id: str) -> None:
     """Before the group is removed: its last member left, for which 3.9 writes no line of an epoch."""
     known = telling.known
@@ -129,19 +144,6 @@ def _known(telling: Telling, members: Members, member_id: str, group_instance_id
     """A member that joined before the lines began."""
     if member_id not in telling.known.members:
         telling.known.members[member_id] = members.of(member_id, group_instance_id)
-
-
-def _how(statement: OfGroup) -> Removed:
-    match statement:
-        case said.SessionExpired():
-            return Removed(Cause.SESSION_EXPIRED)
-        case said.ConsumerLate():
-            is_sync = statement.missing == "sync"
-            return Removed(Cause.SYNC_TIMEOUT if is_sync else Cause.REBALANCE_TIMEOUT)
-        case said.MemberLeft():
-            text = statement.client_reason
-            return Removed(Cause.MEMBER_LEFT, None if text == "not provided" else text)
-    return Removed()
 
 
 def _convert(telling: Telling, group_type: str) -> None:

@@ -1,6 +1,5 @@
 """What was seen of one group, in order of time → its events, each with the places where it was seen."""
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -11,97 +10,26 @@ from coordinator.explain.generation import OF_EPOCHS
 from coordinator.observe.classic import classic_events
 from coordinator.observe.classic_lines import Gathered, Members, gathered_events
 from coordinator.observe.consumer import TopicNames, consumer_events
-from coordinator.observe.consumer_lines import ConsumerLines, end_epoch
+from coordinator.observe.consumer_lines import ConsumerLines, end_epoch, removed_by
 from coordinator.observe.evidence import ObservedEvent
 from coordinator.observe.known import CLASSIC, Event, KnownGroup, KnownMember, Removed, Telling
 from coordinator.observe.logs import statements as said
 from coordinator.observe.logs.client_statements import ClientStatement
 from coordinator.observe.logs.statements import OfGroup, Statement
+from coordinator.observe.ordering import Logged, Seen, in_order, members_of
 from coordinator.observe.places import Place, Source
 from coordinator.observe.polled import absent_events, polled_events
-from coordinator.observe.records.stored import ClassicGroup, ConsumerMember, GroupRecord
+from coordinator.observe.records.stored import ClassicGroup, GroupRecord
 from coordinator.observe.refusals import Refusal, Refusals, refusal_of
 from coordinator.observe.typed import with_causes
 
 if TYPE_CHECKING:
     from coordinator.observe.poll import PresentGroup
 
-Logged = Statement | ClientStatement
-"""A line of a broker, or of a client that was refused."""
-Seen = tuple[Place, GroupRecord] | Logged
-
 GONE_AT_ONCE_MS: Final = 1_000
+WITHOUT_RECORDS: Final = frozenset({"share", "streams"})
 REBALANCE_BEGINS_MS: Final = 60_000
 """So long after a line about a member of a classic group a rebalance may follow that it is part of."""
-LINE_AHEAD_MS: Final = 30
-"""A line is written so much later than its record at most, by the clock of the same broker."""
-
-
-def in_order(records: Iterable[tuple[Place, GroupRecord]], statements: Iterable[Logged]) -> Iterator[Seen]:
-    """What was seen in order of time, each kind in its own order: a line comes before the record that it tells of."""
-    lines = deque(statements)
-    for place, record in records:
-        while lines and _is_before(lines[0], place):
-            yield lines.popleft()
-        yield place, record
-    yield from lines
-
-
-def _is_before(statement: Logged, record: Place) -> bool:
-    return statement.place.time_ms - ahead_ms(statement) <= record.time_ms
-
-
-def ahead_ms(statement: Logged) -> int:
-    """How much later than the record that it tells of a line may be, and still comes before it."""
-    return LINE_AHEAD_MS if isinstance(statement, _WITH_A_RECORD) else 0
-
-
-_WITH_A_RECORD: Final = (
-    said.GroupStabilized,
-    said.GroupsDeleted,
-    said.GroupDied,
-    said.AssignmentReceived,
-    said.GroupEmptied,
-    said.ConsumerJoined,
-    said.ConsumerReplaced,
-    said.ConsumerLate,
-    said.SessionExpired,
-    said.MemberLeft,
-    said.LeftForAMoment,
-    said.EpochBumped,
-    said.TargetComputed,
-)
-"""Statements whose record is written at the same time."""
-
-
-def members_of(records: Iterable[tuple[Place, GroupRecord]]) -> Members:
-    """Who had which member id, by all records."""
-    found: dict[str, KnownMember] = {}
-    for _, record in records:
-        found.update(members_in(record))
-    return Members(found)
-
-
-def members_in(record: GroupRecord) -> Iterator[tuple[str, KnownMember]]:
-    """Member id → who has it, by one record."""
-    if isinstance(record, ClassicGroup):
-        for each in record.members:
-            yield (
-                each.member_id,
-                KnownMember(
-                    each.member_id,
-                    each.client_id,
-                    each.client_host,
-                    each.group_instance_id,
-                    each.topics,
-                    each.digest,
-                    session_timeout_ms=each.session_timeout_ms or None,
-                    rebalance_timeout_ms=each.rebalance_timeout_ms or None,
-                ),
-            )
-    elif isinstance(record, ConsumerMember) and record.topics is not None:
-        who = (record.member_id, record.client_id, record.client_host, record.group_instance_id)
-        yield record.member_id, KnownMember(*who, record.topics, record.digest)
 
 
 class ObserverState(msgspec.Struct):
@@ -206,6 +134,8 @@ class GroupObserver:
     # ---- records
 
     def _take_record(self, place: Place, record: GroupRecord) -> None:
+        if self._known.polled is not None:  # records may be read by now, and count otherwise than polls do
+            self._known = KnownGroup(seq=self._known.seq)
         if isinstance(record, ClassicGroup):
             self._take_classic(place, record)
             return
@@ -273,7 +203,7 @@ class GroupObserver:
         if isinstance(statement, (said.GroupLoaded, said.GroupUnloaded)):
             self._take_move(statement)
             return
-        if not self._has_records:
+        if not self._is_of_records(statement):
             self._known.has_lines = True
         # A group that becomes a classic one prepares a rebalance before its records say so.
         is_epochs = self._known.protocol in OF_EPOCHS and not isinstance(statement, _OF_CLASSIC_GROUPS)
@@ -290,6 +220,11 @@ class GroupObserver:
             (self._waiting if current is None or current.is_complete else current.changes).append(statement)
         elif isinstance(statement, said.GroupDied):
             self._deleted(statement, Cause.NO_OFFSETS)
+
+    def _is_of_records(self, statement: Statement) -> bool:
+        """Whether records tell what the line says: those of share and streams groups are not read."""
+        kinds = {self._known.protocol, getattr(statement, "protocol", None)}
+        return self._has_records and not kinds & WITHOUT_RECORDS
 
     def _take_move(self, statement: said.GroupLoaded | said.GroupUnloaded) -> None:
         """A broker gave the group up, or took it: a broker that did not have it last gives up nothing."""
@@ -336,7 +271,7 @@ class GroupObserver:
 
     def _deleted(self, statement: Statement, cause: Cause) -> None:
         """The group is gone. Where its records can be seen, one of them says so then, and the line why."""
-        if self._has_records:
+        if self._is_of_records(statement):
             self._gone = statement.place, cause
             return
         self._finish(statement.place)
@@ -389,25 +324,10 @@ class GroupObserver:
         if how is not None:
             self._explained[getattr(statement, "member_id", "")] = how
         self._lines.note(statement)
-        if not self._has_records:
+        if not self._is_of_records(statement):
             telling = self._telling(statement.place)
             self._lines.tell(telling, statement, self._members)
             self._keep(telling, is_inferred=False)
-
-
-def removed_by(statement: Statement) -> Removed | None:
-    """How a member of a consumer group went, by a line; None: the line tells of no member that goes."""
-    match statement:
-        case said.SessionExpired():
-            return Removed(Cause.SESSION_EXPIRED)
-        case said.ConsumerLate(missing="sync"):
-            return Removed(Cause.SYNC_TIMEOUT)
-        case said.ConsumerLate():
-            return Removed(Cause.REBALANCE_TIMEOUT)
-        case said.MemberLeft():
-            text = statement.client_reason
-            return Removed(Cause.MEMBER_LEFT, None if text == "not provided" else text)
-    return None
 
 
 _OF_CONSUMER_GROUPS: Final = (

@@ -17,11 +17,12 @@ from coordinator.observe.alignment import is_confirmed, member_ids, record_key
 from coordinator.observe.classic_lines import Members
 from coordinator.observe.consumer import TopicNames
 from coordinator.observe.evidence import ObservedEvent
-from coordinator.observe.group import GroupObserver, ahead_ms, members_in
+from coordinator.observe.group import GroupObserver
 from coordinator.observe.kept_group import KeptGroup, LineMark, kept_group, observer_state
 from coordinator.observe.known import Removed
 from coordinator.observe.logs.client_statements import ClientStatement
 from coordinator.observe.logs.statements import OfGroup
+from coordinator.observe.ordering import ahead_ms, members_in
 from coordinator.observe.places import Place
 from coordinator.observe.poll import LIST_GROUPS, PresentGroup
 from coordinator.observe.records.stored import GroupRecord

@@ -51,7 +51,8 @@ class ObservedHistory(GroupHistory):
             earlier = [each for each in self.loads if each.seq < load.seq]
             before = self.move_of(earlier[-1]).broker if earlier else None
             return Move(taken.broker_id, None if before == taken.broker_id else before)
-        return Move(taken.broker_id, given_up[0].broker_id, max(0, taken.time_ms - given_up[0].time_ms))
+        away_ms = max(0, taken.time_ms - given_up[0].time_ms)
+        return Move(taken.broker_id, given_up[0].broker_id, None if taken.source is Source.POLL else away_ms)
 
     @property
     def counts_polls(self) -> bool:

@@ -8,6 +8,8 @@ Where lines tell what happens, a poll adds how the group is (`group.snapshot`) a
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from coordinator.audit.schema import PARTITIONS_NAMED_MAX, TopicPartitions
 from coordinator.explain.generation import CLASSIC, OF_EPOCHS
 from coordinator.observe.classic import change_members
@@ -43,6 +45,7 @@ def polled_events(telling: Telling, now: "PresentGroup", before: Place | None, *
         else:
             _begin_in_the_middle(telling, now)
             return
+    _tell_move(telling, now, before)
     if now.type == CLASSIC and now.state not in SETTLED:
         return
     record = _as_record(now, known)
@@ -51,6 +54,17 @@ def polled_events(telling: Telling, now: "PresentGroup", before: Place | None, *
     else:
         telling.places = _places(before, now.place)
         _tell_changes(telling, now, record)
+
+
+def _tell_move(telling: Telling, now: "PresentGroup", before: Place | None) -> None:
+    """Another broker coordinates the group than at the poll before; lines tell it themselves."""
+    known, broker = telling.known, now.place.broker_id
+    if known.has_lines or broker is None:
+        return
+    if before is not None and known.coordinator is not None and known.coordinator != broker:
+        known.unloaded = msgspec.structs.replace(before, broker_id=known.coordinator)
+        telling.load(now.place)
+    known.coordinator = broker
 
 
 def absent_events(telling: Telling, before: Place | None, at: Place) -> None:
@@ -85,6 +99,7 @@ def _begin_in_the_middle(telling: Telling, now: "PresentGroup") -> None:
     known.seq += 1
     known.created_seq = known.seq
     known.protocol, known.protocol_type = now.type, now.protocol_type
+    known.coordinator = now.place.broker_id
     record = _as_record(now, known)
     _take_members(known, record)
     _tell_snapshot(telling, now)

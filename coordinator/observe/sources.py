@@ -13,13 +13,14 @@ from coordinator.observe.alignment import Records, aligned, credible
 from coordinator.observe.clients_said import aligned_clients, explained, goodbyes, removed_by_clients
 from coordinator.observe.consumer import TopicNames
 from coordinator.observe.errors import CannotObserve, NoRight
-from coordinator.observe.group import Logged, observed_events
+from coordinator.observe.group import observed_events
 from coordinator.observe.history import ObservedHistory
 from coordinator.observe.known import Removed
 from coordinator.observe.logs import statements as said
 from coordinator.observe.logs.client_statements import ClientStatement
 from coordinator.observe.logs.reader import read_broker_logs, read_client_logs
 from coordinator.observe.logs.statements import OfGroup, Statement
+from coordinator.observe.ordering import Logged
 from coordinator.observe.poll import PresentGroup, poll_group, wall_clock_ms
 from coordinator.observe.records.reader import read_offsets_partition
 from coordinator.observe.refusals import refusal_of

@@ -15,7 +15,7 @@ from coordinator.observe.logs.statements import MemberLeft, OfGroup
 from coordinator.observe.places import Place, Source
 from coordinator.observe.records.stored import ClassicGroup, ClassicMember, GroupRecord
 from tests.observe.observing import BOTH, SOURCES, observed, records_of, statements_of
-from tests.observe.recordings import Recording
+from tests.observe.recordings import Recording, recordings
 from tests.observe.test_recorded_causes import CASES
 
 LOG = "server.log"
@@ -156,3 +156,19 @@ def _calls_of_forged_lines(members: int) -> int:
 
 def test_a_forged_line_costs_the_same_in_a_large_group():
     assert _calls_of_forged_lines(members=1_000) == _calls_of_forged_lines(members=1)
+
+
+def test_lines_of_a_share_group_are_told_though_records_of_other_groups_are_read():
+    """Its own records are not: so nothing else tells who came and went."""
+    (recording,) = [each for each in recordings() if each.name == "k_share/4.3.1-consumer"]
+    (group,) = recording.groups
+    told = {}
+    for has_records in (False, True):
+        stream = GroupStream(group, str, has_records=has_records)
+        for number, each in enumerate(statements_of(recording, group)):
+            if isinstance(each, OfGroup) and each.group_id == group:
+                stream.put_line(LoggedStatement(each, LOG, (0, number), each.place.time_ms), 0.0)
+        events = stream.tell(lambda _: True, 0.0)
+        told[has_records] = [(type(each.event).__name__, each.event.seq) for each in events]
+    assert ("MemberJoined", 2) in told[True]
+    assert told[True] == told[False]

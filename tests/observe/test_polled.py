@@ -3,11 +3,15 @@
 from collections.abc import Sequence
 from typing import Final
 
+import msgspec
 import pytest
 
 from coordinator.audit.schema import TAGS, TopicPartitions
 from coordinator.client.group_members import DescribedMember
+from coordinator.explain.claims.notes import Loaded
 from coordinator.explain.makers.generation import claims_of
+from coordinator.explain.makers.notes import note_claims
+from coordinator.explain.sentences.notes import note
 from coordinator.explain.story import story_of
 from coordinator.observe.evidence import ObservedEvent
 from coordinator.observe.group_stream import GroupStream, LoggedStatement, PollOfGroup
@@ -17,6 +21,7 @@ from coordinator.observe.logs import statements as said
 from coordinator.observe.logs.statements import OfGroup
 from coordinator.observe.places import Place, Source
 from coordinator.observe.poll import DESCRIBED_BY, LIST_GROUPS, PresentGroup
+from coordinator.observe.records.stored import ClassicGroup, ClassicMember
 from coordinator.observe.words import how_known
 
 T0: Final = 1_700_000_000_000
@@ -183,6 +188,20 @@ def test_a_group_of_an_earlier_epoch_is_another_one_and_one_of_another_protocol_
     assert polls.history.group_type == "classic"
 
 
+def test_another_broker_coordinates_the_group_than_at_the_poll_before():
+    polls = Polls()
+    polls.poll(present(0, member("a", 0, 1)))
+    moved = present(1, member("a", 0, 1))
+    moved.place = msgspec.structs.replace(moved.place, broker_id=2)
+    assert polls.poll(moved) == ["group.loaded"]
+    again = present(2, member("a", 0, 1))
+    again.place = msgspec.structs.replace(again.place, broker_id=2)
+    assert polls.poll(again) == []
+    (claim,) = [each for each in note_claims(polls.history) if isinstance(each, Loaded)]
+    assert note(claim) == "the group moved from broker 1 to broker 2"
+    assert [str(each.outcome) for each in polls.history.generations] == ["stable"]
+
+
 def test_a_classic_group_in_the_middle_of_a_rebalance_is_told_when_it_is_stable():
     polls = Polls()
     polls.poll(present(0, member("a", 0, 1)))
@@ -249,8 +268,7 @@ def test_what_lines_tell_is_not_told_by_polls_again():
         polls.line(each, number + 5)
     assert polls.poll(present(3, member("a", 0), member("b", 1))) == ["group.snapshot"]
     history = polls.history
-    joined = [each for each in polls.events if TAGS[type(each.event)] == "member.joined"]
-    assert len(joined) == 2
+    assert [TAGS[type(each.event)] for each in polls.events].count("member.joined") == 2
     assert [each.generation_id for each in history.generations] == [1, 2]
     assert {each: known.partitions for each, known in history.members.items()} == {
         "a-id": {"orders": [0]},
@@ -295,6 +313,23 @@ def test_a_poll_that_was_asked_before_a_line_was_read_is_left_out():
     assert polls.line(left, 1)[-1] == "group.emptied"
     assert polls.history.members == {}
     assert polls.poll(present(2)) == []
+
+
+def test_records_that_may_be_read_by_now_count_otherwise_than_polls_did():
+    """A watcher that is started again with the right to read them: nothing says that the group was gone."""
+    polls = Polls()
+    for number in range(5):
+        polls.poll(present(number, member("a" if number % 2 else "b", 0, 1)))
+    kept = encode_group(polls.stream.kept)
+    polls.stream = GroupStream(GROUP, str, has_records=True)
+    polls.stream.go_on(decode_group(kept), polls.now)
+    members = [ClassicMember("c-id", "c", "/10.0.0.1", None, ["orders"], b"", {"orders": [0, 1]})]
+    record = ClassicGroup(GROUP, 2, "consumer", "range", "c-id", -1, members)
+    polls.stream.put_record(Place(Source.RECORD, "__consumer_offsets-1", T0 + 200_000, 7), record, polls.now)
+    told = polls.tell()
+    assert "group.removed" not in told
+    assert told[-1] == "generation.stable"
+    assert polls.history.generation_id == 2
 
 
 def test_a_group_with_too_many_partitions_names_none():

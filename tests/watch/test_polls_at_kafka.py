@@ -88,6 +88,16 @@ def sources_of(events: Sequence[dict[str, Any]]) -> set[str]:
     return {place["source"] for each in events for place in each["places"]}
 
 
+def wait_for_metrics(watch: Watching, *samples: str) -> None:
+    page = f"http://{watch.wait()['admin']}/metrics"
+
+    def are_there() -> bool:
+        lines = str(urlopen(page).read(), "utf-8").splitlines()
+        return all(each in lines for each in samples)
+
+    wait_for(are_there, SECONDS, f"{samples}", every_ms=300)
+
+
 def joined(folder: Path, kafka: RunningKafka, group: str, name: str, **more: Any) -> RdkafkaMember:
     settings = {"client.id": name, "session.timeout.ms": 6_000, "heartbeat.interval.ms": 300, **more}
     return RdkafkaMember(folder, kafka.bootstrap, group, ["orders"], **settings)
@@ -108,7 +118,8 @@ def test_a_share_group_and_a_streams_group_are_told_by_polls(
         pytest.skip(str(missing))
     share = [str(require_java()), "-cp", f"{kafka_jars()}/*", SHARE_CONSUMER, "--bootstrap-server", kafka.bootstrap]
     share += ["--topic", "orders", "--group", "shared"]
-    with into(tmp_path / "watch", kafka.bootstrap, "--poll-every-ms", "500") as watch, ExitStack() as running:
+    arguments = ("--poll-every-ms", "500", "--admin", "127.0.0.1:0")
+    with into(tmp_path / "watch", kafka.bootstrap, *arguments) as watch, ExitStack() as running:
         first, copier = (
             java(*share),
             java(*streams, kafka.bootstrap, "copying", str(tmp_path / "state"), "orders", "copies"),
@@ -122,6 +133,15 @@ def test_a_share_group_and_a_streams_group_are_told_by_polls(
         assert {place["name"] for each in copying for place in each["places"]} <= {"ListGroups", "StreamsGroupDescribe"}
         owned = [each["partitions"] for each in copying if each["kind"] == "member.assigned"]
         assert owned[-1] == {"orders": [0, 1, 2, 3]}
+        page = f"http://{watch.wait()['admin']}/metrics"
+
+        def have_lag() -> bool:
+            """Both have read something: a share group begins with what comes after it."""
+            produce(kafka, PARTITIONS)
+            text = str(urlopen(page).read(), "utf-8")
+            return all(f'coordinator_group_lag{{group="{each}"}} ' in text for each in ("shared", "copying"))
+
+        wait_for(have_lag, SECONDS, "the lag of both", every_ms=500)
         second = java(*share)
         running.callback(second.kill)
         joined = [each for each in told(watch, "shared", "member.joined", 2) if each["kind"] == "member.joined"]
@@ -140,18 +160,10 @@ def test_the_lag_of_all_groups_is_in_the_metrics(kafka: RunningKafka, tmp_path: 
     partition = '{group="lagging",partition="0",topic="orders"}'
     arguments = ("--poll-every-ms", "500", "--admin", "127.0.0.1:0")
     with into(tmp_path / "watch", kafka.bootstrap, *arguments) as watch:
-        page = f"http://{watch.wait()['admin']}/metrics"
-
-        def wait_for_metrics(*samples: str) -> None:
-            def are_there() -> bool:
-                lines = urlopen(page).read().decode().splitlines()
-                return all(each in lines for each in samples)
-
-            wait_for(are_there, SECONDS, f"{samples}", every_ms=300)
-
         with joined(tmp_path, kafka, "lagging", "pod-1", **{"enable.auto.commit": True}) as member:
             member.holds(PARTITIONS)
             wait_for_metrics(
+                watch,
                 'coordinator_group_members{group="lagging"} 1.0',
                 'coordinator_group_lag{group="lagging"} 0.0',
                 f"coordinator_group_partition_lag{partition} 0.0",
@@ -159,6 +171,7 @@ def test_the_lag_of_all_groups_is_in_the_metrics(kafka: RunningKafka, tmp_path: 
             member.close()
         produce(kafka, PARTITIONS)
         wait_for_metrics(
+            watch,
             'coordinator_group_state{group="lagging",state="Empty"} 1.0',
             f'coordinator_group_lag{{group="lagging"}} {PARTITIONS}.0',
             f"coordinator_group_partition_lag{partition} 1.0",

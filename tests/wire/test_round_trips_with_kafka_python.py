@@ -113,4 +113,11 @@ def test_all_apis_are_compared_that_they_have() -> None:
     missing = {api.name for api in APIS.values()} - {api.name for api, _ in KINDS}
     of_this_server = {"AlterGroupOwners", "DescribeGroupOwners"}
     tokens = {f"{verb}DelegationToken" for verb in ("Create", "Renew", "Expire", "Describe")}
-    assert missing == {"ConsumerGroupHeartbeat", "ConsumerGroupDescribe"} | of_this_server | tokens
+    newer = {
+        "ConsumerGroupHeartbeat",
+        "ConsumerGroupDescribe",
+        "DescribeShareGroupOffsets",
+        "ShareGroupDescribe",
+        "StreamsGroupDescribe",
+    }
+    assert missing == newer | of_this_server | tokens

@@ -123,5 +123,12 @@ def test_kafka_python_has_all_apis_but_the_consumer_protocols() -> None:
     records = {each.name for each in DEFINITIONS.values() if each.kind == "record"}
     of_this_server = {"AlterGroupOwners", "DescribeGroupOwners"}
     tokens = {f"{verb}DelegationToken" for verb in ("Create", "Renew", "Expire", "Describe")}
-    newer = {"ConsumerGroupHeartbeat", "ConsumerGroupDescribe", "ConnectProtocolAssignment"}
+    newer = {
+        "ConnectProtocolAssignment",
+        "ConsumerGroupDescribe",
+        "ConsumerGroupHeartbeat",
+        "DescribeShareGroupOffsets",
+        "ShareGroupDescribe",
+        "StreamsGroupDescribe",
+    }
     assert missing - records == newer | of_this_server | tokens

@@ -18,6 +18,7 @@ public final class StreamsMember {
         properties.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, arguments[0]);
         properties.put(StreamsConfig.APPLICATION_ID_CONFIG, arguments[1]);
         properties.put(StreamsConfig.STATE_DIR_CONFIG, arguments[2]);
+        properties.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 500);
         properties.put(StreamsConfig.GROUP_PROTOCOL_CONFIG, GroupProtocol.STREAMS.name().toLowerCase());
         properties.put(StreamsConfig.DEFAULT_KEY_SERDE_CLASS_CONFIG, Serdes.BytesSerde.class);
         properties.put(StreamsConfig.DEFAULT_VALUE_SERDE_CLASS_CONFIG, Serdes.BytesSerde.class);
