@@ -4,21 +4,21 @@ What clients sent is in the fields of a line. In no style may it end the line, m
 """
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, tzinfo
 from typing import Any, Final
 
 import msgspec
 
+from coordinator.logger import LEVELS
+
 EVENT_WIDTH: Final = 30
 """Columns of the event, so that fields begin in the same column."""
-
-_is_plain: Final = re.compile(r"""[^\s="']+""").fullmatch
 
 RESET, BOLD, DIM, RED, GREEN, YELLOW, CYAN, MAGENTA = (
     f"\x1b[{code}m" for code in ("0", "1", "2", "31", "32", "33", "36", "35")
 )
+IN_BRACKETS: Final = {level: f"[{level:<9}]" for level in LEVELS}
 LEVEL_COLOURS: Final = {"debug": GREEN, "info": GREEN, "warning": YELLOW, "error": RED}
 
 
@@ -56,9 +56,10 @@ class TimeText:
 
 def value_text(value: Any) -> str:
     """A value of a field; quoted with escapes if it is empty, or could be taken for more than one word."""
-    if isinstance(value, str):
-        return value if _is_plain(value) and value.isprintable() else repr(value)
-    return repr(value)
+    quoted = repr(value)
+    if type(value) is not str or not value or len(quoted) != len(value) + 2:
+        return quoted
+    return quoted if " " in value or "=" in value or "'" in value or '"' in value else value
 
 
 def fields_text(fields: Mapping[str, Any]) -> str:
@@ -73,8 +74,8 @@ def text_style() -> Style:
     def text(line: Line) -> str:
         second, ms = time_text.of(line.time_s)
         after = f"\n{line.traceback}\n" if line.traceback else "\n"
-        head = f"{second}.{ms:03d}+00:00 [{line.level:<9}]"
-        return f"{head} {line.event:<{EVENT_WIDTH}}{fields_text(line.fields)}{after}"
+        event = line.event.ljust(EVENT_WIDTH)
+        return f"{second}.{ms:03d}+00:00 {IN_BRACKETS[line.level]} {event}{fields_text(line.fields)}{after}"
 
     return text
 
