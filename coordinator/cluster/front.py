@@ -1,7 +1,7 @@
 """Building of what takes requests from clients: a node's own port, and a port for each broker."""
 
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
@@ -36,9 +36,6 @@ from coordinator.front.login_limits import LoginLimits, LoginTerms
 from coordinator.front.node_loop import NodeLoop
 from coordinator.front.request_dispatcher import RequestDispatcher
 from coordinator.security.protocols import SecurityProtocol
-
-if TYPE_CHECKING:
-    pass
 
 WITHOUT_LOGIN: Final = {
     SecurityProtocol.SASL_PLAINTEXT: SecurityProtocol.PLAINTEXT,
