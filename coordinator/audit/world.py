@@ -50,6 +50,9 @@ class Topic(msgspec.Struct, frozen=True):
 
 
 NO_TOPIC: Final = Topic(0, bytes(16))
+LAG_MIN: Final = -(1 << 63)
+LAG_MAX: Final = (1 << 63) - 1
+"""The bounds of an int64, which a lag is written as. Clients commit any offset, so a sum of lags may exceed them."""
 
 
 class CommittedPartition(msgspec.Struct, frozen=True):
@@ -120,8 +123,8 @@ def committed_partitions(offsets: OffsetsByTopic, cluster: Cluster) -> list[Comm
 def group_lag(offsets: OffsetsByTopic, cluster: Cluster) -> int | None:
     """The lag, see `partition_lag`, summed over the group's committed partitions whose log is here.
 
-    None if there is no such partition, or if the group has committed more than `PARTITIONS_NAMED_MAX` partitions,
-    which would take too long.
+    It is kept within an int64. None if there is no such partition, or if the group has committed more than
+    `PARTITIONS_NAMED_MAX` partitions, which would take too long.
     """
     if not offsets or committed_count(offsets) > schema.PARTITIONS_NAMED_MAX:
         return None
@@ -131,7 +134,10 @@ def group_lag(offsets: OffsetsByTopic, cluster: Cluster) -> int | None:
         for partition, committed in of_topic.items()
         if (lag := partition_lag(cluster, topic, partition, committed.offset)) is not None
     ]
-    return sum(lags) if lags else None
+    if not lags:
+        return None
+    lag = sum(lags)
+    return lag if LAG_MIN <= lag <= LAG_MAX else LAG_MIN if lag < 0 else LAG_MAX
 
 
 class World:

@@ -1,6 +1,9 @@
-"""What is told of topics, where the cluster has not told of all of them yet."""
+"""What the audit reads of topics and their logs, where clients or the cluster tell it something unusual."""
 
-from coordinator.audit.world import NO_TOPIC, NoCluster, Topic, World
+import pytest
+
+from coordinator.audit.world import LAG_MAX, LAG_MIN, NO_TOPIC, NoCluster, Topic, World, group_lag
+from coordinator.core.offsets.records import CommittedOffset
 
 ORDERS = "orders"
 PAYMENTS = "payments"
@@ -43,3 +46,20 @@ def test_a_topic_of_which_nothing_is_known_has_not_vanished():
     before = world(orders=4).topics({ORDERS})
     assert world().topic_changes(before) == {}
     assert world(orders=0).topic_changes(before) == {ORDERS: [4, 0]}
+
+
+class Logs(NoCluster):
+    """All partitions have the same log end offset."""
+
+    def __init__(self, end_offset: int) -> None:
+        self.end_offset = end_offset
+
+    def log_end_offset(self, topic: str, partition: int) -> int:
+        return self.end_offset
+
+
+@pytest.mark.parametrize(("end_offset", "committed", "lag"), [(3, LAG_MAX, LAG_MIN), (LAG_MAX, 0, LAG_MAX), (9, 7, 4)])
+def test_a_lag_fits_into_the_record_whatever_clients_commit(end_offset: int, committed: int, lag: int):
+    """Two commits of the largest offset made each event of the group fail."""
+    offsets = {ORDERS: {index: CommittedOffset(committed, -1, "", 0) for index in range(2)}}
+    assert group_lag(offsets, Logs(end_offset)) == lag
