@@ -4,8 +4,8 @@ from collections import deque
 from typing import Final, NamedTuple
 
 from coordinator.core.causes import Cause
+from coordinator.explain.changes import Joining, Removal
 from coordinator.explain.facts import RETURN_MS, Facts, densest
-from coordinator.explain.generation import Joining, Removal
 from coordinator.explain.identities import identity
 
 WINDOW_MS: Final = 10 * 60_000

@@ -7,8 +7,9 @@ from functools import cached_property
 from itertools import chain
 from typing import Final, TypeVar
 
+from coordinator.explain.changes import Joining, Removal, Replacement
 from coordinator.explain.claims.findings import Identity
-from coordinator.explain.generation import Generation, Joining, Outcome, Removal, Replacement
+from coordinator.explain.generation import Generation, Outcome
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.identities import identity
 

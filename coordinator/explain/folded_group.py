@@ -5,8 +5,9 @@ from typing import Final, NamedTuple
 
 from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent, MemberRef
+from coordinator.explain.changes import Changes
 from coordinator.explain.claims.findings import Identity
-from coordinator.explain.generation import CLASSIC, Changes, Gap, Generation, Outcome
+from coordinator.explain.generation import CLASSIC, Gap, Generation, Outcome
 from coordinator.explain.known_member import KnownMember
 from coordinator.explain.owners import Owners
 from coordinator.explain.reconciliation import Reconciliations

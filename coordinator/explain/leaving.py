@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from coordinator.explain.generation import Removal
+from coordinator.explain.changes import Removal
 
 # What Kafka's own consumer says when it leaves or rejoins (KIP-800; AbstractCoordinator.maybeLeaveGroup).
 POLL_TIMEOUT: Final = "consumer poll timeout has expired"

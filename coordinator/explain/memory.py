@@ -6,8 +6,9 @@ from typing import Final
 import msgspec
 
 from coordinator.audit import schema
+from coordinator.explain.changes import Changes
 from coordinator.explain.folded_group import Sign
-from coordinator.explain.generation import CLASSIC, Changes, Generation, Outcome
+from coordinator.explain.generation import CLASSIC, Generation, Outcome
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.known_member import KnownMember
 from coordinator.explain.owners import Owners

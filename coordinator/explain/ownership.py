@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from coordinator.audit.schema import MemberRef
-from coordinator.explain.generation import Generation, Outcome, Removal, Replacement
+from coordinator.explain.changes import Removal, Replacement
+from coordinator.explain.generation import Generation, Outcome
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.owners import Partition
 

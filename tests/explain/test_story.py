@@ -4,8 +4,9 @@ import pytest
 
 from coordinator.audit.schema import MemberRef, RequestRejected
 from coordinator.core.causes import Cause
+from coordinator.explain.changes import Removal
 from coordinator.explain.claims.course import PendingIds
-from coordinator.explain.generation import Outcome, Removal
+from coordinator.explain.generation import Outcome
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.makers.causes import left_unsaid
 from coordinator.explain.makers.generation import claims_of

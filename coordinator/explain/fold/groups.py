@@ -8,9 +8,10 @@ import msgspec
 from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent, MemberSnapshot
 from coordinator.core.causes import Cause
+from coordinator.explain.changes import Changes
 from coordinator.explain.fold.members import take_removal
 from coordinator.explain.folded_group import PREPARING, REBALANCE_STATES, STABLE, FoldedGroup
-from coordinator.explain.generation import Changes, Outcome
+from coordinator.explain.generation import Outcome
 from coordinator.explain.known_member import KnownMember
 from coordinator.explain.owners import Owners
 from coordinator.explain.protocols.table import protocol_of

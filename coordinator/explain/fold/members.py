@@ -6,17 +6,9 @@ from typing import Any, Final
 from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent, MemberRef
 from coordinator.core.causes import Cause
+from coordinator.explain.changes import CAME_TOO_LATE, CHANGES_KEPT_MAX, Joining, Removal, Replacement, Resubscription
 from coordinator.explain.folded_group import STABLE, FoldedGroup
-from coordinator.explain.generation import (
-    CAME_TOO_LATE,
-    CHANGES_KEPT_MAX,
-    OF_EPOCHS,
-    Joining,
-    Outcome,
-    Removal,
-    Replacement,
-    Resubscription,
-)
+from coordinator.explain.generation import OF_EPOCHS, Outcome
 from coordinator.explain.identities import identity
 from coordinator.explain.known_member import KnownMember
 from coordinator.explain.owners import is_cooperative

@@ -6,8 +6,9 @@ from typing import Any, Final
 from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent
 from coordinator.core.causes import Cause
+from coordinator.explain.changes import Changes
 from coordinator.explain.folded_group import EMPTY, RECONCILED, STABLE, FoldedGroup
-from coordinator.explain.generation import OF_EPOCHS, Changes, LateTarget, Outcome
+from coordinator.explain.generation import OF_EPOCHS, LateTarget, Outcome
 from coordinator.explain.known_member import KnownMember
 from coordinator.explain.owners import without
 

@@ -11,10 +11,10 @@ from coordinator.audit.schema import (
     LeadershipTaken,
 )
 from coordinator.core.causes import Cause
+from coordinator.explain.changes import Removal
 from coordinator.explain.claims.claim import Evidence, Known, derived
 from coordinator.explain.claims.silences import AbsenceKind, CoordinatorAway, End, UnheardSinceStart
 from coordinator.explain.folded_group import Sign, start_key
-from coordinator.explain.generation import Removal
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.makers.context import Context
 

@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from coordinator.core.causes import Cause
+from coordinator.explain.changes import Removal
 from coordinator.explain.claims.advice import Advice, Try
 from coordinator.explain.claims.causes import AssignmentTooLarge, Caused, Evicted, Resubscribed
 from coordinator.explain.claims.claim import Claim, derived
@@ -14,7 +15,6 @@ from coordinator.explain.claims.course import GaveUpLate, HeldUp, PendingIds
 from coordinator.explain.claims.price import Moved, Unowned
 from coordinator.explain.claims.silences import Back
 from coordinator.explain.clients import JOIN_IN_POLL, all_are, sends_poll_interval
-from coordinator.explain.generation import Removal
 from coordinator.explain.identities import identity
 from coordinator.explain.leaving import Leaving
 from coordinator.explain.makers.assignors import EAGER_ASSIGNORS, cooperative, sticky

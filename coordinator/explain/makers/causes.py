@@ -12,6 +12,7 @@ from coordinator.audit.schema import (
     Trigger,
 )
 from coordinator.core.causes import Cause, InferredCause
+from coordinator.explain.changes import Removal
 from coordinator.explain.claims.causes import (
     AssignmentTooLarge,
     AssignorChanged,
@@ -41,7 +42,7 @@ from coordinator.explain.claims.claim import Claim, derived, seen, unknown
 from coordinator.explain.claims.silences import Muted, Refused, Silent, Unheard
 from coordinator.explain.clients import Library, library_of, never_says_why, sends_poll_interval
 from coordinator.explain.folded_group import FoldedGroup
-from coordinator.explain.generation import Generation, Removal
+from coordinator.explain.generation import Generation
 from coordinator.explain.leaving import MEMBER_ID_REQUIRED, OTHER_REJOINS, Leaving
 from coordinator.explain.makers.context import READ_AFTER_MS, Context
 

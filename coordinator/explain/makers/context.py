@@ -5,7 +5,8 @@ from typing import Final
 
 from coordinator.audit.schema import MemberRef, RequestRejected, Trigger
 from coordinator.core.causes import Cause
-from coordinator.explain.generation import Generation, Joining, Outcome, Removal, Replacement, Resubscription
+from coordinator.explain.changes import Joining, Removal, Replacement, Resubscription
+from coordinator.explain.generation import Generation, Outcome
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.identities import identity
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from coordinator.audit.schema import GroupLoaded, MemberRef
+from coordinator.explain.changes import Replacement
 from coordinator.explain.claims.claim import SEEN, seen
 from coordinator.explain.claims.notes import (
     AtTheCluster,
@@ -16,7 +17,7 @@ from coordinator.explain.claims.notes import (
 )
 from coordinator.explain.claims.silences import CoordinatorAway
 from coordinator.explain.folded_group import STABLE
-from coordinator.explain.generation import CONSUMER, Replacement
+from coordinator.explain.generation import CONSUMER
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.makers.absences import absences
 

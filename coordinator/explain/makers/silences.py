@@ -7,6 +7,7 @@ from itertools import chain, takewhile
 from coordinator.audit.schema import MemberRef
 from coordinator.core.causes import Cause
 from coordinator.explain import owners
+from coordinator.explain.changes import Joining, Removal
 from coordinator.explain.claims.claim import Claim, derived, seen
 from coordinator.explain.claims.silences import (
     Back,
@@ -18,7 +19,7 @@ from coordinator.explain.claims.silences import (
     StoodStill,
 )
 from coordinator.explain.facts import RETURN_MS
-from coordinator.explain.generation import Generation, Joining, Removal
+from coordinator.explain.generation import Generation
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.identities import identity
 from coordinator.explain.makers.context import Context

@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Final
 
 from coordinator.core.causes import Cause
+from coordinator.explain.changes import Replacement
 from coordinator.explain.claims.claim import derived
 from coordinator.explain.claims.findings import (
     Identity,
@@ -16,7 +17,6 @@ from coordinator.explain.claims.findings import (
     WastedInstanceId,
 )
 from coordinator.explain.facts import Facts, densest
-from coordinator.explain.generation import Replacement
 from coordinator.explain.makers.findings.comings import WINDOW_MS
 
 TAKEN_BACK: Final = 3
