@@ -8,8 +8,8 @@ from coordinator.explain.changes import Removal
 from coordinator.explain.claims.course import PendingIds
 from coordinator.explain.generation import Outcome
 from coordinator.explain.history import GroupHistory
-from coordinator.explain.makers.causes import left_unsaid
 from coordinator.explain.makers.generation import claims_of
+from coordinator.explain.makers.unsaid import left_unsaid
 from coordinator.explain.sentences import causes
 from coordinator.explain.sentences.telling import Telling
 from coordinator.explain.story import story_of

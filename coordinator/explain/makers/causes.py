@@ -1,13 +1,10 @@
 """Claims about why a rebalance began, and who came and went in it."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from coordinator.audit.schema import (
-    CoordinatorPaused,
     MemberRef,
-    OffsetsDeleted,
-    OffsetsExpired,
     RequestRejected,
     Trigger,
 )
@@ -21,12 +18,10 @@ from coordinator.explain.claims.causes import (
     DidNotComeBack,
     Evicted,
     FaultInjected,
-    Guess,
     Joined,
     Late,
     LeaderAsked,
     Left,
-    LeftUnsaid,
     Missing,
     Rejoined,
     RemovedByAdministrator,
@@ -35,16 +30,15 @@ from coordinator.explain.claims.causes import (
     TopicChanged,
     Undecided,
     Untold,
-    Usual,
     Way,
 )
 from coordinator.explain.claims.claim import Claim, derived, seen, unknown
 from coordinator.explain.claims.silences import Muted, Refused, Silent, Unheard
-from coordinator.explain.clients import Library, library_of, never_says_why, sends_poll_interval
-from coordinator.explain.folded_group import FoldedGroup
+from coordinator.explain.clients import Library, library_of
 from coordinator.explain.generation import Generation
 from coordinator.explain.leaving import MEMBER_ID_REQUIRED, OTHER_REJOINS, Leaving
-from coordinator.explain.makers.context import READ_AFTER_MS, Context
+from coordinator.explain.makers.context import Context
+from coordinator.explain.makers.unsaid import left_unsaid
 
 CONSUMERS: Final = "consumer"
 """The protocol type of consumers, whose protocols are assignors."""
@@ -365,73 +359,3 @@ def _another_assignor(context: Context) -> Iterator[Claim]:
     now = generation.protocol_name
     if previous is not None and now and before and now != before:
         yield AssignorChanged(before=before, now=now, evidence=derived(previous.last_seq, generation.last_seq))
-
-
-def left_unsaid(removals: Iterable[Removal], history: FoldedGroup) -> Iterator[LeftUnsaid]:
-    """About those of these members that left without a reason."""
-    left = (each for each in removals if each.cause is Cause.MEMBER_LEFT and not each.gives_no_reason)
-    unsaid = [each for each in left if Leaving(each).is_unknown]
-    if len(unsaid) > 1:
-        evidence = unknown(*(each.seq for each in unsaid))
-        usual = _usual_seen(history) or Usual.UNKNOWN
-        yield LeftUnsaid(members=tuple(each.member for each in unsaid), usual=usual, evidence=evidence)
-    elif unsaid:
-        is_topic_gone = any(_takes_topics(each, unsaid[0]) for each in history.deletions)
-        has_nothing = unsaid[0].owned == 0 or is_topic_gone
-        yield _why_unsaid(unsaid[0], _usual_seen(history), _read_late_ms(unsaid[0], history), has_nothing=has_nothing)
-
-
-def _read_late_ms(removal: Removal, history: FoldedGroup) -> int:
-    """How long its LeaveGroup may have waited to be read, as the coordinator stood still."""
-    for each in reversed(history.coordinator_events):
-        if isinstance(each, CoordinatorPaused) and 0 <= removal.at_ms - each.until_ms <= READ_AFTER_MS:
-            return each.until_ms - each.from_ms
-    return 0
-
-
-def _usual_seen(history: FoldedGroup) -> Usual | None:
-    """What is known of clients of another Kafka; None: their coordinator tells what they are."""
-    if not history.is_observed:
-        return None
-    return Usual.UNSEEN if history.reasons_are_seen else Usual.NOT_LOGGED
-
-
-def _takes_topics(deletion: OffsetsDeleted | OffsetsExpired, removal: Removal) -> bool:
-    """Whether a topic was deleted since a member committed last: what it had of it brings no records."""
-    is_deleted = isinstance(deletion, OffsetsDeleted) and deletion.cause is Cause.TOPIC_DELETED
-    return is_deleted and (removal.last_committed_ms or 0) <= deletion.time_ms <= removal.at_ms
-
-
-def _why_unsaid(removal: Removal, usual: Usual | None, read_late_ms: int, *, has_nothing: bool) -> LeftUnsaid:
-    """`read_late_ms`: how long its LeaveGroup may have been on its way."""
-    leaving, limit_ms = Leaving(removal), removal.rebalance_timeout_ms
-    idle_ms = leaving.idle_ms
-    if not sends_poll_interval(removal.member):
-        limit_ms = None
-    guess = Guess.NEITHER
-    if not has_nothing and idle_ms is not None and limit_ms is not None:  # who has nothing commits nothing
-        guess = Guess.CLOSED if idle_ms < limit_ms else Guess.POLL_TIMEOUT
-        is_forgotten = removal.was_loaded and removal.last_committed_ms is None  # a load takes that with it
-        if guess is Guess.POLL_TIMEOUT and (is_forgotten or (leaving.unanswered_ms or 0) - read_late_ms < limit_ms):
-            guess = Guess.NEITHER
-    return LeftUnsaid(
-        members=(removal.member,),
-        usual=usual or _usual(removal),
-        limit_ms=limit_ms,
-        idle_ms=idle_ms,
-        committed=idle_ms is not None and removal.last_committed_ms == removal.at_ms - idle_ms,
-        guess=guess,
-        evidence=unknown(removal.seq),
-    )
-
-
-def _usual(removal: Removal) -> Usual:
-    """Whether clients of this software give reasons when they leave (KIP-800)."""
-    member = removal.member
-    if not member.client_software_name and removal.was_loaded:
-        return Usual.FORGOTTEN
-    if library_of(member) is Library.JAVA:
-        return Usual.GIVES
-    if never_says_why(member):
-        return Usual.GIVES_NONE
-    return Usual.UNKNOWN if member.client_software_name else Usual.UNNAMED
