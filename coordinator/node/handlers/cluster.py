@@ -6,6 +6,7 @@ from typing import Any, Final, TypeVar
 
 from _wire.errors import ErrorCode
 from _wire.messages.api_versions import (
+    ApiVersion,
     ApiVersionsRequest,
     ApiVersionsResponse,
     FinalizedFeatureKey,
@@ -43,6 +44,10 @@ from coordinator.security.acls.model import SUPPORTED_OPERATIONS, ResourceType, 
 
 FEATURE_LEVEL_0_VERSION: Final = 4
 """The first version of ApiVersions whose clients accept 0 as the lowest level of a supported feature (KAFKA-17011)."""
+SUPPORTED_FEATURES: Final = [
+    SupportedFeatureKey(name=name, min_version=LOWEST_LEVEL, max_version=highest)
+    for name, highest in HIGHEST_LEVELS.items()
+]
 SHARE_KEY_VERSION: Final = 6
 """The first version of FindCoordinator that knows the keys of share groups (KIP-932)."""
 SHARE_PARTITION: Final = re.compile(r".+:[A-Za-z0-9_-]{22}:-?[0-9]+")
@@ -95,6 +100,8 @@ class ClusterHandlers:
         self._now_ms = now_ms
         self._metadata = metadata
         self._node_id = config[NODE_ID]
+        self._listed: list[ApiVersion] = []
+        """All APIs, made for the first client that asks: every connection begins with this answer."""
 
     def add_to(self, table: DispatchTable) -> None:
         table.add("ApiVersions", self.api_versions, versions=(0, 4))
@@ -107,8 +114,10 @@ class ClusterHandlers:
             return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
         if call.api_version >= SOFTWARE_NAME_VERSION:
             call.connection.software = software_of(request)
+        if not self._listed:
+            self._listed = [listed(self._served[key]) for key in sorted(self._served)]
         return ApiVersionsResponse(
-            api_keys=[listed(self._served[key]) for key in sorted(self._served)],
+            api_keys=self._listed,
             supported_features=_supported_features(call.api_version),
             finalized_features_epoch=self._image.features_epoch,
             finalized_features=[
@@ -312,10 +321,7 @@ def _supported_features(api_version: int) -> list[SupportedFeatureKey]:
     """The features whose lowest level `api_version` may name: before v4, Java clients 3.3 to 3.7 disconnect on a 0."""
     if api_version < FEATURE_LEVEL_0_VERSION and LOWEST_LEVEL == 0:
         return []
-    return [
-        SupportedFeatureKey(name=name, min_version=LOWEST_LEVEL, max_version=highest)
-        for name, highest in HIGHEST_LEVELS.items()
-    ]
+    return SUPPORTED_FEATURES
 
 
 def _cluster_operations(are_asked_for: bool) -> int:
