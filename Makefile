@@ -319,7 +319,7 @@ transcript: build ## run the commands of the tutorial, and write down what they 
 interop: build-tests ## play each scenario with each stock client, here and on Apache Kafka, and write docs/interop.md
 	@$(BIN)/python -m interop $(if $(TARGET),--target $(TARGET)) $(if $(ONLY),--only $(ONLY)) $(if $(SCENARIOS),--scenarios $(SCENARIOS))
 
-interop-ci: build-tests ## a part of interop in a few minutes, as CI does: this server, Python's clients in all scenarios, the others in five
+interop-ci: build-tests ## a part of interop in a few minutes, as CI does: this server, Python's clients in all scenarios, their oldest versions and other clients in some
 	@$(BIN)/python -m interop --ci
 
 screenshots: build-tests ## take the pictures of the live page in docs/images, of a server with consumers of its own (Chromium)

@@ -12,7 +12,7 @@ from typing import Final
 import click
 import msgspec
 
-from interop.builds import ALL, BUILT, PYTHON
+from interop.builds import ALL, BUILT, OLD_PYTHON, PYTHON
 from interop.matrix import PLAYERS, Matrix, OnKafka, load, on_kafka, run, stored
 from interop.play import Play, Result
 from interop.report import junit, problems, write_page
@@ -27,6 +27,17 @@ ON_KAFKA: Final = Path(__file__).parent / "on_kafka.json"
 
 CI_SCENARIOS: Final = ("first_join", "scale", "polite_leave", "killed", "commit_and_resume", "stream_reads_all")
 """What the clients that are not Python's play with --ci; the last one is for a client that joins no groups."""
+OLD_PYTHON_SCENARIOS: Final = (
+    *CI_SCENARIOS,
+    "stopped_and_back",
+    "static_restart",
+    "static_fencing",
+    "cooperative_assignor",
+    "subscription_changes",
+    "server_restarts",
+    "over_plain",
+)
+"""What the oldest versions of Python's clients play with --ci: where versions differed before."""
 
 
 def _names(known: Collection[str]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
@@ -47,7 +58,7 @@ def _names(known: Collection[str]) -> Callable[[click.Context, click.Parameter, 
     "--scenarios", default=",".join(SCENARIOS), callback=_names(SCENARIOS), help="Scenarios, comma-separated."
 )
 @click.option("--players", default=PLAYERS, show_default=True, type=click.IntRange(1, 16), help="Plays at a time.")
-@click.option("--ci", is_flag=True, help="This server: Python's clients in all scenarios, the others in five.")
+@click.option("--ci", is_flag=True, help="This server: Python's clients in all scenarios, others and old ones in some.")
 @click.option("--page/--no-page", default=None, help="Write docs/interop.md; by default after a whole matrix.")
 def main(
     targets: list[str], clients: list[str], scenarios: list[str], players: int, ci: bool, page: bool | None
@@ -60,6 +71,12 @@ def main(
         _main(targets, clients, scenarios, players, ci, page)
 
 
+def _is_played_in_ci(client: str, scenario: str) -> bool:
+    if client in PYTHON:
+        return True
+    return scenario in (OLD_PYTHON_SCENARIOS if client in OLD_PYTHON else CI_SCENARIOS)
+
+
 def _main(
     targets: list[str], clients: list[str], scenarios: list[str], players: int, ci: bool, page: bool | None
 ) -> None:
@@ -67,7 +84,7 @@ def _main(
     wanted = [(client, name) for name in scenarios for client in clients]
     if ci:
         targets = [OURS]
-        wanted = [(client, name) for client, name in wanted if client in PYTHON or name in CI_SCENARIOS]
+        wanted = [(client, name) for client, name in wanted if _is_played_in_ci(client, name)]
         clients = quick(clients)
     matrix = _play(clients, targets, wanted, players)
     matrix.on_kafka = msgspec.json.decode(ON_KAFKA.read_bytes(), type=OnKafka)

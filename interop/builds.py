@@ -255,12 +255,6 @@ ALL |= {
     for name in ("java", "confluent-kafka", "rdkafka", "franz-go")
 }
 """The clients that have the new group protocol (KIP-848) play with it, too."""
-PYTHON: Final = (
-    "kafka-python",
-    "kafka-python-2.0",
-    "aiokafka",
-    "aiokafka-0.8",
-    "confluent-kafka",
-    "confluent-kafka-2.0",
-    "confluent-kafka-consumer",
-)
+PYTHON: Final = ("kafka-python", "aiokafka", "confluent-kafka", "confluent-kafka-consumer")
+OLD_PYTHON: Final = ("kafka-python-2.0", "aiokafka-0.8", "confluent-kafka-2.0")
+"""The oldest versions that are still in wide use."""
