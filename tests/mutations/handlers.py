@@ -32,8 +32,8 @@ MUTANTS: Final = (
     Mutant(
         "only the first partitions are listed",
         "GroupHandlers._list",
-        "shards = self._node.coordinator.shards",
-        "shards = self._node.coordinator.shards[:2]",
+        "shards = self._coordinator.shards",
+        "shards = self._coordinator.shards[:2]",
     ),
     Mutant(
         "the parts of a request have no version",

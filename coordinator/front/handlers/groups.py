@@ -88,6 +88,7 @@ class GroupHandlers:
 
     def __init__(self, node: GroupContext) -> None:
         self._node = node
+        self._coordinator, self._pending = node.coordinator, node.pending
         self._answers = LargeAnswers(node)
 
     def add_to(self, table: DispatchTable) -> None:
@@ -107,29 +108,35 @@ class GroupHandlers:
         """Queue a request for the group that it names."""
         operation = api.operation
         prepared = request if operation.prepare is None else operation.prepare(request, context)
-        if type(prepared) is GeneratorType:
+        kind = type(prepared)
+        if kind is GeneratorType:
             return self._enqueue_when_prepared(operation, request, prepared, context)
-        return self._enqueue_prepared(operation, request, prepared, context)
+        if kind is Answer:
+            return self._answered(operation, request, prepared, context)
+        context.request_id = self._pending.register(context.connection)
+        self._coordinator.enqueue(operation, request.group_id, prepared, context)
+        return DEFERRED
 
     def _enqueue_when_prepared(
         self, operation: Operation, request: Any, steps: Steps[Any], context: RequestContext
     ) -> Steps[Any]:
         prepared = yield from steps
-        return self._enqueue_prepared(operation, request, prepared, context)
-
-    def _enqueue_prepared(self, operation: Operation, request: Any, prepared: Any, context: RequestContext) -> Any:
-        if isinstance(prepared, Answer):
-            if prepared.rejected is not None:
-                self._tell(operation, request, prepared.rejected, context)
-            return prepared.response
-        context.request_id = self._node.pending.register(context.connection)
-        self._node.coordinator.enqueue(operation, request.group_id, prepared, context)
+        if type(prepared) is Answer:
+            return self._answered(operation, request, prepared, context)
+        context.request_id = self._pending.register(context.connection)
+        self._coordinator.enqueue(operation, request.group_id, prepared, context)
         return DEFERRED
+
+    def _answered(self, operation: Operation, request: Any, answer: Answer, context: RequestContext) -> Any:
+        """The answer that needs no group; the audit of the group is told if it was rejected."""
+        if answer.rejected is not None:
+            self._tell(operation, request, answer.rejected, context)
+        return answer.response
 
     def _tell(self, operation: Operation, request: Any, error: ErrorCode, context: RequestContext) -> None:
         """Let the audit of the group know of a request that was answered without it."""
         rejected = RejectedRequest(operation.name, request, error)
-        self._node.coordinator.enqueue(operations.REPORT_REJECTION, request.group_id, rejected, context)
+        self._coordinator.enqueue(operations.REPORT_REJECTION, request.group_id, rejected, context)
 
     def _enqueue_parts(
         self, api: ManyGroups, request: Any, context: RequestContext, *, is_prepared: bool = False
@@ -151,11 +158,11 @@ class GroupHandlers:
         if api.bytes_of is not None and not is_small:
             size_bytes = self._answers.bytes_of(api.bytes_of, *first)
             if size_bytes > MUCH_BYTES:
-                ask = partial(self._node.coordinator.enqueue, api.operation, *first, context)
+                ask = partial(self._coordinator.enqueue, api.operation, *first, context)
                 return self._answers.in_turn(size_bytes, context, ask)
         # What nearly every client sends: the response needs no merging.
-        context.request_id = self._node.pending.register(context.connection)
-        self._node.coordinator.enqueue(api.operation, first[0], first[1], context)
+        context.request_id = self._pending.register(context.connection)
+        self._coordinator.enqueue(api.operation, first[0], first[1], context)
         return DEFERRED
 
     def _enqueue_parts_when_prepared(self, api: ManyGroups, steps: Steps[Any], context: RequestContext) -> Steps[Any]:
@@ -172,20 +179,20 @@ class GroupHandlers:
             return (yield from self._answers.merged_in_turn(many, size_bytes, context))
         asked = Asked(
             api.operation.name,
-            partial(self._node.coordinator.enqueue, api.operation),
+            partial(self._coordinator.enqueue, api.operation),
             lambda group_ids, responses: api.merge(responses),
         )
-        context.request_id = self._node.pending.register(context.connection)
+        context.request_id = self._pending.register(context.connection)
         Portions(self._node, asked, context, iter(many.parts())).begin()
         return DEFERRED
 
     def _list(self, request: Any, context: RequestContext) -> Any:
-        if sum(len(shard.machine.states) for shard in self._node.coordinator.shards) > GROUPS_LISTED_AT_ONCE:
+        if sum(len(shard.machine.states) for shard in self._coordinator.shards) > GROUPS_LISTED_AT_ONCE:
             return self._answers.list_in_turn(request, context)
-        request_id = context.request_id = self._node.pending.register(context.connection)
-        shards = self._node.coordinator.shards
-        part_ids = self._node.pending.fan_out(request_id, len(shards), admin.merge_listed)
+        request_id = context.request_id = self._pending.register(context.connection)
+        shards = self._coordinator.shards
+        part_ids = self._pending.fan_out(request_id, len(shards), admin.merge_listed)
         for part_id, shard in zip(part_ids, shards, strict=True):
             part = part_of(context, part_id)
-            self._node.coordinator.enqueue_for_shard(operations.LIST_GROUPS, shard.partition, request, part)
+            self._coordinator.enqueue_for_shard(operations.LIST_GROUPS, shard.partition, request, part)
         return DEFERRED
