@@ -97,16 +97,24 @@ def coloured_style() -> Style:
     return text
 
 
+def json_value(value: Any) -> Any:
+    """A value as JSON has it: whatever is logged, the line can be written."""
+    if value is None or type(value) in (str, int, float, bool):
+        return value
+    return [json_value(each) for each in value] if type(value) in (list, tuple) else str(value)
+
+
 def json_style() -> Style:
     """One JSON object a line: `timestamp`, `level`, `event`, the fields, and `exception` where there is one."""
     time_text = TimeText("%Y-%m-%dT%H:%M:%S", UTC)
 
     def text(line: Line) -> str:
         second, ms = time_text.of(line.time_s)
-        told = {"timestamp": f"{second}.{ms:03d}+00:00", "level": line.level, "event": line.event} | line.fields
+        found = {"timestamp": f"{second}.{ms:03d}+00:00", "level": line.level, "event": line.event}
+        found |= {name: json_value(value) for name, value in line.fields.items()}
         if line.traceback:
-            told["exception"] = line.traceback
-        return f"{json.dumps(told, default=str)}\n"
+            found["exception"] = line.traceback
+        return f"{json.dumps(found)}\n"
 
     return text
 

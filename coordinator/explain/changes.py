@@ -167,7 +167,7 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
             return self.left_ms
         if self.last_heard_ms is not None:
             return min(self.last_sign_ms or self.last_heard_ms, self.at_ms)
-        # Its session began anew with a start of the coordinator, and nothing was heard in it.
+        # Its session began again when the coordinator started, and it sent nothing in that session.
         is_expired = self.cause is Cause.SESSION_EXPIRED
         return self.at_ms - (self.session_timeout_ms or 0) if is_expired else self.at_ms
 

@@ -22,12 +22,12 @@ from coordinator.front.node_loop import NodeLoop
 from coordinator.front.pending_requests import PendingRequests
 from coordinator.groups.audit_projection import AuditLog, AuditProjection
 from coordinator.groups.audit_schedule import WritesCheckpoints
+from coordinator.groups.background_work import GroupWork
 from coordinator.groups.coordinator import GroupCoordinator, MakeGroupShard
 from coordinator.groups.machines import make_state_machine
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.shared_partitions import SharedPartitions
 from coordinator.groups.state_machine import GroupStateMachine
-from coordinator.groups.work import GroupWork
 from coordinator.runtime.interfaces import LocalStore, Store
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.shard import RequestDrain, Shard

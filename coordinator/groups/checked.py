@@ -19,10 +19,10 @@ from coordinator.core.groups.states import EMPTY, GroupState
 from coordinator.core.groups.stored import StoredGroups, is_group_key, stores_group
 from coordinator.core.stored import Stored
 from coordinator.core.stored_batch import StoredBatch
+from coordinator.groups.background_work import GroupWork
 from coordinator.groups.offsets_stream import GroupReplay
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.state_machine import GroupObserver, GroupStateMachine, OnApplied
-from coordinator.groups.work import GroupWork
 from coordinator.runtime.batch import QueuedOperation
 from coordinator.runtime.interfaces import Replay, Store
 from coordinator.runtime.key_timers import KeyTimers

@@ -23,6 +23,7 @@ from coordinator.core.operation import Operation
 from coordinator.core.partitioning import partition_for
 from coordinator.deadlines import deadline_after
 from coordinator.groups.audit_schedule import AuditSchedule, WritesCheckpoints, audit_of
+from coordinator.groups.background_work import GroupWork, StartSteps
 from coordinator.groups.deleted_topics import DeletedTopics
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.shared_partitions import SharedPartitions
@@ -35,7 +36,6 @@ from coordinator.groups.timer_keys import (
     OffsetsCheckKey,
     SessionKey,
 )
-from coordinator.groups.work import GroupWork, StartSteps
 from coordinator.internal_topics import OFFSETS_TOPIC
 from coordinator.runtime.batch import ProjectionWrite, QueuedOperation
 from coordinator.runtime.coordinator_runtime import CoordinatorRuntime

@@ -4,9 +4,9 @@ import os
 from typing import Final
 
 from coordinator.core.decision import Environment
+from coordinator.groups.background_work import GroupWork
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.state_machine import GroupObserver, GroupStateMachine, OnApplied
-from coordinator.groups.work import GroupWork
 from coordinator.runtime.key_timers import KeyTimers
 
 SWITCH: Final = "COORDINATOR_DEBUG"

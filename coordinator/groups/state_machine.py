@@ -6,20 +6,20 @@ from typing import Any, Final, Protocol
 from coordinator.core.address_limits import AddressLimits, PendingMember
 from coordinator.core.decision import NOTHING, Decision, Environment, OperationContext
 from coordinator.core.event import Event
+from coordinator.core.groups.background_work import StartWork
 from coordinator.core.groups.events import GroupCreated, GroupRemoved
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.kinds import KINDS, new_group
 from coordinator.core.groups.states import STABLE, GroupState
 from coordinator.core.groups.stored import StoredGroups, records_of
-from coordinator.core.groups.work import StartWork
 from coordinator.core.offsets.events import OffsetsDeleted, TransactionalOffsetsCommitted, TransactionCompleted
 from coordinator.core.offsets.groups_in_transaction import GroupsInTransaction, producers_of
 from coordinator.core.operation import Scope
 from coordinator.core.stored_batch import StoredBatch
+from coordinator.groups.background_work import GroupWork, StartedWork
 from coordinator.groups.offsets_stream import GroupReplay
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.transition_log import log_transition
-from coordinator.groups.work import GroupWork, StartedWork
 from coordinator.runtime.batch import QueuedOperation, RecordsTooLarge
 from coordinator.runtime.interfaces import Store
 from coordinator.runtime.slices import Steps

@@ -246,7 +246,7 @@ REQUIREMENTS: Final[Mapping[str, tuple[Requirement, ...]]] = {
     "DescribeAcls": on_cluster(AclOperation.DESCRIBE),
     "CreateAcls": on_cluster(AclOperation.ALTER),
     "DeleteAcls": on_cluster(AclOperation.ALTER),
-    # Nothing is created, changed or told, whoever asks.
+    # No client can create, change or read anything with these.
     "CreateDelegationToken": NOTHING,
     "RenewDelegationToken": NOTHING,
     "ExpireDelegationToken": NOTHING,

@@ -47,7 +47,7 @@ class ObservedHistory(GroupHistory):
         if observed is None or not observed.places:
             return Move(load.node_id)
         taken, *given_up = observed.places
-        if not given_up:  # the line of the broker that gives it up may come after that of the one that takes it
+        if not given_up:  # the old broker may log that it unloads the group after the new one logs that it loads it
             earlier = [each for each in self.loads if each.seq < load.seq]
             before = self.move_of(earlier[-1]).broker if earlier else None
             return Move(taken.broker_id, None if before == taken.broker_id else before)

@@ -32,7 +32,7 @@ def polled_events(telling: Telling, now: "PresentGroup", before: Place | None, *
     """Tell what a poll shows. `before` is the poll before it, None at the first one.
 
     `was_absent`: if nothing is known of the group, that poll saw that there was none.
-    A classic group that rebalances is told of when it is stable: until then its members come and go.
+    A classic group that rebalances is reported once it is stable: until then its members change.
     """
     known = telling.known
     if known.protocol and (known.protocol != now.type or (now.epoch or 0) < _epoch(known)):
@@ -84,7 +84,7 @@ def _epoch(known: KnownGroup) -> int:
 
 
 def _goes_on(telling: Telling, now: "PresentGroup") -> bool:
-    """The group has another protocol, or counts anew: it goes on if a member is the same, else it is another one."""
+    """The protocol changed, or the epoch fell: with a member in common it is the same group, else another one."""
     known = telling.known
     if known.protocol != now.type and any(each.member_id in known.members for each in now.members):
         telling.convert(now.type)

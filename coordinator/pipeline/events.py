@@ -96,7 +96,7 @@ def read(value: bytes | None) -> tuple[AuditEvent | OtherEvent | ObservedEvent |
 
 
 def _read_observed(observed: ObservedEvent) -> tuple[ObservedEvent | None, str]:
-    """What was seen of another Kafka. What is not known is null, but for what says which event it is."""
+    """An event of another Kafka. Fields that are not known are null, but for those that identify the event."""
     event = observed.event
     if not all(type(getattr(event, name)) is needed for name, needed in _NEEDED.items()):
         return None, f"no valid {TAGS[type(event)]}: a field is null that says which event it is"

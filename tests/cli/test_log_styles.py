@@ -6,6 +6,7 @@ import time
 import pytest
 
 from coordinator.cli.log_styles import STYLES, Line, coloured_style
+from coordinator.cli.server_process import LOG_STYLES
 from coordinator.logger import traceback_text
 
 ALL = {**STYLES, "coloured": coloured_style}
@@ -16,6 +17,10 @@ AT_S = 1_764_417_600.125
 
 def line(**fields: object) -> Line:
     return Line(AT_S, "info", "group transition", fields)
+
+
+def test_the_option_has_all_styles():
+    assert set(LOG_STYLES) == set(STYLES)
 
 
 def test_text_has_time_level_event_and_fields_in_columns():
@@ -36,6 +41,14 @@ def test_json_is_an_object_a_line_with_the_types_of_the_fields():
         "generation": 3,
         "paths": "{'a'}",
     }
+
+
+@pytest.mark.parametrize("style", ALL)
+def test_any_value_can_be_written(style):
+    """An exception would end the thread that writes, and with it the log."""
+    values = {("topic", 0): b"\xff"}, [{1: object()}], float("inf"), 1 << 80, b"\x1b[2J", ValueError("x")
+    for value in values:
+        assert ALL[style]()(line(value=value)).count("\n") == 1
 
 
 def test_kafka_is_the_pattern_of_its_brokers_in_local_time(monkeypatch):

@@ -7,12 +7,12 @@ import msgspec
 import pytest
 
 from coordinator.core.decision import Environment, Topics
+from coordinator.core.groups.background_work import StartWork
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.kinds import KINDS, new_group
-from coordinator.core.groups.work import StartWork
 from coordinator.core.operation import Operation
 from coordinator.core.topic_listing import TopicListing
-from coordinator.groups.work import GroupWork, StartedWork
+from coordinator.groups.background_work import GroupWork, StartedWork
 from coordinator.runtime import slices
 from coordinator.runtime.slices import Slices
 from tests.core.deciding import environment_with

@@ -26,12 +26,12 @@ from coordinator.front.pending_requests import PendingRequests, Waiting
 from coordinator.groups.audit_checkpoints import AuditCheckpoints
 from coordinator.groups.audit_projection import AuditProjection
 from coordinator.groups.audit_stream import AuditStream
+from coordinator.groups.background_work import GroupWork
 from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.groups.machines import make_state_machine
 from coordinator.groups.offsets_stream import OffsetsStream
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.state_machine import GroupStateMachine
-from coordinator.groups.work import GroupWork
 from coordinator.log.config import LogConfig
 from coordinator.log.data_dirs.checkpoints import GROUP_AUDIT, CheckpointFile
 from coordinator.log.partition.partition_log import PartitionLog

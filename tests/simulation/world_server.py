@@ -17,10 +17,10 @@ from coordinator.front.group_parts import GroupParts
 from coordinator.front.node_loop import NodeLoop
 from coordinator.front.pending_requests import PendingRequests
 from coordinator.groups.audit_checkpoints import AuditCheckpoints
+from coordinator.groups.background_work import GroupWork
 from coordinator.groups.machines import make_state_machine
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.state_machine import GroupStateMachine
-from coordinator.groups.work import GroupWork
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.log.data_dirs.checkpoints import GROUP_AUDIT
 from coordinator.log.partition.partition_log import PartitionLog

@@ -36,9 +36,9 @@ from coordinator.core.consumer.offsets import OFFSET_RULES
 from coordinator.core.consumer.states import LIVE_STATES, STATES
 from coordinator.core.consumer.target_events import TargetComputationFailed
 from coordinator.core.consumer.workers import COMPUTE_TARGET, RESOLVE_PATTERNS, RESUME_LOADED
+from coordinator.core.groups.background_work import Worker
 from coordinator.core.groups.kind import CONSUMER_NAME, GroupKind, KindEvents
 from coordinator.core.groups.states import EMPTY, STABLE, GroupState
-from coordinator.core.groups.work import Worker
 
 COUNTED_CAUSES: Final = frozenset(
     {Cause.NEW_MEMBER, Cause.METADATA_CHANGED, Cause.STATIC_REPLACED, Cause.TOPICS_CHANGED}

@@ -9,8 +9,8 @@ from coordinator.core.consumer.member import MemberState
 from coordinator.core.consumer.settings import settings_of
 from coordinator.core.consumer.workers import RESUME_LOADED
 from coordinator.core.decision import NOTHING, Decision, Effect, Environment, OperationContext
+from coordinator.core.groups.background_work import StartWork
 from coordinator.core.groups.group import Group
-from coordinator.core.groups.work import StartWork
 from coordinator.core.sessions import SessionStarted
 
 

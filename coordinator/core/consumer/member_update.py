@@ -61,7 +61,7 @@ from coordinator.core.consumer.topic_partitions import TopicPartitions
 from coordinator.core.consumer.workers import COMPUTE_TARGET, RESOLVE_PATTERNS
 from coordinator.core.decision import Effect, OperationContext
 from coordinator.core.event import Event
-from coordinator.core.groups.work import StartWork
+from coordinator.core.groups.background_work import StartWork
 from coordinator.core.sessions import SessionChange, SessionEnded, SessionRenewed, SessionStarted
 from coordinator.deadlines import FAR_FUTURE_MS
 

@@ -1,4 +1,4 @@
-"""The names of the work that consumer groups have done beside their requests (`core/groups/work.py`)."""
+"""The names of the work that consumer groups have done beside their requests (`core/groups/background_work.py`)."""
 
 from typing import Final
 

@@ -15,9 +15,9 @@ from _wire.errors import ErrorCode
 from coordinator.config.key import ConfigKey
 from coordinator.core.causes import Cause
 from coordinator.core.decision import Decision, Effect, Environment, OperationContext, Topics
+from coordinator.core.groups.background_work import Worker
 from coordinator.core.groups.membership import Membership, WaitingRequest
 from coordinator.core.groups.states import DEAD, GroupState
-from coordinator.core.groups.work import Worker
 from coordinator.core.sessions import SessionChange
 from coordinator.core.stored import StoredRecord
 

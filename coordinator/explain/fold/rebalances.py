@@ -41,7 +41,7 @@ def _rebalance_started(history: FoldedGroup, event: schema.RebalanceStarted) -> 
     generation.topic_changes = dict(event.topic_changes)
     generation.recreated_topics = list(event.recreated_topics)
     stable = history.latest_stable
-    # A load looks at the topics anew: what was not there then is another one than was assigned before.
+    # A load reads the topics again: one that did not exist then is not the one that was assigned before.
     was_loaded = stable is not None and stable.coordinator_epoch != event.coordinator_epoch
     assigned = {} if stable is None or was_loaded else stable.owners()
     for topic, (before, now) in event.topic_changes.items():

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from coordinator.core.consumer.workers import COMPUTE_TARGET, RESOLVE_PATTERNS
-from coordinator.groups.work import StartedWork
+from coordinator.groups.background_work import StartedWork
 from tests.core.consumer.world import World
 
 

@@ -13,6 +13,7 @@ from _wire.messages.heartbeat import HeartbeatResponse
 from coordinator.core.client_details import UNKNOWN_CLIENT, ClientDetails, KnowsClient
 from coordinator.core.decision import NOTHING, Decision, Environment, OperationContext, replying
 from coordinator.core.event import Event
+from coordinator.core.groups.background_work import Worker, WorkSteps
 from coordinator.core.groups.event import GroupEvent
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.kind import (
@@ -27,7 +28,6 @@ from coordinator.core.groups.kind import (
 )
 from coordinator.core.groups.membership import Membership, TopicName
 from coordinator.core.groups.states import DEAD, EMPTY, STABLE, GroupState
-from coordinator.core.groups.work import Worker, WorkSteps
 from coordinator.core.sessions import SessionStarted
 from coordinator.core.stored import StoredRecord
 

@@ -1,4 +1,4 @@
-"""Does the work beside requests that decisions start (`core/groups/work.py`), and brings back its results."""
+"""Does the work beside requests that decisions start, and brings back its results."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -7,10 +7,10 @@ from typing import Any, Protocol
 import msgspec
 
 from coordinator.core.decision import Environment
+from coordinator.core.groups.background_work import StartWork, Worker, WorkSteps
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.membership import Membership
 from coordinator.core.groups.operations import OPERATIONS
-from coordinator.core.groups.work import StartWork, Worker, WorkSteps
 from coordinator.core.operation import Operation
 from coordinator.runtime.slices import SlicedWork, Steps
 
